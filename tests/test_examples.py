@@ -12,15 +12,15 @@ import pytest
 
 import palimpsest
 from palimpsest import project
-from palimpsest.app import App
-from palimpsest.public import Session, open_session
+from palimpsest.app.wiring import App
+from palimpsest.public.session_object import Session, open_session
 
 MODULES = [
     "palimpsest.project",
-    "palimpsest.public",
-    "palimpsest.session.keeping",
-    "palimpsest.session.running",
-    "palimpsest.session.keyed_storage",
+    "palimpsest.public.session_object",
+    "palimpsest.public.session_lifecycle",
+    "palimpsest.public.session_runs",
+    "palimpsest.public.keyed_storage",
 ]
 
 ENVIRONMENT = {"PALIMPSEST_REHEARSAL_DELAY": "0"}

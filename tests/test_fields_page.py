@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from tests.session.test_config_page import settings
 from tests.tables import DOCS, Row, names, not_shown, table, titles
 
-from palimpsest.session.settings import Config
+from palimpsest.session.config.settings import Config
 from palimpsest.transcript import errors, messages, parts
 from palimpsest.transcript.session_record import sessions
 

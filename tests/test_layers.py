@@ -99,12 +99,12 @@ def test_every_module_imports_only_what_lies_below() -> None:
 @pytest.mark.parametrize(
     ("path", "line"),
     [
-        ("loop/turn.py", "from palimpsest.session.live import Live"),
+        ("loop/turn.py", "from palimpsest.session.open_sessions.live_session import Live"),
         ("store/log/journal.py", "from palimpsest.tools import registry"),
         ("context/reduction/pruning.py", "import time"),
         ("tools/execution/python.py", "from IPython import get_ipython"),
-        ("transcript/ids.py", "def f():\n    import palimpsest.app"),
-        ("session/live.py", "from palimpsest.testing import ScriptedModel"),
+        ("transcript/ids.py", "def f():\n    import palimpsest.app.wiring"),
+        ("session/open_sessions/live_session.py", "from palimpsest.testing import ScriptedModel"),
         ("public.py", "from palimpsest import testing"),
     ],
 )

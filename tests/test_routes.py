@@ -10,10 +10,10 @@ from tests.tables import DOCS, names, not_shown, table
 
 import palimpsest
 from palimpsest import project
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.frontends import protocol
 from palimpsest.frontends.options import COMMANDS, OPTIONS
-from palimpsest.public import Session
+from palimpsest.public.session_object import Session
 from palimpsest.transcript.session_record import events
 
 PAGE = DOCS / "routes.md"

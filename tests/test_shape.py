@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "kernel_ext" / "palimpsest"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 INITS = [path for path in MODULES if path.name == "__init__.py" and path.parent != PACKAGE]
-PUBLIC = {"testing"}
+PUBLIC = {"app", "public", "testing"}
 """Folders that people import from; their ``__init__`` lists what is public."""
 Look = Callable[[str], Iterator[str]]
 TREE = re.compile(r"```\n(kernel_ext/palimpsest/\n.*?)```", re.DOTALL)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import thinks
-from palimpsest.public import open_session
+from palimpsest.public.session_object import open_session
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import Reply
 

@@ -14,7 +14,7 @@ the trip left behind.
 
 from typing import Any
 
-from palimpsest.own_imports import guard_imports
+from palimpsest.import_guard import guard_imports
 
 __version__ = "0.1.0"
 
@@ -55,12 +55,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "load_ipython_extension": "palimpsest.boot",
-    "unload_ipython_extension": "palimpsest.boot",
-    "App": "palimpsest.app",
-    "Session": "palimpsest.public",
-    "open_session": "palimpsest.public",
-    "current_session": "palimpsest.boot",
+    "load_ipython_extension": "palimpsest.ipython_extension",
+    "unload_ipython_extension": "palimpsest.ipython_extension",
+    "App": "palimpsest.app.wiring",
+    "Session": "palimpsest.public.session_object",
+    "open_session": "palimpsest.public.session_object",
+    "current_session": "palimpsest.ipython_extension",
     **dict.fromkeys(
         (
             "agents",
@@ -80,12 +80,12 @@ _HOMES = {
         ),
         "palimpsest.project",
     ),
-    "tool": "palimpsest.app",
+    "tool": "palimpsest.app.wiring",
     "AgentTurnFailed": "palimpsest.frontends.cell_failure",
     "redecide": "palimpsest.review.reconstruction.redecision",
     "whatif": "palimpsest.review.counterfactual.whatif",
-    "hook": "palimpsest.session.hooks",
-    "unhook": "palimpsest.session.hooks",
+    "hook": "palimpsest.session.extensions.hooks",
+    "unhook": "palimpsest.session.extensions.hooks",
     "Refuse": "palimpsest.transcript.session_record.hook_values",
     "SystemPrompt": "palimpsest.transcript.session_record.hook_values",
     "Compacting": "palimpsest.transcript.session_record.hook_values",

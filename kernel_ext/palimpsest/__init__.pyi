@@ -1,12 +1,12 @@
 # The public names with their types, for type checkers and editors: at run time they are imported on first use,
 # which a type checker takes for Any. A test compares the two.
 
-from palimpsest.app import App as App
-from palimpsest.app import tool as tool
-from palimpsest.boot import current_session as current_session
-from palimpsest.boot import load_ipython_extension as load_ipython_extension
-from palimpsest.boot import unload_ipython_extension as unload_ipython_extension
+from palimpsest.app.wiring import App as App
+from palimpsest.app.wiring import tool as tool
 from palimpsest.frontends.cell_failure import AgentTurnFailed as AgentTurnFailed
+from palimpsest.ipython_extension import current_session as current_session
+from palimpsest.ipython_extension import load_ipython_extension as load_ipython_extension
+from palimpsest.ipython_extension import unload_ipython_extension as unload_ipython_extension
 from palimpsest.project import agents as agents
 from palimpsest.project import commands as commands
 from palimpsest.project import config as config
@@ -21,12 +21,12 @@ from palimpsest.project import sessions as sessions
 from palimpsest.project import skills as skills
 from palimpsest.project import storage as storage
 from palimpsest.project import trust as trust
-from palimpsest.public import Session as Session
-from palimpsest.public import open_session as open_session
+from palimpsest.public.session_object import Session as Session
+from palimpsest.public.session_object import open_session as open_session
 from palimpsest.review.counterfactual.whatif import whatif as whatif
 from palimpsest.review.reconstruction.redecision import redecide as redecide
-from palimpsest.session.hooks import hook as hook
-from palimpsest.session.hooks import unhook as unhook
+from palimpsest.session.extensions.hooks import hook as hook
+from palimpsest.session.extensions.hooks import unhook as unhook
 from palimpsest.transcript.session_record.hook_values import Compacting as Compacting
 from palimpsest.transcript.session_record.hook_values import Refuse as Refuse
 from palimpsest.transcript.session_record.hook_values import SystemPrompt as SystemPrompt

@@ -8,16 +8,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from palimpsest.boot import current_app
-from palimpsest.public import Session
-from palimpsest.session.agents import Agent
-from palimpsest.session.command_files import OwnCommand
-from palimpsest.session.config import LoadedConfig
-from palimpsest.session.config_merge import Held
-from palimpsest.session.keyed_storage import KeyedStorage
-from palimpsest.session.library import Library
-from palimpsest.session.listing import PAGE, Page, Query
-from palimpsest.session.storing import Pruned, StorageUse, prune_storage, weigh_storage
+from palimpsest.app.loaded_config import LoadedConfig
+from palimpsest.ipython_extension import current_app
+from palimpsest.public.keyed_storage import KeyedStorage
+from palimpsest.public.session_object import Session
+from palimpsest.session.config.layer_merge import Held
+from palimpsest.session.definitions.agents import Agent
+from palimpsest.session.definitions.command_files import OwnCommand
+from palimpsest.session.definitions.project_definitions import Library
+from palimpsest.session.open_sessions.storage_cleanup import (
+    Pruned,
+    StorageUse,
+    prune_storage,
+    weigh_storage,
+)
+from palimpsest.session.records.session_search import PAGE, Page, Query
 from palimpsest.store.exchange.importer import ImportReport
 from palimpsest.store.exchange.keyed_view import Keys
 from palimpsest.tools.workflow.skill import Skill

@@ -23,7 +23,7 @@ from tests.bench.generate_session import TURNS, WORDS, Author, generate
 from tests.loop.studio import Studio
 
 from palimpsest.model.script import says
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel

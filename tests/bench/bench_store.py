@@ -14,7 +14,7 @@ from tests.bench.figure import Figure
 from tests.bench.generate_session import MESSAGES, PARTS, generate
 from tests.store.builders import SESSION, assistant, session, text
 
-from palimpsest.session.listing import Query, page, prompts
+from palimpsest.session.records.session_search import Query, page, prompts
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore

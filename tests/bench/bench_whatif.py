@@ -18,7 +18,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, says
 from palimpsest.review.counterfactual.whatif import whatif
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 

@@ -15,7 +15,7 @@ from tests.bench.generate_session import WORDS
 from tests.loop.studio import Studio
 
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel

@@ -15,7 +15,7 @@ from tests.context.laws import laws
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.visible_messages.view import View
-from palimpsest.session.wishes import Wishes
+from palimpsest.session.controls.context_edits import Wishes
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.neutral_messages import FlatMessages
 from palimpsest.transcript.context_values.policies import Policy

@@ -22,12 +22,12 @@ from pathlib import Path
 IMPORTED = (
     "ipykernel.kernelapp",
     "ipykernel.zmqshell",
-    "palimpsest.app",
+    "palimpsest.app.wiring",
     "palimpsest.frontends.front",
     "palimpsest.frontends.pump",
     "palimpsest.model.rehearsal.streaming_handler",
     "palimpsest.testing.scripted_model",
-    "palimpsest.session.engine",
+    "palimpsest.session.engine.thread",
 )
 STARTED = "started"
 """Name of the kernel that Jupyter starts as it does everywhere."""

@@ -20,8 +20,8 @@ from tests.store.builders import SESSION
 from palimpsest.render.content.outline import Caps
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.render.formats.markdown import render_message
-from palimpsest.session.exporting import export_session
-from palimpsest.session.sharing import write_page
+from palimpsest.session.sharing.exports import export_session
+from palimpsest.session.sharing.share_page import write_page
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.session_record.events import TodoUpdated
 from palimpsest.transcript.values import Todo

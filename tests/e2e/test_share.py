@@ -9,7 +9,7 @@ from tests.e2e.lab import READY, Lab, Seen, open_notebook, photograph
 from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, book, open_panel, send
 from tests.session.telling import everything
 
-from palimpsest.session.sharing import write_page
+from palimpsest.session.sharing.share_page import write_page
 from palimpsest.store.log.memory_store import MemoryStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]

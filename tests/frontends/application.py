@@ -7,13 +7,13 @@ In a test kernel: ``from tests.frontends.application import load; room = load(ge
 from pathlib import Path
 from typing import Any
 
-from palimpsest import boot
-from palimpsest.app import App
+from palimpsest import ipython_extension
+from palimpsest.app.wiring import App
 from palimpsest.frontends.front import Front
 from palimpsest.frontends.magic import Cells
 from palimpsest.frontends.pump import Pump, main_loop_of
 from palimpsest.model.script import ModelAnswer
-from palimpsest.session.engine import EngineThread
+from palimpsest.session.engine.thread import EngineThread
 from palimpsest.testing import ScriptedModel
 
 SETTINGS: dict[str, Any] = {
@@ -53,8 +53,8 @@ def load(shell: Any) -> Stage:
         )
         return Front(app, pump, shell=shell, cells_running=lambda: cells.running)
 
-    boot.load_ipython_extension(shell, build)
-    extension = boot.extension_of(shell)
+    ipython_extension.load_ipython_extension(shell, build)
+    extension = ipython_extension.extension_of(shell)
     assert extension is not None
     extension.front()
     return stage

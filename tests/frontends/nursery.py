@@ -114,7 +114,7 @@ def _reap(*_: object) -> None:
 def _be_a_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
     """Do what ``python -m ipykernel_launcher -f FILE`` does once it has imported."""
     from palimpsest.model.adapter import litellm_model  # noqa: PLC0415
-    from palimpsest.session import state_folder  # noqa: PLC0415
+    from palimpsest.session.config import state_folder  # noqa: PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()

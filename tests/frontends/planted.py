@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from palimpsest import boot
-from palimpsest.app import App
+from palimpsest import ipython_extension
+from palimpsest.app.wiring import App
 from palimpsest.frontends.front import Front
 from palimpsest.frontends.magic import Cells, current_notebook
 from palimpsest.frontends.pump import Pump, main_loop_of
 from palimpsest.model.script import ModelAnswer
-from palimpsest.session.engine import EngineThread
+from palimpsest.session.engine.thread import EngineThread
 from palimpsest.testing import ScriptedModel
 
 NOTEBOOK = "a.ipynb"
@@ -71,7 +71,7 @@ def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
 
 def load(shell: Any, *answers: ModelAnswer, **overrides: Any) -> Any:
     """Load the extension with the whole application and a user's settings; returns it."""
-    boot.load_ipython_extension(shell, app_builder(*answers, **overrides))
-    extension = boot.extension_of(shell)
+    ipython_extension.load_ipython_extension(shell, app_builder(*answers, **overrides))
+    extension = ipython_extension.extension_of(shell)
     assert extension is not None
     return extension.front().services

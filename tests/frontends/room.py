@@ -11,16 +11,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from palimpsest import boot
+from palimpsest import ipython_extension
 from palimpsest.context.policy_overrides import preset
 from palimpsest.frontends.front import Front
 from palimpsest.frontends.magic import Cells
 from palimpsest.frontends.pump import Pump, main_loop_of
 from palimpsest.model.script import ModelAnswer
-from palimpsest.session.agents import known_agents
-from palimpsest.session.engine import EngineThread
-from palimpsest.session.services import Services
-from palimpsest.session.workspace import Workspace
+from palimpsest.session.definitions.agents import known_agents
+from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.memory_store import MemoryStore
@@ -87,8 +87,8 @@ def load(shell: Any, *answers: ModelAnswer, rules: Any = None, snapshots: bool =
         made.append(room)
         return Front(room, room.pump, shell=shell, cells_running=lambda: cells.running)
 
-    boot.load_ipython_extension(shell, build)
-    extension = boot.extension_of(shell)
+    ipython_extension.load_ipython_extension(shell, build)
+    extension = ipython_extension.extension_of(shell)
     assert extension is not None
     extension.front()
     return made[0]

@@ -18,7 +18,7 @@ def test_loading_imports_nothing_heavy() -> None:
         "import json, sys\n"
         "from IPython.core.interactiveshell import InteractiveShell\n"
         "before = set(sys.modules)\n"
-        "import palimpsest, palimpsest.boot\n"
+        "import palimpsest, palimpsest.ipython_extension\n"
         "palimpsest.load_ipython_extension\n"
         "new = set(sys.modules) - before\n"
         f"print(json.dumps([name for name in {HEAVY!r} if name in new]))\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.frontends.guests import ExtensionCommands
 from palimpsest.frontends.turn import CellPlace
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.frontends.commands import Commands
 from palimpsest.frontends.complete import Completions
 from palimpsest.frontends.notices import choices_of
 from palimpsest.frontends.options import parse
 from palimpsest.frontends.turn import CellPlace
 from palimpsest.model.script import calls, says
-from palimpsest.public import open_session
+from palimpsest.public.session_object import open_session
 from palimpsest.testing import ScriptedModel
 
 

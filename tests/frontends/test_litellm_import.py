@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.adapter import litellm_model
 
 KEY = {"OPENAI_API_KEY": "sk-test-openai-0123456789"}

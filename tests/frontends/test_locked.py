@@ -94,7 +94,7 @@ def test_what_is_locked_answers_and_asks(kernel: Kernel) -> None:
     shown = said(kernel, "%agent config")
     assert shown.count(", fixed") >= 7
     code = (
-        "from palimpsest.boot import current_app; from palimpsest.tools.permission_rules.permissions import decide; "
+        "from palimpsest.ipython_extension import current_app; from palimpsest.tools.permission_rules.permissions import decide; "
         "a = current_app(); s = palimpsest.current_session(); "
         "r = a.permitting.rules_of(None, (), a.library.agents['free'].rules); "
     )

@@ -10,7 +10,7 @@ from tests.waiting import eventually
 
 from palimpsest.frontends.page_presence import FORGOTTEN_SECONDS, PING_SECONDS, Presence
 from palimpsest.model.script import calls, says
-from palimpsest.session.unattended import LOOK_SECONDS, refuse_unattended
+from palimpsest.session.prompts.unattended_refusal import LOOK_SECONDS, refuse_unattended
 from palimpsest.testing import ScriptedModel
 
 ONE = "calls('python', code='x = 6 * 7').says('')"

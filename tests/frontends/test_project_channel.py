@@ -65,7 +65,7 @@ def test_what_python_names_right_after_loading_is_of_the_kernel_and_no_second_ap
         run = kernel.client.run(
             "%load_ext palimpsest\nimport palimpsest\n"
             "found = palimpsest.sessions()\n"
-            "from palimpsest.app import APPS\n"
+            "from palimpsest.app.wiring import APPS\n"
             "print(len(APPS), APPS[0].in_kernel, found.total)\n"
             "print([agent.name for agent in palimpsest.agents() if agent.answers])"
         )

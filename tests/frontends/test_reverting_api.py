@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
-from palimpsest.public import Session
+from palimpsest.public.session_object import Session
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 

@@ -15,10 +15,10 @@ from palimpsest.transcript.session_record.events import PermissionReplied
 
 SCRIPT = """\
 import signal
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
-from palimpsest.public import open_session
+from palimpsest.public.session_object import open_session
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 model = ScriptedModel({answers})

@@ -10,7 +10,7 @@ from tests.frontends.kernel import Client, Kernel
 from palimpsest.frontends.options import MagicLine, parse
 from palimpsest.frontends.shelf import read_query
 from palimpsest.frontends.storage import PruneOptions, read_prune
-from palimpsest.session.listing import Query
+from palimpsest.session.records.session_search import Query
 from palimpsest.transcript.errors import UserError
 
 SESSION = "ses_ffe5af0b2d7ffffeAbcdefghij"

@@ -151,7 +151,7 @@ def test_a_turn_that_code_began_can_be_cancelled_and_swallows_no_signal(kernel: 
     gate, code = telling(kernel, BLOCKING)
     kernel.script(f"calls('python', code={code!r}).says('')", "says('not reached')")
     kernel.run(
-        "from palimpsest.session.api import PromptOptions\n"
+        "from palimpsest.session.interfaces.kernel_session import PromptOptions\n"
         "live = room.engine.submit(room.workspace.new(None)).result()\n"
         "future = room.engine.submit(live.prompt('go', PromptOptions(yes=True)))"
     )

@@ -164,7 +164,7 @@ CLIENTS = re.compile(
 )
 HOMES = {
     "kernel_ext/palimpsest/model/catalog/local_servers.py": "Local models",
-    "kernel_ext/palimpsest/session/config_remote.py": "Settings of an organisation",
+    "kernel_ext/palimpsest/session/config/remote_defaults.py": "Settings of an organisation",
     "kernel_ext/palimpsest/tools/web/http_fetch.py": "A web page",
     "kernel_ext/palimpsest/tools/web/webfetch.py": "A web page",
     "kernel_ext/palimpsest/tools/mcp/servers.py": "MCP servers",

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import ModelAnswer, calls, fails, says
-from palimpsest.public import Session, open_session
+from palimpsest.public.session_object import Session, open_session
 from palimpsest.testing import FaultServer
 
 MODEL = "openai/gpt-test"

@@ -19,7 +19,7 @@ from palimpsest.loop.run_inputs.compaction_state import (
     is_answerable,
 )
 from palimpsest.model.script import overflows, says, stalls
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.errors import AbortedError, ApiError
 from palimpsest.transcript.values import ModelInfo, ModelRef

@@ -26,8 +26,8 @@ from tests.loop.studio import Studio, requested, until
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import SEPARATOR
-from palimpsest.session.live import LiveSession
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage

@@ -6,7 +6,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.upstream import message
 
-from palimpsest.session.revert import plan_revert, removal, without_taken_back
+from palimpsest.session.revert.plan import plan_revert, removal, without_taken_back
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import PatchPart
 from palimpsest.transcript.session_record.reverts import RevertState

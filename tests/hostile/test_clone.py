@@ -25,7 +25,7 @@ from tests.hostile.clone import (
 from tests.hostile.servers import ATTEMPTS, Thief
 from tests.store.test_faults import mounted
 
-from palimpsest.session.config_files import PROJECT_NAMES
+from palimpsest.session.config.setting_files import PROJECT_NAMES
 from palimpsest.testing import FaultServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]

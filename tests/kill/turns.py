@@ -11,8 +11,8 @@ from tests.loop.studio import Studio
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
-from palimpsest.session.live import LiveSession
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.session_record.events import Record
 

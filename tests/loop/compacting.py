@@ -10,7 +10,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, says
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message

@@ -8,8 +8,8 @@ from tests.model.expected_body import expected_bodies
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.live import LiveSession
-from palimpsest.session.prompt_answer import Answer as SessionAnswer
+from palimpsest.session.interfaces.prompt_answer import Answer as SessionAnswer
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.values import ModelInfo, ModelRef
 

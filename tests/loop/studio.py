@@ -12,11 +12,11 @@ from tests.waiting import until as until
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
-from palimpsest.session.agents import BUILT_IN
-from palimpsest.session.live import LiveSession
-from palimpsest.session.prompt_answer import Answer, PromptOptions
-from palimpsest.session.services import Services
-from palimpsest.session.workspace import Workspace
+from palimpsest.session.definitions.agents import BUILT_IN
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.lease import this_owner

@@ -10,8 +10,8 @@ from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.phrases import step_words
-from palimpsest.session.live import LiveSession
-from palimpsest.session.questioning import DECLINED, HEADLESS
+from palimpsest.session.controls.user_questions import DECLINED, HEADLESS
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.session_state.state import fold
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError

@@ -23,7 +23,7 @@ from tests.review.laws import holds
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says
 from palimpsest.render.content.outline import REJECTED, Thought, told
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.transcript.parts import TextPart
 
 REFUSAL = (

@@ -16,7 +16,7 @@ from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.review.counterfactual.whatif import replay
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy
 

@@ -16,9 +16,9 @@ from tests.loop.compacting import (
 )
 from tests.loop.studio import Studio, ask, requested
 
+from palimpsest.app.loaded_config import load, trust
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
-from palimpsest.session.config import load, trust
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ApiError, ConfigError, ContextOverflowError

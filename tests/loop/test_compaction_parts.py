@@ -18,7 +18,7 @@ from tests.loop.compacting import (
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError

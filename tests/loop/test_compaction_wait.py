@@ -24,7 +24,7 @@ from tests.waiting import settled
 
 from palimpsest.model.script import says, stalls
 from palimpsest.review.inspection.report_builder import weigh
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy

@@ -12,7 +12,7 @@ from palimpsest.context.visible_messages.view import View
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
 from palimpsest.transcript.context_values.decisions import Decision, StepRequest

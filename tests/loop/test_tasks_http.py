@@ -13,7 +13,7 @@ from tests.strict.dialects import problems
 
 from palimpsest.model.script import calls, says
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.library import equip
+from palimpsest.session.definitions.project_definitions import equip
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 

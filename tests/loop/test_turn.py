@@ -11,7 +11,7 @@ from palimpsest.context.policy_overrides import without_task
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
-from palimpsest.session.permitting import Permitting
+from palimpsest.session.permissions.effective_rules import Permitting
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy, ReminderPolicy
 from palimpsest.transcript.errors import (

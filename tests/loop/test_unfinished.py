@@ -17,7 +17,7 @@ from palimpsest.model.interface import (
     ToolReturned,
 )
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks, writes
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.tools.tool import ToolContext, ToolOutcome

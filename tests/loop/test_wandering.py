@@ -14,7 +14,7 @@ from tests.strict.dialects import problems
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.prompt_answer import Answer as SessionAnswer
+from palimpsest.session.interfaces.prompt_answer import Answer as SessionAnswer
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.values import ModelInfo
 

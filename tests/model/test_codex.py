@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from tests.frontends.unattended import settings
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.context.engine_text.model_guidance import MANNERS
 from palimpsest.model.script import fails
-from palimpsest.public import open_session
+from palimpsest.public.session_object import open_session
 from palimpsest.testing import FaultServer
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from palimpsest.model.catalog.discovery import choose, is_set_up, known, silent
 from palimpsest.model.catalog.local_servers import LocalModel, LocalModels
 from palimpsest.model.catalog.model_info import info
 from palimpsest.model.providers import DEFAULT_MODELS, KEY_VARIABLES
-from palimpsest.session.settings import ModelSettings
+from palimpsest.session.config.settings import ModelSettings
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import ModelRef
 

@@ -17,7 +17,7 @@ from palimpsest.frontends.page_records import with_words
 from palimpsest.loop.turn_end import STOP, UNATTENDED_WORDS, WORDS
 from palimpsest.render.content.outline import Item, Notes, Notice, Strip, tell
 from palimpsest.render.formats.html import render_message
-from palimpsest.session.calling import ENDED
+from palimpsest.session.runs.tool_gate import ENDED
 from palimpsest.transcript.context_values.decisions import OWN_RULES, Decision, DecisionAction
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PruneRule
 from palimpsest.transcript.errors import UnknownError

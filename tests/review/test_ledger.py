@@ -18,8 +18,8 @@ from palimpsest.review.inspection.context_report import Ledger
 from palimpsest.review.inspection.report_builder import _calibrated, weigh, weigh_recorded
 from palimpsest.review.inspection.report_view import _since
 from palimpsest.review.inspection.window_contents import Reduction, ReportItem
-from palimpsest.session.followed import FollowedSession
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.followed_session import FollowedSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel

@@ -23,7 +23,7 @@ from palimpsest.loop.context_management.fit_driver import SHORTENED
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.review.counterfactual import request_fit as driver
 from palimpsest.review.counterfactual.whatif import whatif
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.lease import this_owner

@@ -10,7 +10,7 @@ from tests.review.scenes import NO_PRUNE, Scene
 from tests.review.test_replay_laws import disk, folder, holds, studio
 
 from palimpsest.model.script import calls, says
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy

@@ -12,8 +12,8 @@ from tests.servers.relay import Relay, relaying
 
 from palimpsest.model.catalog.discovery import choose
 from palimpsest.model.errors import retry
-from palimpsest.public import Session
-from palimpsest.session.prompt_answer import Answer
+from palimpsest.public.session_object import Session
+from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.testing import isolated_session
 from palimpsest.transcript.errors import ApiError, AuthError, ContextOverflowError
 from palimpsest.transcript.parts import ReasoningPart, ToolPart

@@ -12,7 +12,7 @@ from tests.servers.litellm_proxy import KEY, litellm_proxy
 
 from palimpsest.model.catalog.discovery import choose
 from palimpsest.model.errors import retry
-from palimpsest.session.prompt_answer import Answer
+from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.testing import (
     FaultServer,
     fails,

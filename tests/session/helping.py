@@ -5,9 +5,9 @@ from typing import Any
 
 from tests.loop.studio import Studio
 
-from palimpsest.session.config_files import Places
-from palimpsest.session.library import Library, Sources, equip
-from palimpsest.session.live import LiveSession
+from palimpsest.session.config.setting_files import Places
+from palimpsest.session.definitions.project_definitions import Library, Sources, equip
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 

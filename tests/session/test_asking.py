@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.project import problems, prune, sessions
-from palimpsest.public import Session, open_session
+from palimpsest.public.session_object import Session, open_session
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import PermissionAsked
 from palimpsest.transcript.values import Reply

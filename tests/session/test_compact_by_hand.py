@@ -11,7 +11,7 @@ from tests.loop.compacting import SUMMARY
 from tests.review.laws import holds
 from tests.waiting import eventually
 
-from palimpsest.public import Session
+from palimpsest.public.session_object import Session
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says, stalls

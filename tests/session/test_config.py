@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.session.config import LoadedConfig, load, trust
-from palimpsest.session.config_files import Places
-from palimpsest.session.settings import Config
+from palimpsest.app.loaded_config import LoadedConfig, load, trust
+from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.settings import Config
 
 KEY = "sk-ant-" + "a1B2c3" * 5
 

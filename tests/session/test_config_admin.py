@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.session import config_remote
-from palimpsest.session.config import LoadedConfig, load
-from palimpsest.session.config_files import Places
+from palimpsest.app.loaded_config import LoadedConfig, load
+from palimpsest.session.config import remote_defaults
+from palimpsest.session.config.setting_files import Places
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_what_was_fetched_serves_when_the_server_is_gone(
     server.text = 'model = "a/b"'  # type: ignore[attr-defined]
     assert loaded(places, tmp_path).value.model == "x/y"  # still fresh
 
-    monkeypatch.setattr(config_remote, "FRESH_SECONDS", -1.0)
+    monkeypatch.setattr(remote_defaults, "FRESH_SECONDS", -1.0)
     assert loaded(places, tmp_path).value.model == "a/b"
     server.status = 500  # type: ignore[attr-defined]
     config = loaded(places, tmp_path)
@@ -153,7 +153,7 @@ def test_a_server_that_does_not_answer_is_not_waited_for(
 ) -> None:
     server.go_on.clear()  # type: ignore[attr-defined]
 
-    found = config_remote.fetch(point(tmp_path, server), tmp_path / "cache", seconds=0.1)
+    found = remote_defaults.fetch(point(tmp_path, server), tmp_path / "cache", seconds=0.1)
 
     assert found.text is None
     assert "no answer in 0.1 seconds" in found.problem
@@ -170,7 +170,7 @@ def test_an_address_that_leads_on_to_one_that_others_could_change_is_refused(
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Leads) as made:
         threading.Thread(target=made.serve_forever, daemon=True).start()
-        found = config_remote.fetch(point(tmp_path, made), tmp_path / "cache")
+        found = remote_defaults.fetch(point(tmp_path, made), tmp_path / "cache")
         made.shutdown()
 
     assert found.text is None
@@ -179,12 +179,12 @@ def test_an_address_that_leads_on_to_one_that_others_could_change_is_refused(
 
 @pytest.mark.parametrize("url", ["http://example.org/a", "file:///etc/passwd", "ftp://x/y", "x"])
 def test_an_address_that_others_could_change_is_refused(url: str) -> None:
-    assert "https://" in config_remote.fetch(url, None).problem
+    assert "https://" in remote_defaults.fetch(url, None).problem
 
 
 def test_an_address_with_https_leads_to_no_other_kind() -> None:
     request = urllib.request.Request("https://example.invalid/defaults.toml")
-    follow = config_remote._Redirects().redirect_request
+    follow = remote_defaults._Redirects().redirect_request
 
     with pytest.raises(ValueError, match="does not begin with https"):
         follow(request, None, 302, "Found", {}, "http://127.0.0.1:8888/api")

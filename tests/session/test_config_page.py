@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from palimpsest.session.config_merge import _entry_type, _table_type
-from palimpsest.session.settings import Config
+from palimpsest.session.config.layer_merge import _entry_type, _table_type
+from palimpsest.session.config.settings import Config
 
 PAGE = Path(__file__).parents[2] / "docs" / "config.md"
 WHOLE = frozenset({"policy"})

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.session.config import LoadedConfig, distrust, load, trust
-from palimpsest.session.config_files import Places
+from palimpsest.app.loaded_config import LoadedConfig, distrust, load, trust
+from palimpsest.session.config.setting_files import Places
 from palimpsest.tools.permission_rules.permissions import Allowed, decide, from_config, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 

@@ -8,10 +8,10 @@ from tests.amount import amount, seeds
 from tests.store.damage import damaged
 from tests.store.test_irregular import PUTS, Put, replaced
 
-from palimpsest.session.approvals import Approvals
-from palimpsest.session.config import load, trust
-from palimpsest.session.config_files import Places
-from palimpsest.session.grants import Grants, grants_file
+from palimpsest.app.loaded_config import load, trust
+from palimpsest.session.config.setting_files import Places
+from palimpsest.session.permissions.approvals import Approvals
+from palimpsest.session.permissions.grants import Grants, grants_file
 from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Rule

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import fails, says
-from palimpsest.session.effective_rights import (
+from palimpsest.session.controls.spending_limit import spent_by
+from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.recorded_claims import (
     FREEDOM,
     held_budget,
     held_mode,
@@ -17,9 +19,7 @@ from palimpsest.session.effective_rights import (
     reclaimed,
     sane,
 )
-from palimpsest.session.permitting import Permitting
-from palimpsest.session.purse import spent_by
-from palimpsest.session.withheld_claims import grant_claims, settled
+from palimpsest.session.permissions.withheld_claims import grant_claims, settled
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime

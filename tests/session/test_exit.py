@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 from tests.loop.studio import Studio, ask
 
-from palimpsest.session.answers import defect
+from palimpsest.session.prompts.answers import defect
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.testing import ScriptedModel, calls, says
 from palimpsest.tools.permission_rules.permissions import from_config
@@ -24,10 +24,10 @@ class Nothing(BaseModel):
 
 
 SCRIPT = """\
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import says
 from palimpsest.testing import ScriptedModel
-from palimpsest.public import open_session
+from palimpsest.public.session_object import open_session
 
 model = ScriptedModel(says("Hello."))
 app = App(model=lambda _: model, environment={}, overrides={"model": "a/b", "titles": False})
@@ -49,10 +49,10 @@ def test_a_script_that_closes_nothing_ends_in_silence(tmp_path: Path) -> None:
 
 MIDDLE = """\
 import atexit, threading, time
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
-from palimpsest.public import open_session
+from palimpsest.public.session_object import open_session
 
 asked = threading.Event()
 def look(_request):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.session.expand import (
+from palimpsest.session.prompts.prompt_syntax import (
     Shell,
     command_in,
     files_in,

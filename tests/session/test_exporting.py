@@ -12,8 +12,8 @@ from tests.session.telling import BEGUN, Teller, data_url, everything, picture
 from tests.session.test_sharing import ENVIRONMENT, KEY, PLACES, TRACES, VALUE
 from tests.store.builders import SESSION
 
-from palimpsest.session.exporting import export_session, form_of
-from palimpsest.session.sharing_api import FORMS, Exported
+from palimpsest.session.interfaces.sharing_operations import FORMS, Exported
+from palimpsest.session.sharing.exports import export_session, form_of
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore
@@ -256,7 +256,7 @@ def test_a_file_that_cannot_be_finished_is_not_left(
         yield "some"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("palimpsest.session.exporting._markdown", full)
+    monkeypatch.setattr("palimpsest.session.sharing.exports._markdown", full)
 
     with pytest.raises(StorageFailed, match="No space left"):
         export(everything(), tmp_path, "md")
@@ -276,7 +276,7 @@ def test_a_title_of_any_signs_makes_a_name(tmp_path: Path) -> None:
 def test_a_picture_that_is_too_much_for_a_page_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.session.sharing.FILE_BYTES", 10)
+    monkeypatch.setattr("palimpsest.session.sharing.share_page.FILE_BYTES", 10)
     told = (
         Teller()
         .answer()

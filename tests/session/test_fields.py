@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palimpsest import __version__
-from palimpsest.public import Session
+from palimpsest.public.session_object import Session
 from palimpsest.store.exchange.opencode_format import info_json, part_json, read_info, read_part
 from palimpsest.testing import (
     ModelAnswer,

@@ -5,20 +5,20 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask
 
+from palimpsest.app import first_request_notice
+from palimpsest.app.first_request_notice import FirstTime
 from palimpsest.model.script import says
-from palimpsest.session import first_time
-from palimpsest.session.first_time import FirstTime
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.user_notices import notice_of
 
 
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_time, "_SAID", set())
+    monkeypatch.setattr(first_request_notice, "_SAID", set())
 
 
 def another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(first_time, "_SAID", set())
+    monkeypatch.setattr(first_request_notice, "_SAID", set())
 
 
 def test_it_is_said_once_for_a_project_and_a_provider(

@@ -9,15 +9,15 @@ from tests.store.builders import OWNER, SESSION, assistant, records
 from tests.store.conformance import begin
 from tests.store.test_faults import open_here
 
-from palimpsest.session import followed
-from palimpsest.session.followed import FollowedSession
+from palimpsest.session.open_sessions import followed_session
+from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.transcript.session_record.events import Record
 
 
 def test_following_goes_on_when_the_folder_was_away_and_a_listener_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(followed, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(followed_session, "POLL_SECONDS", 0.01)
     store, reader = open_here(tmp_path), open_here(tmp_path)
     begin(store)
     session = FollowedSession(reader, SESSION, reader.open_live(SESSION), "Another kernel has it.")

@@ -12,8 +12,8 @@ from tests.store.test_faults import mounted
 
 from palimpsest.model.script import calls, says
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.exporting import export_session
-from palimpsest.session.sharing_api import FORMS
+from palimpsest.session.interfaces.sharing_operations import FORMS
+from palimpsest.session.sharing.exports import export_session
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.testing import ScriptedModel

@@ -12,10 +12,10 @@ from tests.store.samples import sample
 from tests.waiting import eventually
 
 from palimpsest.model.script import says
-from palimpsest.session import giving
-from palimpsest.session.giving import TAKEN_BACK
-from palimpsest.session.live import LiveSession
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.sharing import sharing_service as giving
+from palimpsest.session.sharing.sharing_service import TAKEN_BACK
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.session.approvals import Approvals
-from palimpsest.session.grants import Grants, grants_file
+from palimpsest.session.permissions.approvals import Approvals
+from palimpsest.session.permissions.grants import Grants, grants_file
 from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.transcript.values import Rule
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import palimpsest
-from palimpsest.app import App
+from palimpsest.app.loaded_config import load
+from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
-from palimpsest.session import hooks
-from palimpsest.session.config import load
+from palimpsest.session.extensions import hooks
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.mcp import servers
 from palimpsest.transcript.parts import ToolPart

@@ -11,11 +11,11 @@ from tests.loop.studio import Studio, ask, requested, until
 from tests.session.test_hooks import all_rebuilt, notices, tools
 
 import palimpsest
-from palimpsest.app import App
+from palimpsest.app.loaded_config import load
+from palimpsest.app.wiring import App
 from palimpsest.context.engine_text.system_prompt import SERVERS, sections
 from palimpsest.model.script import calls, says
-from palimpsest.session.config import load
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.mcp import servers as mcp_servers
 from palimpsest.tools.mcp.servers import Servers

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from tests.loop.studio import Studio, ask
 
-from palimpsest.app import App
+from palimpsest.app.loaded_config import trust
+from palimpsest.app.wiring import App
 from palimpsest.context.policy_overrides import preset
 from palimpsest.model.script import says
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
-from palimpsest.session.config import trust
-from palimpsest.session.history import limited, session_key, users_of
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.turn_setup.history_limit import limited, session_key, users_of
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime

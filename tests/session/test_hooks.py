@@ -17,9 +17,9 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.review.inspection.report_builder import weigh_recorded
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import rebuild
-from palimpsest.session.hooks import HookBook, HookSource, mark
-from palimpsest.session.live import LiveSession
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.extensions.hooks import HookBook, HookSource, mark
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.errors import UserError

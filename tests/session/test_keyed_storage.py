@@ -11,8 +11,8 @@ import pytest
 from tests.frontends.kernel import Kernel
 
 import palimpsest
-from palimpsest.public import Session
-from palimpsest.session.keyed_storage import KeyedStorage
+from palimpsest.public.keyed_storage import KeyedStorage
+from palimpsest.public.session_object import Session
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.errors import NotFound, SessionBusy, SessionHeld, UserError
 from palimpsest.transcript.session_record.events import MessageRemoved, MessageUpdated, PartUpdated
@@ -334,8 +334,8 @@ def test_nothing_is_written_while_the_agent_works(tmp_path: Path) -> None:
 
 HOLDER = """
 import sys
-from palimpsest.app import App
-from palimpsest.public import open_session
+from palimpsest.app.wiring import App
+from palimpsest.public.session_object import open_session
 app = App()
 session = open_session(app)
 print(session.id, flush=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from palimpsest.session.config_files import Places
-from palimpsest.session.frontmatter import parse
-from palimpsest.session.library import Library, Sources, skill_rules
+from palimpsest.session.config.setting_files import Places
+from palimpsest.session.definitions.frontmatter import parse
+from palimpsest.session.definitions.project_definitions import Library, Sources, skill_rules
 from palimpsest.tools.file_access.gitignore import Ignore
 from palimpsest.tools.permission_rules.permissions import Allowed, Denied, MustAsk, decide
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES

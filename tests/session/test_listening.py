@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
-from palimpsest.public import Session, open_session
-from palimpsest.session.listening import Listener
+from palimpsest.public.record_listener import Listener
+from palimpsest.public.session_object import Session, open_session
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 

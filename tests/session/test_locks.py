@@ -11,21 +11,21 @@ from pydantic import BaseModel
 from tests.loop.studio import Studio, ask
 from tests.session.test_permitting import answered, once, tools
 
-from palimpsest.app import App
+from palimpsest.app.loaded_config import LoadedConfig, load, trust
+from palimpsest.app.wiring import App
 from palimpsest.context.policy_overrides import numbers, possible_values
 from palimpsest.model.script import calls, says
-from palimpsest.session.agents import BUILT_IN
-from palimpsest.session.config import LoadedConfig, load, trust
-from palimpsest.session.config_files import Places
-from palimpsest.session.config_merge import _entry_type, _table_type
-from palimpsest.session.hooks import hook
-from palimpsest.session.library import Library, Sources
-from palimpsest.session.live import LiveSession
-from palimpsest.session.locks import Locks
-from palimpsest.session.permitting import Permitting
-from palimpsest.session.prompt_answer import Answer, PromptOptions
-from palimpsest.session.settings import Config
-from palimpsest.session.storing import prune_storage
+from palimpsest.session.config.layer_merge import _entry_type, _table_type
+from palimpsest.session.config.locked_settings import Locks
+from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.settings import Config
+from palimpsest.session.definitions.agents import BUILT_IN
+from palimpsest.session.definitions.project_definitions import Library, Sources
+from palimpsest.session.extensions.hooks import hook
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.open_sessions.storage_cleanup import prune_storage
+from palimpsest.session.permissions.effective_rules import Permitting
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.modes import answered_by
 from palimpsest.tools.permission_rules.permissions import Allowed, MustAsk, decide, limiting

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.model.listing_server import listing_server
 
-from palimpsest.app import SERVER, App
+from palimpsest.app.wiring import SERVER, App
 from palimpsest.frontends.notices import choices_of
 from palimpsest.model.catalog import local_servers
-from palimpsest.public import Session, open_session
+from palimpsest.public.session_object import Session, open_session
 from palimpsest.testing import FaultServer, says
 from palimpsest.transcript.errors import ConfigError
 
@@ -110,7 +110,7 @@ def test_only_where_nothing_is_configured_the_rehearsal_answers(tmp_path: Path) 
 def test_a_named_server_that_is_started_is_found_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.app.NAMED_SECONDS", 0.0)
+    monkeypatch.setattr("palimpsest.app.wiring.NAMED_SECONDS", 0.0)
     with listing_server() as url:
         pass
     with opened(tmp_path, {"OLLAMA_HOST": url}) as app:

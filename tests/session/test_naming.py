@@ -11,9 +11,9 @@ from tests.loop.studio import Studio, ask, requested
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.agents import Agent
-from palimpsest.session.live import LiveSession
-from palimpsest.session.naming import small_model
+from palimpsest.session.definitions.agents import Agent
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.runs.title_writer import small_model
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 

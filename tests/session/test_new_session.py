@@ -8,7 +8,7 @@ import pytest
 
 from palimpsest import project
 from palimpsest.frontends.options import OptionError, parse
-from palimpsest.public import Session
+from palimpsest.public.session_object import Session
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
 

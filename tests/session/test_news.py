@@ -17,9 +17,9 @@ from tests.store.builders import assistant
 from palimpsest.context.engine_text.environment_changes import CHANGES, FIRST_LOOK
 from palimpsest.model.script import calls, says
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.live import LiveSession
-from palimpsest.session.news import LOOK_SECONDS
-from palimpsest.session.workspace import Workspace
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.open_sessions.workspace import Workspace
+from palimpsest.session.turn_setup.environment_updates import LOOK_SECONDS
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.registration.registry import Registry, builtin_tools

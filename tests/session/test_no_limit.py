@@ -10,9 +10,9 @@ import pytest
 from tests.loop.compacting import SUMMARY
 from tests.review.laws import holds
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.context.presets import PRESETS
-from palimpsest.public import Session
+from palimpsest.public.session_object import Session
 from palimpsest.render.formats import markdown, text
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare

@@ -8,11 +8,11 @@ import pytest
 from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import calls, says
-from palimpsest.session.approvals import Approvals
-from palimpsest.session.grants import Grants
-from palimpsest.session.live import LiveSession
-from palimpsest.session.permitting import Permitting
-from palimpsest.session.purse import NO_PRICE, spent_words
+from palimpsest.session.controls.spending_limit import NO_PRICE, spent_words
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.permissions.approvals import Approvals
+from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.grants import Grants
 from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.session.planted import plant
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import ModelAnswer, calls, says
-from palimpsest.public import Session
-from palimpsest.session.surroundings import read_files, read_instructions
+from palimpsest.public.session_object import Session
+from palimpsest.session.turn_setup.environment import read_files, read_instructions
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
 from palimpsest.transcript.user_notices import notice_of

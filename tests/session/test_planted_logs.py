@@ -8,10 +8,10 @@ import pytest
 from tests.loop.studio import Studio, ask
 from tests.session.test_revert import studio, writes
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
-from palimpsest.public import Session
-from palimpsest.session.live import LiveSession
+from palimpsest.public.session_object import Session
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import TreeEntry, encode, encode_root

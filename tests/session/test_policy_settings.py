@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask, until
 
+from palimpsest.app.loaded_config import LoadedConfig, load, trust
 from palimpsest.context.policy_overrides import changed, choice, without_task
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
-from palimpsest.session.config import LoadedConfig, load, trust
-from palimpsest.session.config_files import Places
-from palimpsest.session.policies import Configured
+from palimpsest.session.config.context_policy import Configured
+from palimpsest.session.config.setting_files import Places
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel

@@ -6,12 +6,18 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask
 
+from palimpsest.app.loaded_config import load, trust
 from palimpsest.model.script import says
-from palimpsest.session.config import load, trust
-from palimpsest.session.live import LiveSession
-from palimpsest.session.retention import DAY_MS, RetentionLimits, SessionTree, parse_size, plan
-from palimpsest.session.settings import RetentionSettings
-from palimpsest.session.storing import limits_of
+from palimpsest.session.config.settings import RetentionSettings
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.open_sessions.storage_cleanup import limits_of
+from palimpsest.session.records.retention import (
+    DAY_MS,
+    RetentionLimits,
+    SessionTree,
+    parse_size,
+    plan,
+)
 from palimpsest.store.blobs.disk_usage import SessionSize, Sizes, measure
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log.jsonl_store import JsonlStore

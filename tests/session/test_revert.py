@@ -10,9 +10,9 @@ from tests.loop.studio import Studio, ask, requested, until
 
 from palimpsest.model.script import calls, says, stalls
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.live import LiveSession
-from palimpsest.session.revert import standing
-from palimpsest.session.sharing import page
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.revert.plan import standing
+from palimpsest.session.sharing.share_page import page
 from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
 from palimpsest.store.log.jsonl_store import JsonlStore

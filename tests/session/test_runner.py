@@ -7,7 +7,7 @@ import pytest
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import calls, says
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import AbortedError, SessionBusy, UnknownError, UserError
 from palimpsest.transcript.messages import MessageTime, UserMessage

@@ -34,9 +34,9 @@ from tests.waiting import settled
 from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.script import ModelAnswer as Said
 from palimpsest.model.script import calls, fails, says, thinks, writes
-from palimpsest.session.api import Snapshot
-from palimpsest.session.live import LiveSession
-from palimpsest.session.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore

@@ -14,9 +14,9 @@ from tests.transcript.test_secrets import SECRETS
 
 from palimpsest.model.script import calls, fails, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.kernel_secrets import KernelSecrets
-from palimpsest.session.live import LiveSession
-from palimpsest.session.workspace import Workspace
+from palimpsest.session.engine.kernel_secrets import KernelSecrets
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.store.project_folder.lease import this_owner

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.waiting import eventually
 
-from palimpsest.session.additions import server_specs
-from palimpsest.session.settings import McpSettings
+from palimpsest.app.extension_settings import server_specs
+from palimpsest.session.config.settings import McpSettings
 from palimpsest.testing import ModelAnswer, ScriptedModel, calls, isolated_session, says
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,14 @@ import pytest
 from tests.session.telling import BEGUN, Teller, data_url, everything, long_session, picture
 from tests.store.builders import OWNER, SESSION, records
 
-from palimpsest.session import sharing
-from palimpsest.session.sharing import make_page, page, page_path, remove_page, write_page
+from palimpsest.session.sharing import share_page
+from palimpsest.session.sharing.share_page import (
+    make_page,
+    page,
+    page_path,
+    remove_page,
+    write_page,
+)
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
@@ -322,8 +328,8 @@ def test_a_long_text_comes_from_where_the_store_keeps_it(store: JsonlStore) -> N
 
 
 def test_what_does_not_fit_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "FILE_BYTES", 3_000)
-    monkeypatch.setattr(sharing, "ALL_BYTES", 4_000)
+    monkeypatch.setattr(share_page, "FILE_BYTES", 3_000)
+    monkeypatch.setattr(share_page, "ALL_BYTES", 4_000)
     told = Teller().prompt("Look")
     for name, size in (("one", 2_500), ("big", 5_000), ("two", 2_500), ("last", 900)):
         url = data_url("application/zip", b"\x00" * size)
@@ -415,7 +421,7 @@ def test_a_page_that_fails_half_way_leaves_the_old_one(
     path = tmp_path / "page.html"
     write_page(store, session.id, path, {})
     before = path.read_bytes()
-    monkeypatch.setattr(sharing, "page", lambda *_: iter(["half", 1]))
+    monkeypatch.setattr(share_page, "page", lambda *_: iter(["half", 1]))
 
     with pytest.raises(TypeError):
         write_page(store, session.id, path, {})

@@ -7,8 +7,8 @@ import pytest
 from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import says
-from palimpsest.session.listing import Page, Query, page
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.records.session_search import Page, Query, page
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare

@@ -7,8 +7,8 @@ import pytest
 from tests.loop.compacting import SUMMARY
 from tests.review.laws import holds
 
-from palimpsest.app import App
-from palimpsest.public import Session, open_session
+from palimpsest.app.wiring import App
+from palimpsest.public.session_object import Session, open_session
 from palimpsest.render.formats import markdown, text
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.session.state_folder import distrusted, state_folder
+from palimpsest.session.config.state_folder import distrusted, state_folder
 
-NAME = "from palimpsest.session.state_folder import state_folder; print(state_folder())"
+NAME = "from palimpsest.session.config.state_folder import state_folder; print(state_folder())"
 
 
 def named(code: str = NAME, **environment: str) -> str:
@@ -39,7 +39,7 @@ def test_the_process_environment_names_it(tmp_path: Path) -> None:
 
 
 def test_what_is_loaded_into_the_environment_later_does_not_count(tmp_path: Path) -> None:
-    code = f"import palimpsest.session.state_folder, os; os.environ['PALIMPSEST_STATE_DIR'] = '/x'; {NAME}"
+    code = f"import palimpsest.session.config.state_folder, os; os.environ['PALIMPSEST_STATE_DIR'] = '/x'; {NAME}"
 
     assert named(code, PALIMPSEST_STATE_DIR=str(tmp_path)) == str(tmp_path / "palimpsest")
 

@@ -7,7 +7,7 @@ from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.outline import told
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.user_notices import notice_of

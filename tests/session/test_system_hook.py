@@ -10,12 +10,12 @@ from tests.review.laws import holds
 from tests.session.test_hooks import notices, studio
 
 from palimpsest import SystemPrompt
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
-from palimpsest.public import open_session
+from palimpsest.public.session_object import open_session
 from palimpsest.review.reconstruction.requests import rebuild
-from palimpsest.session.hooks import HookBook
-from palimpsest.session.locks import Locks
+from palimpsest.session.config.locked_settings import Locks
+from palimpsest.session.extensions.hooks import HookBook
 from palimpsest.testing import ScriptedModel
 
 CLAUDE = "anthropic/claude-opus-4-5"

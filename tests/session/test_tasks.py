@@ -14,8 +14,8 @@ from tests.waiting import settled
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.live import LiveSession
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError

@@ -17,11 +17,11 @@ from palimpsest.frontends.shelf_channel import row_of
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild_all
-from palimpsest.session.listing import Query
-from palimpsest.session.live import LiveSession
-from palimpsest.session.permitting import Permitting
-from palimpsest.session.sharing import page_path
-from palimpsest.session.sharing_api import Form
+from palimpsest.session.interfaces.sharing_operations import Form
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.records.session_search import Query
+from palimpsest.session.sharing.share_page import page_path
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tests.waiting import eventually
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import says
-from palimpsest.public import open_session
+from palimpsest.public.session_object import open_session
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import SessionHeld
 

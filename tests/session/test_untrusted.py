@@ -9,11 +9,11 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from palimpsest.app import App
-from palimpsest.session.config import LoadedConfig, load, trust
-from palimpsest.session.config_files import Places
-from palimpsest.session.config_sift import ALLOWED
-from palimpsest.session.settings import Config, Settings
+from palimpsest.app.loaded_config import LoadedConfig, load, trust
+from palimpsest.app.wiring import App
+from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.settings import Config, Settings
+from palimpsest.session.trust.untrusted_allow_list import ALLOWED
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import Allowed, Denied, MustAsk, decide, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES

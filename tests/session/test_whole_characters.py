@@ -16,9 +16,9 @@ from palimpsest.frontends.bundle import Frame, bundle
 from palimpsest.frontends.notices import pictures, records_since
 from palimpsest.frontends.segments import Position, Segment
 from palimpsest.model.script import ModelAnswer
-from palimpsest.public import Session
+from palimpsest.public.session_object import Session
 from palimpsest.render.content.outline import Notes
-from palimpsest.session.sharing_api import Form
+from palimpsest.session.interfaces.sharing_operations import Form
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.parts import ReasoningPart, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.text import scrub

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from tests.golden.test_live import Trace
 
-from palimpsest.app import App
+from palimpsest.app.loaded_config import trust
+from palimpsest.app.wiring import App
 from palimpsest.context.budget.window_guard import DEFAULT_WINDOW, evaluate_guard, resolve_window
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import says
-from palimpsest.session.config import trust
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
 
 

@@ -11,8 +11,8 @@ from palimpsest.frontends.notices import head_of
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.followed import FollowedSession
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.followed_session import FollowedSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel

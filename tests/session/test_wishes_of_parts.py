@@ -9,7 +9,7 @@ from tests.session.test_wishes import LONG, SUMMARY, rebuilds, sent
 
 from palimpsest.frontends.parts import part_rows
 from palimpsest.model.script import ModelAnswer, says, thinks
-from palimpsest.session.live import LiveSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short

@@ -10,10 +10,10 @@ from tests.store.builders import OTHER
 
 from palimpsest.frontends.notices import head_of
 from palimpsest.model.script import says
-from palimpsest.session import followed
-from palimpsest.session.followed import FollowedSession
-from palimpsest.session.live import LiveSession
-from palimpsest.session.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.open_sessions import followed_session
+from palimpsest.session.open_sessions.followed_session import FollowedSession
+from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.store.project_folder.layout import prepare
@@ -186,7 +186,7 @@ async def test_a_reader_becomes_the_writer_when_the_other_kernel_leaves(kernel: 
 async def test_what_a_reader_holds_comes_alive_once_the_writer_has_gone(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(followed, "POLL_SECONDS", 0.005)
+    monkeypatch.setattr(followed_session, "POLL_SECONDS", 0.005)
     first = kernel(ScriptedModel(says("One.")))
     await ask(await first.session("a.ipynb"), "first")
     other = kernel(ScriptedModel(says("Two.")), kernel_id="kernel-b")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.app import App
+from palimpsest.app.loaded_config import Places, load
+from palimpsest.app.wiring import App
 from palimpsest.model.catalog.model_check import check_effort, check_model, slip
 from palimpsest.model.script import says
-from palimpsest.public import Session
-from palimpsest.session.config import Places, load
+from palimpsest.public.session_object import Session
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import ModelInfo, ModelRef

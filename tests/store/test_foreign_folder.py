@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tests.store.builders import OWNER, SESSION
 
-from palimpsest.app import App
+from palimpsest.app.wiring import App
 from palimpsest.model.script import says
-from palimpsest.public import Session
+from palimpsest.public.session_object import Session
 from palimpsest.store.blobs.blob_sweep import delete, survey
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore

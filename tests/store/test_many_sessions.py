@@ -10,7 +10,7 @@ from tests.bench import bench_store
 from tests.store.builders import OWNER, SESSION, session
 from tests.store.conformance import begin
 
-from palimpsest.session.listing import Query, page
+from palimpsest.session.records.session_search import Query, page
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log import session_index as indexing
 from palimpsest.store.log.jsonl_store import JsonlStore

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.app import APPS
+from palimpsest.app.wiring import APPS
 from palimpsest.testing import FaultServer, ScriptedModel, calls, isolated_session, says
 from palimpsest.testing.dialects import Dialect
 from palimpsest.transcript.errors import ConfigError, UserError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.session.agent_files import PERMISSION_OF
+from palimpsest.session.definitions.agent_files import PERMISSION_OF
 from palimpsest.tools.permission_rules.permissions import evaluate
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, OWN_TOOLS, Own, is_own_name
 

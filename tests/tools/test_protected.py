@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tools.desk import Bench
 
-from palimpsest.session.agents import BUILT_IN, within
+from palimpsest.session.definitions.agents import BUILT_IN, within
 from palimpsest.tools.file_access.paths import ResolvedPath
 from palimpsest.tools.file_access.protected_files import is_protected, protection_of
 from palimpsest.tools.permission_rules.modes import answered_by

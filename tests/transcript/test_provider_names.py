@@ -45,9 +45,9 @@ WORDS = {
     "frontends/options.py": "an example of a model's name",
     "model/rehearsal/plans/intents.py": "what a person asks",
     "model/rehearsal/plans/small_talk.py": "which variables hold keys",
-    "session/agent_files.py": "the folder of another agent's definitions",
-    "session/command_files.py": "the same",
-    "session/folders.py": "the same",
+    "session/definitions/agent_files.py": "the folder of another agent's definitions",
+    "session/definitions/command_files.py": "the same",
+    "session/definitions/definition_files.py": "the same",
     "tools/file_access/instruction_files.py": "the name of a file with instructions",
     "tools/file_access/protected_files.py": "names of protected files",
 }

@@ -14,7 +14,7 @@ from palimpsest.frontends.protocol import (
     SetMode,
     TrustProject,
 )
-from palimpsest.session.api import KernelSession
+from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 
 AboutPermissions = SetMode | SetBudget | ListAllowed | TrustProject

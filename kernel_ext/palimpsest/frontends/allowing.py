@@ -10,8 +10,8 @@ from typing import Any
 from palimpsest.frontends.allow_lines import amounts
 from palimpsest.frontends.protocol import AllowanceRow, AllowedRule
 from palimpsest.render.safety.escaping import code_span, inline, one_line
-from palimpsest.session.control import Allowance, Control
-from palimpsest.session.purse import limit_words, spent_words
+from palimpsest.session.controls.session_controls import Allowance, Control
+from palimpsest.session.controls.spending_limit import limit_words, spent_words
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.budgets import Budget, Measure, Spent

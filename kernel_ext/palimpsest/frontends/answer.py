@@ -5,7 +5,7 @@ from typing import Any
 
 from palimpsest.frontends.segments import parts_of
 from palimpsest.render.safety.safe_markdown import safe_markdown
-from palimpsest.session.prompt_answer import Answer
+from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part

@@ -21,9 +21,9 @@ from palimpsest.frontends.questions import Questions
 from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages, TurnStopped, without_cell
 from palimpsest.render.safety.escaping import inline
 from palimpsest.render.safety.safe_markdown import safe_markdown
-from palimpsest.session.api import KernelSession
-from palimpsest.session.prompt_answer import Answer, PromptOptions
-from palimpsest.session.unattended import AWAY_SECONDS
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.prompts.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.text import scrub, secret_values

@@ -15,7 +15,7 @@ from palimpsest.frontends.segments import Position, Segment, slices
 from palimpsest.render.content.outline import Caps, Notes
 from palimpsest.render.formats import markdown, text
 from palimpsest.render.safety.escaping import inline
-from palimpsest.session.api import Snapshot
+from palimpsest.session.interfaces.kernel_session import Snapshot
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import QuestionAsked

@@ -24,8 +24,8 @@ from palimpsest.frontends.segments import (
     following,
     slices,
 )
-from palimpsest.session.api import Snapshot
-from palimpsest.session.prompt_answer import Answer
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.session_record.sessions import Retrying

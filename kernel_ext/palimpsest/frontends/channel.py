@@ -65,9 +65,9 @@ from palimpsest.frontends.pump import Pump
 from palimpsest.frontends.running_channel import RunningChannel
 from palimpsest.frontends.shelf_channel import ShelfChannel
 from palimpsest.frontends.turn import FrontendServices, without_cell
-from palimpsest.session.api import KernelSession
-from palimpsest.session.prompt_answer import Answer, PromptOptions
-from palimpsest.session.unattended import AWAY_SECONDS
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.prompts.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.events import Record

@@ -6,7 +6,7 @@ Border: the interface alone; ``channel`` implements it, and nothing here knows a
 from typing import Protocol
 
 from palimpsest.frontends.protocol import OutcomeNotice
-from palimpsest.session.api import KernelSession
+from palimpsest.session.interfaces.kernel_session import KernelSession
 
 
 class ChannelContext(Protocol):

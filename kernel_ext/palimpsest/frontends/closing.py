@@ -15,7 +15,7 @@ from palimpsest.frontends.feed import shown_messages
 from palimpsest.frontends.protocol import CloseSegment, Cut
 from palimpsest.frontends.segments import Position, Segment, slices
 from palimpsest.render.content.outline import Caps, Notes
-from palimpsest.session.api import Snapshot
+from palimpsest.session.interfaces.kernel_session import Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 

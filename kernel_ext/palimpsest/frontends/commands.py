@@ -24,8 +24,8 @@ from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.inspection.report_builder import weigh
-from palimpsest.session.api import KernelSession, Snapshot
-from palimpsest.session.wishes import WishAction
+from palimpsest.session.controls.context_edits import WishAction
+from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
 from palimpsest.transcript.redaction.text import scrub, secret_values
 from palimpsest.transcript.values import Usage

@@ -19,7 +19,7 @@ from palimpsest.frontends.options import MagicLine
 from palimpsest.frontends.parts import part_rows
 from palimpsest.frontends.pump import Pump
 from palimpsest.frontends.turn import CellPlace, CellTurn, FrontendServices
-from palimpsest.session.targets import LAST, SUMMARY
+from palimpsest.session.records.part_lookup import LAST, SUMMARY
 
 NESTED = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from palimpsest.frontends.turn import FrontendServices
 from palimpsest.render.content.phrases import count, size
-from palimpsest.session.engine import EngineThread
-from palimpsest.session.exporting import form_of
-from palimpsest.session.sharing_api import Exported, Form, Sharing
+from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.interfaces.sharing_operations import Exported, Form, Sharing
+from palimpsest.session.sharing.exports import form_of
 from palimpsest.store.exchange.importer import Imported, ImportReport
 from palimpsest.transcript.errors import UserError
 

@@ -9,7 +9,7 @@ from typing import Any
 from palimpsest.frontends.policy import PolicySection
 from palimpsest.frontends.turn import CellPlace
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.session.hooks import HookStatus
+from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.tools.mcp.servers import ServerStatus
 
 HOOK_HEAD = ("hook", "function", "from", "asked", "failed")

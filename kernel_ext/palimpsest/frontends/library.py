@@ -9,9 +9,9 @@ from typing import Any
 from palimpsest.frontends.policy import PolicySection
 from palimpsest.frontends.turn import CellPlace
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.session.agents import Agent
-from palimpsest.session.command_files import OwnCommand
-from palimpsest.session.library import Library
+from palimpsest.session.definitions.agents import Agent
+from palimpsest.session.definitions.command_files import OwnCommand
+from palimpsest.session.definitions.project_definitions import Library
 from palimpsest.tools.workflow.skill import Skill
 
 AGENT_HEAD = ("agent", "answers", "model", "what it is for", "from")

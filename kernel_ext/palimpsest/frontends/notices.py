@@ -19,8 +19,8 @@ from palimpsest.frontends.protocol import (
     SessionHead,
 )
 from palimpsest.frontends.turn import FrontendServices
-from palimpsest.session.agents import helpers
-from palimpsest.session.api import KernelSession, Snapshot
+from palimpsest.session.definitions.agents import helpers
+from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.transcript.errors import ConfigError
 
 NOTICE_CHARS = 250_000

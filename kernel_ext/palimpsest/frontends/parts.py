@@ -4,7 +4,7 @@ Border: rows of words from values; ``commands`` makes a table of them.
 """
 
 from palimpsest.context.visible_messages.view import View
-from palimpsest.session.targets import Target, describe, is_summary, is_used
+from palimpsest.session.records.part_lookup import Target, describe, is_summary, is_used
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.effective_decisions import Standing
 from palimpsest.transcript.ids import short

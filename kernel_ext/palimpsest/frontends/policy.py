@@ -15,7 +15,7 @@ from palimpsest.context.policy_overrides import (
     shown,
 )
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.session.policies import DEFAULT, spellings
+from palimpsest.session.config.context_policy import DEFAULT, spellings
 from palimpsest.transcript.context_values.policies import Policy
 
 SHOWN_CHARS = 60

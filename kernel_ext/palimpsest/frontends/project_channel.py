@@ -22,10 +22,10 @@ from palimpsest.frontends.protocol import (
 )
 from palimpsest.frontends.turn import FrontendServices
 from palimpsest.review.inspection.report_builder import weigh
-from palimpsest.session.api import KernelSession
-from palimpsest.session.retention import SessionTree, families
-from palimpsest.session.settings import RetentionSettings
-from palimpsest.session.storing import prune_storage, weigh_storage
+from palimpsest.session.config.settings import RetentionSettings
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
+from palimpsest.session.records.retention import SessionTree, families
 from palimpsest.store.blobs.disk_usage import Sizes
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.text import scrub, secret_values

@@ -21,7 +21,7 @@ from palimpsest.frontends.segments import (
     parts_of,
 )
 from palimpsest.render.content.outline import Notes
-from palimpsest.session.api import Snapshot
+from palimpsest.session.interfaces.kernel_session import Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolCompleted, ToolPart

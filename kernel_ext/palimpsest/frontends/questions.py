@@ -12,7 +12,7 @@ from typing import Any, Literal
 from palimpsest.frontends.interrupt import Interrupts
 from palimpsest.frontends.interview import answer_of, interview_text
 from palimpsest.render.content.phrases import count
-from palimpsest.session.api import KernelSession
+from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
 

@@ -10,9 +10,9 @@ from typing import Any
 from palimpsest.frontends.protocol import OutcomeNotice, Revert
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import code_span, inline
-from palimpsest.session.api import Snapshot
-from palimpsest.session.revert import removal, standing
-from palimpsest.session.undo_api import Undoing
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.interfaces.revert_operations import Undoing
+from palimpsest.session.revert.plan import removal, standing
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile, RevertPreview

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from palimpsest.frontends.protocol import CommandBase, Compact, Join, OutcomeNotice, UsePolicy
-from palimpsest.session.api import KernelSession
-from palimpsest.session.prompt_answer import Answer
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import Origin
 
 Find = Callable[[str | None], Awaitable[KernelSession]]

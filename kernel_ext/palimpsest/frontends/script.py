@@ -12,9 +12,9 @@ from concurrent.futures import Future, wait
 
 from palimpsest.frontends.interview import answer_of, interview_text
 from palimpsest.frontends.questions import AGAIN, question_text, understand
-from palimpsest.session.api import KernelSession
-from palimpsest.session.prompt_answer import Answer
-from palimpsest.session.unattended import has_terminal
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.prompts.unattended_refusal import has_terminal
 from palimpsest.transcript.redaction.text import scrub, secret_values
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply

@@ -10,8 +10,8 @@ from typing import Any
 from palimpsest.frontends.policy import PolicySection
 from palimpsest.frontends.turn import CellPlace, FrontendServices, Pages
 from palimpsest.render.content.phrases import count
-from palimpsest.session.api import KernelSession
-from palimpsest.session.listing import Page, Query
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.records.session_search import Page, Query
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 

@@ -21,7 +21,7 @@ from palimpsest.frontends.protocol import (
     SessionRow,
 )
 from palimpsest.frontends.turn import FrontendServices
-from palimpsest.session.listing import Query
+from palimpsest.session.records.session_search import Query
 from palimpsest.store.interface import SessionSummary
 
 

@@ -11,15 +11,15 @@ from palimpsest.frontends.policy import PolicySection, Rows
 from palimpsest.frontends.shelf import Said, day
 from palimpsest.frontends.turn import FrontendServices, Pages
 from palimpsest.render.content.phrases import count, size
-from palimpsest.session.retention import (
+from palimpsest.session.config.settings import RetentionSettings
+from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
+from palimpsest.session.records.retention import (
     PrunePlan,
     RetentionLimits,
     SessionTree,
     families,
     parse_size,
 )
-from palimpsest.session.settings import RetentionSettings
-from palimpsest.session.storing import prune_storage, weigh_storage
 from palimpsest.store.blobs.blob_sweep import DAY, Sweep, Unneeded
 from palimpsest.store.blobs.disk_usage import Sizes
 from palimpsest.store.interface import SessionSummary

@@ -26,11 +26,11 @@ from palimpsest.frontends.options import MagicLine
 from palimpsest.frontends.pump import CellWait, Pump
 from palimpsest.frontends.questions import Questions
 from palimpsest.frontends.terminal import TerminalStory
-from palimpsest.session.api import KernelSession
-from palimpsest.session.engine import EngineThread
-from palimpsest.session.project_sessions import ProjectSessions
-from palimpsest.session.prompt_answer import Answer, PromptOptions
-from palimpsest.session.unattended import refuse_unattended
+from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.project_sessions import ProjectSessions
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.prompts.unattended_refusal import refuse_unattended
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.text import scrub, secret_values

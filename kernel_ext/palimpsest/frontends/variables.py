@@ -21,7 +21,7 @@ from palimpsest.frontends.variable_types import (
     kind_of,
     shape_of,
 )
-from palimpsest.session.kernel_secrets import KernelSecrets
+from palimpsest.session.engine.kernel_secrets import KernelSecrets
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.secret_patterns import is_secret_variable

@@ -26,8 +26,8 @@ from palimpsest.frontends.protocol import PROTOCOL_VERSION, CurrentNotice, Recor
 from palimpsest.render.content.outline import Caps, Notes
 from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
-from palimpsest.session.api import KernelSession, Snapshot
-from palimpsest.session.engine import EngineThread
+from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.transcript.redaction.text import scrub, secret_values
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle

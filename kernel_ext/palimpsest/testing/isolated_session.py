@@ -15,7 +15,7 @@ from palimpsest.model.interface import Model
 from palimpsest.transcript.errors import ConfigError
 
 if TYPE_CHECKING:
-    from palimpsest.public import Session
+    from palimpsest.public.session_object import Session
 
 SCRIPTED = "scripted/model"
 SETTINGS: Mapping[str, Any] = {"titles": False}
@@ -67,8 +67,8 @@ def isolated_session(
     Raises ``ConfigError`` where settings make no sense, ``UserError`` where a tool cannot be one.
     """
     # Here, since the application takes a second to import, which a test of the wire need not wait for.
-    from palimpsest.app import App
-    from palimpsest.public import open_session
+    from palimpsest.app.wiring import App
+    from palimpsest.public.session_object import open_session
 
     given = SCRIPTED_SETTINGS if model is not None else REHEARSAL_SETTINGS
     with tempfile.TemporaryDirectory(prefix="palimpsest-", ignore_cleanup_errors=True) as made:

@@ -1,5 +1,5 @@
 /**
- * What a session has taken back and not yet removed; session/revert.py says the same.
+ * What a session has taken back and not yet removed; session/revert/plan.py says the same.
  */
 import type {
   FileDiff,

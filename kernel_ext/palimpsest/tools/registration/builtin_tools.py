@@ -2,7 +2,7 @@
 
 Border: one row a tool. What follows from being a tool of our own is derived from here: that it is
 offered (``tools/registration/registry.py``), the rule that holds where nobody said otherwise, that no other tool
-may take its name, and that agent files may name it (``session/agent_files.py``). A tool of somebody
+may take its name, and that agent files may name it (``session/definitions/agent_files.py``). A tool of somebody
 else's that was called ``read`` would be allowed as reading is, and one called ``external_directory``
 would be answered by what was said about folders.
 """

@@ -1,0 +1,309 @@
+"""The settings that hold, where each came from, and how they are loaded.
+
+Border: the environment, the start directory and the options of a call are handed in.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from palimpsest.render.safety.escaping import code_span, inline, one_line
+from palimpsest.session.config.context_policy import (
+    SHORT_NAMES,
+    Configured,
+    configured,
+    short_value,
+)
+from palimpsest.session.config.layer_merge import Held, Merge, dotted, origin_of, split
+from palimpsest.session.config.name_checks import wrong_names
+from palimpsest.session.config.setting_files import PROJECTS, Layer, Places, layers, upwards
+from palimpsest.session.config.settings import Config, Settings
+from palimpsest.session.definitions import agent_files, command_files
+from palimpsest.session.definitions.agents import BUILT_IN as BUILT_IN_AGENTS
+from palimpsest.session.definitions.definition_files import folders, read
+from palimpsest.session.trust.admin_trust import state_named_by, trusted_by
+from palimpsest.session.trust.trust_store import Trust, digest_of
+from palimpsest.session.trust.untrusted_allow_list import Ground
+from palimpsest.session.trust.untrusted_layer import lay_untrusted
+from palimpsest.store.log.store_factory import find_project
+from palimpsest.tools.permission_rules.permissions import Rules, from_config, limiting, merge
+
+__all__ = ["Config", "LoadedConfig", "Places", "load"]
+
+BUILT_IN = "built in"
+_NAMED_ONLY = re.compile(r"mcp\..*\.(env|headers)")
+WAITS = "Waits until you trust this project with %agent config trust"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConfig:
+    """The settings that hold, where each came from, and what was wrong."""
+
+    value: Config
+    origins: dict[str, str] = field(default_factory=dict)
+    """By dotted key; what is not here is built in."""
+    problems: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    """Settings that this version accepts and does not use yet, with their origin."""
+    locked: Mapping[str, str] = field(default_factory=dict)
+    """Settings that an administrator fixed, and the file that says so."""
+    locked_rules: tuple[Any, ...] = ()
+    """The tables of rules that are fixed."""
+    held: tuple[Held, ...] = ()
+    """What the project's files say that waits until a person trusts them."""
+    trusted: str = ""
+    """What names the project's settings that a person trusted; empty where none needed it."""
+    limited: frozenset[tuple[str, int]] = frozenset()
+    """What holds of a project that nobody trusted: the setting, and which of its tables of rules."""
+
+    state: Path | None = None
+    """The folder that an administrator names for what people decide."""
+    trusted_by: str = ""
+    """The administrator's file that trusts the project, whoever opens it."""
+
+    def rules(self, key: str, tables: Sequence[Any]) -> Rules:
+        """Return the rules of a setting's tables; those of an untrusted project only tighten."""
+        found: list[Rules] = []
+        for at, table in enumerate(tables):
+            rules = rules_from((table,))
+            found.append(limiting(rules) if (key, at) in self.limited else rules)
+        return tuple(rule for rules in found for rule in rules)
+
+    def models(self) -> frozenset[str]:
+        """Return the models that the settings name; no project's file may name an address so."""
+        value = self.value
+        named = (value.model, value.small_model, value.compaction.model)
+        agents = (one.model for one in value.agent.values())
+        return frozenset(one for one in (*named, *agents, *value.models) if one)
+
+    def own_tables(self, key: str) -> frozenset[str]:
+        """Return the names below a setting of which not only a project says something."""
+        found = (split(one) for one, by in self.origins.items() if not is_projects(by))
+        return frozenset(path[1] for path in found if path[0] == key and len(path) > 1)
+
+    def is_limited(self, key: str) -> bool:
+        """Tell whether a project that nobody trusted says the value that holds."""
+        return (key, 0) in self.limited and is_projects(self.origins.get(key, ""))
+
+    @property
+    def policy(self) -> Configured:
+        """The context policy that the settings make."""
+        return configured(self.value, self.locked)
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Return every setting as name, value and origin."""
+        found = []
+        policy = self.policy.policy
+        for key, value in _leaves(self.value):
+            origin = self.origins.get(key) or self.origins.get(key.split(".")[0], BUILT_IN)
+            if value is None and key in SHORT_NAMES:
+                value, origin = short_value(policy, key), f"policy {policy.name}"
+            fixed = origin_of(self.locked, key)
+            shown = _shown(_named_only(value) if _NAMED_ONLY.fullmatch(key) else value)
+            found.append((key, shown, f"{origin}, fixed" if fixed else origin))
+        return found
+
+    def table(self) -> str:
+        """Return every setting as Markdown, with what was wrong and what is not used yet."""
+        lines = ["| setting | value | from |", "|---|---|---|"]
+        for row in self.rows():
+            key, value, origin = (cell.replace("|", "¦") for cell in row)
+            lines.append(f"| {code_span(key)} | {code_span(value) or '—'} | {inline(origin)} |")
+        text = "\n".join(lines)
+        for title, sentences in self.remarks():
+            text += f"\n\n**{title}**\n\n" + "\n".join(f"- {inline(words)}" for words in sentences)
+        return text
+
+    def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return what is wrong, not used, and waits for trust, each under its title."""
+        found = (
+            ("What is wrong", self.problems),
+            ("Accepted, not used yet", self.unused),
+            (WAITS, tuple(f"{one.words} ({one.origin})" for one in self.held)),
+        )
+        return [(title, sentences) for title, sentences in found if sentences]
+
+
+def is_projects(origin: str) -> bool:
+    """Tell whether only a project's files say a value, by where it came from."""
+    return all(one.startswith(PROJECTS) for one in origin.split(", then ")) and bool(origin)
+
+
+def load(
+    start: Path,
+    environment: Mapping[str, str],
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    places: Places | None = None,
+) -> LoadedConfig:
+    """Read every layer from ``start`` upwards and lay them over each other.
+
+    ``overrides`` are options of a call, by dotted key; None means "not given".
+    """
+    places = places or Places.usual(environment)
+    loading = Merge()
+    found = list(layers(start, environment, places, loading.problems))
+    project = find_project(start)
+    places = _placed(places, found)
+    digest = trusted(found, places, start)
+    for layer in found:
+        if layer.is_project and not digest and not trusted_by(found, layer.base):
+            agents, commands = own_names(start, places) if _defines(layer) else NOBODY
+            ground = Ground(layer.base, loading.value(), agents, commands)
+            lay_untrusted(loading, layer, ground)
+        else:
+            loading.add(layer)
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    loading.add(Layer("option", _nested(given), start))
+    value = loading.value()
+    return LoadedConfig(
+        value,
+        loading.origins,
+        (*loading.problems, *wrong_names(value, loading.origins)),
+        tuple(loading.unused),
+        dict(loading.locked),
+        loading.locked_rules,
+        tuple(loading.held),
+        digest,
+        frozenset(loading.limited),
+        state_named_by(found),
+        trusted_by(found, project),
+    )
+
+
+def _placed(places: Places, found: Sequence[Layer]) -> Places:
+    """Return the places with the folder that an administrator names for what people decide."""
+    state = state_named_by(found)
+    return dataclasses.replace(places, state=state) if state is not None else places
+
+
+NOBODY: tuple[frozenset[str], frozenset[str]] = (frozenset(BUILT_IN_AGENTS), frozenset())
+
+
+def _defines(layer: Layer) -> bool:
+    return "agent" in layer.data or "command" in layer.data
+
+
+def trusted(found: Sequence[Layer], places: Places, start: Path) -> str:
+    """Return the digest of the project's settings if a person trusted them, else nothing."""
+    digest = _digest(found, places, start)
+    return digest if Trust(places.kept, find_project(start)).has(digest) else ""
+
+
+def _digest(found: Sequence[Layer], places: Places, start: Path) -> str:
+    said = [layer for layer in found if layer.is_project]
+    project = find_project(start)
+    *_, top = upwards(start, places.home)
+    folders = [project, *(layer.base.resolve() for layer in said)]
+    tree = top if (top / ".git").exists() else min(folders, key=lambda folder: len(folder.parts))
+    return digest_of(said, (project, start), tree)
+
+
+def still_trusted(start: Path, environment: Mapping[str, str], digest: str) -> bool:
+    """Tell whether the project's files say and run what they did when they had this digest."""
+    places = Places.usual(environment)
+    return _digest(list(layers(start, environment, places, [])), places, start) == digest
+
+
+def trust(
+    start: Path,
+    environment: Mapping[str, str],
+    places: Places | None = None,
+    definitions: Mapping[str, str] | None = None,
+) -> list[Held]:
+    """Trust what the project's files say now; returns what of its settings that is.
+
+    ``definitions`` are the files of agents, commands and skills that wait: digest to path.
+    """
+    places = places or Places.usual(environment)
+    project = find_project(start)
+    held = load(start, environment, places=places).held
+    found = list(layers(start, environment, places, []))
+    places = _placed(places, found)
+    files = [*dict.fromkeys(one.origin for one in held), *(definitions or {}).values()]
+    digests = [*([_digest(found, places, start)] if held else []), *(definitions or {})]
+    if digests:
+        Trust(places.kept, project).add(digests, files, project)
+    return list(held)
+
+
+def distrust(start: Path, environment: Mapping[str, str], places: Places | None = None) -> bool:
+    """Trust what the project's files say no more; false when it was not trusted."""
+    places = places or Places.usual(environment)
+    project = find_project(start)
+    places = _placed(places, list(layers(start, environment, places, [])))
+    return Trust(places.kept, project).remove(project)
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for key, value in flat.items():
+        *path, last = key.split(".")
+        table = data
+        for name in path:
+            table = table.setdefault(name, {})
+        table[last] = value
+    return data
+
+
+def _leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Yield every setting that holds a value of its own, with its dotted key."""
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        where = (*path, name)
+        if isinstance(value, Settings):
+            inner = _leaves(value, where)
+            # What a policy's table does not set is the preset's: %agent policy shows those numbers.
+            in_policy = where[0] == "policy"
+            yield from (leaf for leaf in inner if not (in_policy and leaf[1] is None))
+        elif isinstance(value, dict) and all(isinstance(v, Settings) for v in value.values()):
+            for entry, table in value.items():
+                written = {dotted(*where, entry, one) for one in table.model_fields_set}
+                for key, one in _leaves(table, (*where, entry)):
+                    if one or (one is not None and key in written):
+                        yield key, one
+            if not value:
+                yield dotted(*where), None
+        else:
+            yield dotted(*where), value
+
+
+def _named_only(value: dict[str, str]) -> dict[str, str]:
+    """Return what a server is given, without what may be a key: only references are shown."""
+    return {name: one if "${" in one else "…" for name, one in value.items()}
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case tuple() | list():
+            return one_line("; ".join(_shown(one) for one in value), 200)
+        case dict():
+            return one_line(", ".join(f"{key}: {one}" for key, one in value.items()), 200)
+        case _:
+            return one_line(str(value), 200)
+
+
+def rules_from(tables: Iterable[Any]) -> Rules:
+    """Return the rules of tables, low to high."""
+    home = str(Path.home())
+    return merge(*(from_config(table, home=home) for table in tables))
+
+
+def own_names(start: Path, places: Places) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of the agents and of the commands that no project defines."""
+    own = [one for one in folders(start, places) if not one.is_project]
+    agents = {
+        name
+        for file in read(own, agent_files.KINDS, places.home, [], [])
+        for name in (file.name, file.document.head.get("name"))
+        if isinstance(name, str)
+    }
+    commands = {file.name for file in read(own, command_files.KINDS, places.home, [], [])}
+    return frozenset(BUILT_IN) | agents, frozenset(commands)

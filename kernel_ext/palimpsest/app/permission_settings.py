@@ -1,0 +1,38 @@
+"""Bring what the configuration says about permissions and spending to where calls are decided.
+
+A project that is trusted while a kernel runs is heard at once, so this may happen again. Border:
+values to values; ``app`` calls it.
+"""
+
+from palimpsest.app.loaded_config import LoadedConfig, rules_from
+from palimpsest.session.config.layer_merge import dotted, origin_of
+from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.tools.permission_rules.permissions import limiting, merge
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.transcript.session_record.budgets import Budget
+
+
+def configure(permitting: Permitting, config: LoadedConfig) -> None:
+    """Let what is configured hold from the next call on."""
+    value = config.value
+    rules = config.rules("permission", value.permission)
+    permitting.rules = merge(DEFAULT_RULES, rules)
+    permitting.fixed = limiting(
+        (
+            rule
+            for rule in rules_from(config.locked_rules)
+            if origin_of(config.locked, dotted("permission", rule.permission))
+        ),
+        "lock",
+    )
+    permitting.mode = value.mode
+    permitting.mode_fixed = origin_of(config.locked, "mode")
+    permitting.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)
+    permitting.budget_fixed = next(
+        (
+            found
+            for key in ("budget", "budget.usd", "budget.tokens")
+            if (found := origin_of(config.locked, key))
+        ),
+        "",
+    )

@@ -1,0 +1,488 @@
+"""The only place of wiring: which store, which models, which tools, which kernel.
+
+Everything below gets what it needs handed down from here. ``App`` is one per kernel (or one per
+script, without a kernel); what a person holds in a variable is in ``public``.
+"""
+
+import atexit
+import functools
+import getpass
+import os
+import random
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from palimpsest.app.extension_settings import hook_sources, server_specs
+from palimpsest.app.first_request_notice import FirstTime
+from palimpsest.app.loaded_config import (
+    Config,
+    LoadedConfig,
+    Places,
+    distrust,
+    load,
+    still_trusted,
+    trust,
+)
+from palimpsest.app.model_window import windowed
+from palimpsest.app.permission_settings import configure
+from palimpsest.context.budget.window_guard import window_words
+from palimpsest.context.policy_overrides import names, possible_values
+from palimpsest.context.presets import PRESETS
+from palimpsest.model.adapter.litellm_model import LitellmModel, preload
+from palimpsest.model.catalog import discovery, local_servers, model_info
+from palimpsest.model.catalog.local_servers import LocalModels
+from palimpsest.model.catalog.model_check import check_model, listed_by
+from palimpsest.model.interface import Model
+from palimpsest.model.tokenizer import counter
+from palimpsest.session.config.context_policy import DEFAULT
+from palimpsest.session.config.layer_merge import Held, dotted
+from palimpsest.session.config.locked_settings import Locks
+from palimpsest.session.config.setting_files import PROJECTS
+from palimpsest.session.config.state_folder import name_state_folder
+from palimpsest.session.definitions.agents import helpers
+from palimpsest.session.definitions.project_definitions import Library, Sources, equip, skill_rules
+from palimpsest.session.engine.kernel_secrets import KernelSecrets
+from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.extensions.hooks import close_book, open_book
+from palimpsest.session.interfaces.child_session import ChildSessionFactory
+from palimpsest.session.interfaces.services import Services, any_model
+from palimpsest.session.open_sessions.workspace import Workspace
+from palimpsest.session.permissions.approvals import Approvals
+from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.grants import Grants
+from palimpsest.session.permissions.project_move import Moving
+from palimpsest.session.runs.title_writer import small_model
+from palimpsest.session.trust.trust_store import Trust
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.store_factory import find_project, open_store
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.project_folder.project_number import ProjectNumber
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.protected_files import protection_of
+from palimpsest.tools.mcp.servers import CLOSE_SECONDS, Servers
+from palimpsest.tools.permission_rules.permissions import Rules, merge
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.function_tools import FunctionTool
+from palimpsest.tools.registration.registry import Registry, builtin_tools
+from palimpsest.tools.tool import Namespace, PythonRunner
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.values import ModelInfo
+
+APPS: list["App"] = []
+"""The apps of this process that are open; the newest last."""
+
+USER_TOOLS: list[Callable[..., Any]] = []
+"""Functions offered with ``@palimpsest.tool`` before an app exists."""
+
+OLLAMA_SECONDS = 30.0
+NAMED_SECONDS = 2.0
+SERVER = "(server)"
+"""Stands for the model in the line of a server that does not say what it has."""
+CHANGED = (
+    "Files of this project changed since you trusted them. %agent config trust believes them, from the "
+    "next start of the kernel."
+)
+
+
+class App:
+    """One kernel's engine, workspace and configuration."""
+
+    def __init__(
+        self,
+        *,
+        start: Path | None = None,
+        kernel_id: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        python: Callable[[str], PythonRunner] | None = None,
+        namespace: Callable[[str], Namespace] | None = None,
+        model: Callable[[ModelInfo], Model] | None = None,
+        engine: EngineThread | None = None,
+        notebook: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self.start = (start or Path.cwd()).resolve()
+        self.environment = environment if environment is not None else os.environ
+        self.engine = engine or EngineThread()
+        self.notebook = notebook
+        """Names the notebook that this kernel belongs to."""
+        self.in_kernel = python is not None
+        self._overrides = dict(overrides or {})
+        self._config: LoadedConfig = load(self.start, self.environment, self._overrides)
+        name_state_folder(self._config.state)
+        self.project = find_project(self.start)
+        store, self.warning = open_store(self.project)
+        self.notice = store.layout.notice if isinstance(store, JsonlStore) else ""
+        """One sentence when the sessions were brought to a newer layout."""
+        self._told = False
+        self.ids = Ids(_now_ms, secrets.token_bytes)
+        self.registry = Registry(builtin_tools(kernel=python is not None))
+        for function in USER_TOOLS:
+            self.registry.add(function)
+        self.views: dict[str, Any] = {}
+        """The widgets that ``Session.view`` made, by session."""
+        self._litellm: LitellmModel | None = None
+        self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
+        self._closed = False
+        atexit.register(self.close)
+        APPS.append(self)
+        config, policy = self._config.value, self._config.policy
+        self.locks = Locks(self._config.locked, config)
+        self.hooks = open_book(
+            hook_sources(config.hooks, self._config.origins),
+            self.locks.by("hooks"),
+            self._changed,
+        )
+        limited = self._config.is_limited("max_steps")
+        specs = server_specs(config.mcp, self._config.origins)
+        self.servers = Servers(
+            specs, self.registry, self.environment, self.project, changed=self._changed
+        )
+        self.permitting = Permitting(approvals=_approvals(store, self.project, self.environment))
+        self.permitting.moving = Moving(self.permitting.grants)
+        configure(self.permitting, self._config)
+        self._trust = Trust(Places.usual(self.environment).kept, self.project)
+        self.library = Library(self._sources(), self._base_rules)
+        self.permitting.granted = lambda: skill_rules(self.library.skills)
+        equip(self.registry, self.library)
+        agents = self.library.agents
+        self.services = Services(
+            store=store,
+            ids=self.ids,
+            clock=_now_ms,
+            jitter=random.random,
+            root=self.project,
+            cwd=self.start,
+            registry=self.registry,
+            model=model or self._model,
+            info=self.info,
+            default_model=self.default_model,
+            check_model=any_model if model else self._check_model,
+            count=counter,
+            agents=agents,
+            default_agent=self.library.default_agent,
+            library=self.library,
+            family=ChildSessionFactory(depth=config.subagent_depth),
+            rules=merge(DEFAULT_RULES, self._config.rules("permission", config.permission)),
+            permitting=self.permitting,
+            locks=self.locks,
+            policy=policy.policy,
+            policy_fixed=policy.fixed,
+            history_limits=_history_limits(config),
+            user=_user(self.environment),
+            instruction_files=config.instructions,
+            extra_system=config.system,
+            max_steps=None if limited else config.max_steps,
+            most_steps=config.max_steps if limited else None,
+            titles=config.titles,
+            turn_summaries=config.turn_summaries,
+            share=config.share,
+            small_model=functools.partial(
+                small_model,
+                config.small_model,
+                {} if self.locks.by("small_model") else agents,
+                self.info,
+            ),
+            snapshots=_snapshots(store, self.project) if config.snapshot else None,
+            variables=config.variables,
+            # What another model than our own adapter gets is its maker's to say.
+            first_time=_told_nothing if model else FirstTime(self.project, config.variables).words,
+            environment=self.environment,
+            secrets=KernelSecrets(self.environment),
+            python=python,
+            namespace=namespace,
+            script=not self.in_kernel,
+            hooks=self.hooks,
+            servers=self.servers if specs else None,
+        )
+        owner = this_owner(kernel_id or f"process-{os.getpid()}-{secrets.token_hex(4)}")
+        self.workspace = Workspace(
+            self.services,
+            owner,
+            project_id=store.project_id,
+            warning=self.warning,
+            notice=self.notice,
+        )
+
+    def _sources(self) -> Sources:
+        config = self._config
+        agents, rules = _agents(config)
+        commands = {
+            name: command.model_dump(exclude_none=True)
+            for name, command in config.value.command.items()
+        }
+        return Sources(
+            self.start,
+            Places.usual(self.environment),
+            agents,
+            rules,
+            commands,
+            config.value.default_agent,
+            own_agents=config.own_tables("agent"),
+            locks=self.locks,
+            trusts=self._trusts,
+        )
+
+    def _changed(self, origin: str) -> str:
+        """Say why what the project's files name may not run any more; empty while it may."""
+        config = self._config
+        if PROJECTS not in origin or config.trusted_by:
+            return ""
+        same = still_trusted(self.start, self.environment, config.trusted)
+        return "" if same else CHANGED
+
+    def _trusts(self, digest: str) -> bool:
+        return bool(self._config.trusted_by) or self._trust.has(digest)
+
+    def _base_rules(self) -> Rules:
+        """Return the rules that hold for every agent."""
+        rules = self.permitting.rules
+        return rules if rules is not None else DEFAULT_RULES
+
+    @property
+    def config(self) -> LoadedConfig:
+        """The settings that hold, with all that waits for a person's trust."""
+        held = self.library.waiting.held
+        first = tuple(one for one in self.library.problems if one.startswith("default_agent "))
+        if not held and not first:
+            return self._config
+        problems = (*self._config.problems, *first)
+        return replace(self._config, held=(*self._config.held, *held), problems=problems)
+
+    def trust(self) -> Sequence[Held]:
+        """Believe what this project's files say now; returns what that is.
+
+        Rules, mode and spending limit hold at once, the rest from the next start of the kernel.
+        """
+        self.library.refresh()
+        waiting = self.library.waiting
+        held = trust(self.start, self.environment, definitions=waiting.files)
+        self._configure()
+        return (*held, *waiting.held)
+
+    def distrust(self) -> bool:
+        """Believe what this project's files say no more; false when it was not trusted."""
+        gone = distrust(self.start, self.environment)
+        self._configure()
+        return gone
+
+    def _configure(self) -> None:
+        self._config = load(self.start, self.environment, self._overrides)
+        configure(self.permitting, self._config)
+        self.library.forget()
+        self.library.refresh()
+
+    def take_words(self) -> tuple[str, ...]:
+        """Return what a person is told of the place where sessions are kept, once."""
+        told, self._told = self._told, True
+        return () if told else tuple(one for one in (self.warning, self.notice) if one)
+
+    def preload(self) -> None:
+        """Begin to import what the first answer will need, in the background.
+
+        Not litellm where the rehearsal will answer: it takes two seconds of CPU and 100 MB.
+        """
+        value = self.config.value
+        named = value.model
+        rehearsed = named is not None and named.startswith(f"{model_info.REHEARSAL.provider}/")
+        if not rehearsed and (named or discovery.is_set_up(self.environment, value.models)):
+            preload()
+        self.servers.preload()
+
+    def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
+        """Return what is known of a model; raises ConfigError for a name that cannot be one."""
+        config = self.config.value
+        known = model_info.info(
+            model_id,
+            config.models,
+            variant=self.locks.free("variant", variant) or config.variant,
+            environment=self.environment,
+            vouched=self.config.models(),
+        )
+        return windowed(
+            known, config.models, config.context_tokens, self.config.policy.policy.guard
+        )
+
+    def _check_model(self, info: ModelInfo) -> None:
+        """Raise ConfigError for a model that is known not to be there."""
+        check_model(info, self._config.models(), listed_by(self.environment))
+
+    def default_model(self) -> str:
+        """Return the id of the model that answers when nobody names one."""
+        value = self.config.value
+        return value.model or discovery.choose(self.environment, self._ollama, value.models).id
+
+    def models(self) -> Sequence[tuple[str, str, str]]:
+        """Return the models that can be used now: id, window, and why it is here."""
+        found = {
+            known.info.ref.id: (known.info, known.because)
+            for known in discovery.known(self.environment, self.config.value.models, self._ollama)
+        }
+        rows = [
+            (name, window_words(info, self.services.policy.guard), because)
+            for name, (info, because) in found.items()
+        ]
+        rows += [(SERVER, "", told) for told in discovery.silent(self.environment, self._ollama)]
+        try:
+            default = self.default_model()
+        except ConfigError:
+            return rows
+        return rows if default in found else [*rows, self._configured_model(default)]
+
+    def _configured_model(self, name: str) -> tuple[str, str, str]:
+        """Return the line of the configured model, also where it is no model."""
+        try:
+            info = self.info(name)
+        except ConfigError as problem:
+            return name, "", f"configured as the default, but: {problem}"
+        window = window_words(info, self.services.policy.guard)
+        return name, window, "configured as the default"
+
+    def agents(self) -> Sequence[tuple[str, str]]:
+        """Return names and descriptions of the agents; the one that answers by default first."""
+        self.library.refresh()
+        found = {name: one for name, one in self.library.agents.items() if one.answers}
+        first = self.services.default_agent
+        names = sorted(found, key=lambda name: (name != first, name))
+        return [(name, found[name].description) for name in names]
+
+    def _ollama(self, environment: Mapping[str, str]) -> LocalModels:
+        """Ask for local models at most every half minute: each question may cost half a second.
+
+        A server that somebody named, and that has none, is asked again: it is being started.
+        """
+        at, found = self._local_models
+        waited = bool(found.models) or local_servers.variable(environment) is None
+        if time.monotonic() - at > (OLLAMA_SECONDS if waited else NAMED_SECONDS):
+            found = local_servers.models(environment)
+            self._local_models = time.monotonic(), found
+            if found.models:
+                preload()
+        return found
+
+    def known(self, field: str) -> Sequence[str]:
+        """Return values that an option may take, for completion."""
+        match field:
+            case "model":
+                return [name for name, _, _ in self.models() if name != SERVER]
+            case "agent":
+                return [name for name, _ in self.agents()]
+            case "mention":
+                return sorted(helpers(self.library.agents))
+            case "own command":
+                self.library.refresh()
+                return list(self.library.commands)
+            case "tools":
+                return self.registry.names
+            case "policy":
+                return [*sorted(PRESETS), DEFAULT, *(f"{name}=" for name in names())]
+            case _ if field.startswith("policy="):
+                name = field.removeprefix("policy=")
+                return possible_values(name) if name in names() else ()
+            case _:
+                return ()
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Close every session and end the engine; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        atexit.unregister(self.close)
+        APPS.remove(self)
+        try:
+            self.engine.submit(self.workspace.close()).result(timeout)
+        finally:
+            # Also where a disk does not answer: no program of ours is left running.
+            close_book(self.hooks)
+            self._end_programs()
+            self.engine.stop()
+
+    def _end_programs(self) -> None:
+        """End what was started for the agent: servers, and commands in the background."""
+        try:
+            self.engine.submit(self.servers.close()).result(CLOSE_SECONDS + 1)
+        finally:
+            for name in self.registry.names:
+                end = getattr(self.registry.resolve(name), "end_background", None)
+                if end is not None:
+                    end()
+
+    def _model(self, _info: ModelInfo) -> Model:
+        if self._litellm is None:
+            from palimpsest.model.rehearsal.streaming_handler import Rehearsal
+
+            self._litellm = LitellmModel()
+            self._litellm.register_custom("rehearsal", Rehearsal())
+        return self._litellm
+
+
+def tool(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Offer a function to the agent as a tool; its signature and docstring become the description."""
+    # What cannot be one is said here, not when the next agent begins.
+    FunctionTool(function)
+    USER_TOOLS.append(function)
+    for app in APPS:
+        app.registry.add(function)
+    return function
+
+
+def _told_nothing(_provider: str) -> str:
+    return ""
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _approvals(store: Store, project: Path, environment: Mapping[str, str]) -> Approvals:
+    """Return what a person allowed in this project; in memory where nothing is kept on a disk."""
+    user = _user(environment)
+    if not isinstance(store, JsonlStore):
+        return Approvals(Grants(by=user))
+    folder = store.layout.root
+    return Approvals(Grants(project, ProjectNumber(folder), by=user), folder)
+
+
+def _history_limits(config: Config) -> Mapping[str, Any]:
+    limits = config.model_dump(include={"history_limit", "dm_history_limit", "dms"})
+    return {name: value for name, value in limits.items() if value not in (None, {})}
+
+
+def _snapshots(store: Store, project: Path) -> Snapshots | None:
+    """Return what keeps the project's files; None where nothing is kept on a disk."""
+    if not isinstance(store, JsonlStore):
+        return None
+    return Snapshots(
+        project,
+        store.layout.snapshots,
+        rules=Ignore,
+        never=ALWAYS_LEFT_OUT,
+        protection=protection_of,
+    )
+
+
+def _user(environment: Mapping[str, str]) -> str:
+    """Return the login name of the person whose kernel this is."""
+    try:
+        return environment.get("JUPYTERHUB_USER") or getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
+
+
+def _agents(config: LoadedConfig) -> tuple[dict[str, dict[str, Any]], dict[str, Rules]]:
+    tables = config.value.agent
+    given = {
+        name: agent.model_dump(exclude_none=True, exclude={"permission"})
+        for name, agent in tables.items()
+    }
+    rules = {
+        name: config.rules(dotted("agent", name, "permission"), agent.permission)
+        for name, agent in tables.items()
+    }
+    return given, rules

@@ -1,0 +1,209 @@
+"""``%load_ext palimpsest``: register the magics now, load everything else in the background.
+
+Border: imports nothing heavy (no pydantic, no litellm), so that loading costs milliseconds; the
+first use waits for what is not there yet. Loading twice, or unloading, is harmless.
+"""
+
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palimpsest.frontends.complete import Completions
+from palimpsest.frontends.magic import AgentMagics, Cells, current_notebook
+
+if TYPE_CHECKING:
+    from palimpsest.app.wiring import App
+    from palimpsest.public.session_object import Session
+
+_ATTRIBUTE = "_palimpsest_extension"
+_TARGET = "palimpsest"
+"""A page asks for comms of this name before it sends what a kernel without us would not know."""
+_WAIT_SECONDS = 0.05
+"""How often the first use looks whether loading has ended; an interrupt is heard in between."""
+
+Build = Callable[[Any, Cells], Any]
+
+
+class Extension:
+    """What ``%load_ext`` put into one shell.
+
+    Responsibilities: register and take back; load the rest in the background; hand it out.
+    """
+
+    def __init__(self, shell: Any, build: Build | None = None) -> None:
+        self.shell = shell
+        self.cells = Cells(shell, running=_cells_on_the_stack())
+        self.magics = AgentMagics(shell, self.front, self._place, self.cells)
+        self._completions = Completions(lambda: self._front)
+        self._build = build or _build
+        self._front: Any = None
+        self._problem: BaseException | None = None
+        self._loaded = threading.Event()
+        self._comm_info: Callable[..., Any] | None = None
+        """The kernel's own answer about comms."""
+
+    def register(self) -> None:
+        """Put the magics, the transformers, the matcher and the channel in place."""
+        shell = self.shell
+        self.cells.register()
+        self.magics.register()
+        self._completions.register(shell)
+        handlers = getattr(getattr(shell, "kernel", None), "control_handlers", None)
+        if handlers is not None:
+            self._comm_info = handlers.get("comm_info_request")
+            handlers["comm_info_request"] = self._on_comm_info
+            handlers["palimpsest_request"] = self._on_request
+        threading.Thread(target=self._load, name="palimpsest-load", daemon=True).start()
+
+    def unregister(self) -> None:
+        """Take everything back and close the sessions."""
+        shell = self.shell
+        self.cells.unregister()
+        self.magics.unregister()
+        self._completions.unregister(shell)
+        handlers = getattr(getattr(shell, "kernel", None), "control_handlers", {})
+        handlers.pop("palimpsest_request", None)
+        if self._comm_info is not None:
+            handlers["comm_info_request"] = self._comm_info
+        if self._loaded.wait(10) and self._front is not None:
+            self._front.close()
+
+    def front(self) -> Any:
+        """Return what answers, waiting until it is loaded."""
+        while not self._loaded.wait(_WAIT_SECONDS):
+            pass
+        if self._problem is not None:
+            from IPython.core.error import UsageError
+
+            raise UsageError(f"Palimpsest could not start: {self._problem}") from self._problem
+        return self._front
+
+    def _load(self) -> None:
+        try:
+            self._front = self._build(self.shell, self.cells)
+        except BaseException as problem:  # noqa: BLE001  # told to the person at first use
+            self._problem = problem
+        finally:
+            self._loaded.set()
+
+    def _place(self) -> Any:
+        from palimpsest.frontends.turn import CellPlace
+
+        notebook = current_notebook(self.shell)
+        # IPython counts on as soon as a cell begins.
+        return CellPlace(self.cells.cell_id, self.shell.execution_count - 1, notebook)
+
+    def _on_comm_info(self, stream: Any, ident: Any, parent: Any) -> Any:
+        """Say that we are here to whoever asks for us; everything else is the kernel's to answer."""
+        if (parent.get("content") or {}).get("target_name") == _TARGET:
+            content = {"status": "ok", "comms": {_TARGET: {"target_name": _TARGET}}}
+            session = self.shell.kernel.session
+            return session.send(stream, "comm_info_reply", content, parent, ident)
+        return None if self._comm_info is None else self._comm_info(stream, ident, parent)
+
+    def _on_request(self, stream: Any, ident: Any, parent: Any) -> Any:
+        """Answer a front end; on the control thread, so it only hands over."""
+        if not self._loaded.is_set():
+            content = {"status": "loading", "id": parent.get("content", {}).get("id")}
+        elif self._problem is not None:
+            content = {"status": "error", "error": str(self._problem)}
+        else:
+            content = self._front.channel.handle(parent.get("content") or {})
+        return self.shell.kernel.session.send(stream, "palimpsest_reply", content, parent, ident)
+
+
+def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
+    """Load the extension into a shell; a second time does nothing."""
+    if getattr(shell, _ATTRIBUTE, None) is not None:
+        return
+    extension = Extension(shell, build)
+    extension.register()
+    setattr(shell, _ATTRIBUTE, extension)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take the extension out of a shell."""
+    extension = getattr(shell, _ATTRIBUTE, None)
+    if extension is not None:
+        setattr(shell, _ATTRIBUTE, None)
+        extension.unregister()
+
+
+def extension_of(shell: Any) -> Extension | None:
+    """Return the extension that is loaded in a shell."""
+    found: Extension | None = getattr(shell, _ATTRIBUTE, None)
+    return found
+
+
+def current_app() -> "App":
+    """Return the application of this kernel; in a script, the newest one, or one for its folder.
+
+    It waits until the extension is there, so that no second application begins beside it.
+    """
+    ipython = sys.modules.get("IPython")
+    extension = extension_of(ipython.get_ipython()) if ipython is not None else None
+    services = extension.front().services if extension is not None else None
+    from palimpsest.app.wiring import APPS, App
+
+    if isinstance(services, App):
+        return services
+    return APPS[-1] if APPS else App()
+
+
+def current_session(session_id: str | None = None) -> "Session":
+    """Return the notebook's session, or the one that begins with this id, to look at.
+
+    In a script, where no kernel loaded the extension, it is the folder's: the one that scripts used here
+    last, or a new one where another process has that.
+    """
+    app = current_app()
+    from palimpsest.public.session_object import open_session
+
+    return open_session(app, session_id)
+
+
+def _cells_on_the_stack() -> int:
+    """Count the cells that run while the extension is loaded: those IPython will tell the end of."""
+    count = 0
+    frame = inspect.currentframe()
+    while frame is not None:
+        count += frame.f_code.co_name == "run_cell_async"
+        frame = frame.f_back
+    return count
+
+
+def _build(shell: Any, cells: Cells) -> Any:
+    """Wire the application to this kernel; in the background."""
+    from palimpsest.app.wiring import App
+    from palimpsest.frontends.front import Front
+    from palimpsest.frontends.pump import Pump, main_loop_of
+    from palimpsest.session.engine.thread import EngineThread
+
+    engine = EngineThread()
+    pump = Pump(shell, lambda: engine.loop, main_loop_of(shell))
+    app = App(
+        start=Path(getattr(shell, "starting_dir", ".")),
+        kernel_id=_kernel_id(shell),
+        python=pump.runner,
+        namespace=pump.runner,
+        engine=engine,
+        notebook=lambda: current_notebook(shell),
+    )
+    front = Front(app, pump, shell=shell, cells_running=lambda: cells.running)
+    app.preload()
+    return front
+
+
+def _kernel_id(shell: Any) -> str | None:
+    """Return an id that a restart of the kernel keeps: its connection file's name."""
+    if getattr(shell, "kernel", None) is None:
+        return None
+    from ipykernel.connect import get_connection_file
+
+    try:
+        return Path(get_connection_file()).stem
+    except RuntimeError:  # no connection file: an embedded kernel
+        return None

@@ -1,0 +1,162 @@
+"""Reads and writes the project's sessions by key, as OpenCode's ``Storage`` does; ``palimpsest.keyed_storage()``.
+
+Border: whatever is written goes the way that everything takes: through the log of the session, by the
+kernel that holds it, and not while its agent works.
+"""
+
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from palimpsest.public.method_forwarding import SessionHolder
+from palimpsest.store.exchange.key_changes import (
+    DIFF,
+    NO_SESSION,
+    SHARE,
+    Change,
+    changed_session,
+    message_change,
+    part_change,
+    plain,
+    removal,
+)
+from palimpsest.store.exchange.keyed_view import Key, Keys, checked
+from palimpsest.store.interface import Store
+from palimpsest.transcript.errors import NotFound, UserError
+
+Json = Any
+T = TypeVar("T")
+
+
+class KeyedStorage:
+    """The sessions of a project by key: ``read``, ``write``, ``update``, ``remove``, ``list``."""
+
+    def __init__(self, holder: SessionHolder, keys: Keys, store: Store) -> None:
+        self._holder = holder
+        self._keys = keys
+        self._store = store
+
+    @property
+    def project_id(self) -> str:
+        """The project's id, as keys of sessions name it.
+
+        >>> storage.list(["session", storage.project_id])[0][2] == session.id
+        True
+        """
+        return self._keys.project_id
+
+    def list(self, prefix: Sequence[str] = ()) -> Sequence[Key]:
+        """Return the keys below a prefix, sorted.
+
+        >>> storage.list(["message", session.id]) == [
+        ...     ("message", session.id, message.id) for message in session.messages
+        ... ]
+        True
+        """
+        return self._keys.list(prefix)
+
+    def read(self, key: Sequence[str]) -> Json:
+        """Return the JSON at a key, with OpenCode's field names; raises NotFound.
+
+        >>> storage.read(["session", storage.project_id, session.id])["projectID"] == storage.project_id
+        True
+        """
+        return self._keys.read(key)
+
+    def write(self, key: Sequence[str], value: Json) -> None:
+        """Write a value, through the log of its session.
+
+        A message or part is added or replaced; of a session, its title and whether it is put away.
+        Raises UserError with the command for everything else, SessionBusy while the session's agent
+        works, and SessionHeld where another kernel writes it.
+
+        >>> storage.write(["session", storage.project_id, session.id], {"title": "Penguins"})
+        >>> session.title
+        'Penguins'
+        """
+        found = checked(key)
+        match found:
+            case ("session", _, _):
+                self._write_session(found, plain(found, value))
+            case ("message", session_id, _):
+                self._known(session_id)
+                self._record(session_id, message_change(found, plain(found, value)))
+            case ("part", message_id, _):
+                given = plain(found, value)
+                said = given.get("sessionID")
+                holder = self._keys.holder(message_id, said if isinstance(said, str) else None)
+                self._record(holder, part_change(self._store, holder, found, given))
+            case ("share", _):
+                raise UserError(SHARE)
+            case _:
+                raise UserError(DIFF)
+
+    def update(self, key: Sequence[str], change: Callable[[Json], Json]) -> Json:
+        """Write what ``change`` makes of a value; changing it in place is enough. Returns what is there then.
+
+        >>> def louder(part):
+        ...     part["text"] = part["text"].upper()
+        >>> message = session.messages[0]
+        >>> storage.update(["part", message.id, message.parts[0].id], louder)["text"]
+        'HELLO.'
+        """
+        value = self.read(key)
+        changed = change(value)
+        self.write(key, value if changed is None else changed)
+        return self.read(key)
+
+    def remove(self, key: Sequence[str]) -> None:
+        """Remove what is at a key; where nothing is, nothing happens.
+
+        A session goes with all it has, as by ``session.delete()``, a share with its page. A message or
+        part leaves the transcript; its lines stay in the log.
+
+        >>> message = session.messages[-1]
+        >>> storage.remove(["message", session.id, message.id])
+        >>> message.id in [one.id for one in session.messages]
+        False
+        """
+        found = checked(key)
+        try:
+            self.read(found)
+        except NotFound:
+            return
+        match found:
+            case ("session", _, session_id):
+                self._done(self._holder.workspace.delete(session_id))
+            case ("message", session_id, _):
+                self._record(session_id, removal(found))
+            case ("part", message_id, _):
+                self._record(self._keys.holder(message_id), removal(found))
+            case ("share", session_id):
+                self._done(self._holder.workspace.giving.unshare(session_id))
+            case _:
+                raise UserError(DIFF)
+
+    def _write_session(self, key: Key, value: dict[str, Any]) -> None:
+        try:
+            before = self.read(key)
+        except NotFound:
+            raise NotFound(NO_SESSION.format(name=key[2])) from None
+        title, archived = changed_session(before, value)
+        workspace = self._holder.workspace
+        if title is not None:
+            self._done(workspace.retitle(key[2], title))
+        if archived is not None:
+            self._done(workspace.archive(key[2], archived=archived))
+
+    def _known(self, session_id: str) -> None:
+        try:
+            self.read(["session", self.project_id, session_id])
+        except NotFound:
+            raise NotFound(NO_SESSION.format(name=session_id)) from None
+
+    def _record(self, session_id: str, change: Change) -> None:
+        self._done(self._holder.workspace.record(session_id, change))
+
+    def _done(self, work: Coroutine[Any, Any, T]) -> T:
+        future: Future[T] = self._holder.engine.submit(work)
+        return future.result()
+
+    def __repr__(self) -> str:
+        return f"<KeyedStorage of project {self.project_id}>"

@@ -1,0 +1,455 @@
+"""What a person holds in a variable: a session to ask, to look at, and to change.
+
+The same things that the magic and the panel can do, as a Python object (docs/api.md).
+"""
+
+import functools
+from collections.abc import Collection
+from typing import Any, Unpack
+
+from palimpsest.app.wiring import App
+from palimpsest.model.tokenizer import counter
+from palimpsest.public.method_forwarding import forwarded
+from palimpsest.public.session_lifecycle import SessionLifecycle
+from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
+from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
+from palimpsest.review.counterfactual.whatif import WhatIf, whatif
+from palimpsest.review.inspection.context_report import Ledger
+from palimpsest.review.inspection.report_builder import weigh, weigh_recorded
+from palimpsest.review.reconstruction.decision_points import Redecision
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
+from palimpsest.session.config.context_policy import policy_from
+from palimpsest.session.controls.context_edits import Wish
+from palimpsest.session.controls.session_controls import Control
+from palimpsest.session.extensions.hooks import HookStatus
+from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.prompts.prompt_checks import PromptWords
+from palimpsest.tools.mcp.servers import ServerStatus
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked
+from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
+from palimpsest.transcript.session_record.sessions import Status
+from palimpsest.transcript.values import Ask, Todo
+
+
+def _runs_of(session: "Session") -> SessionRuns:
+    return session._runs  # noqa: SLF001  the session's own part
+
+
+def _lifecycle_of(session: "Session") -> SessionLifecycle:
+    return session._lifecycle  # noqa: SLF001  the session's own part
+
+
+class Session:
+    """A session in a person's hands: ask it, look at it, look at what the model saw."""
+
+    def __init__(self, app: App, live: KernelSession) -> None:
+        self._app = app
+        self._live = live
+        self._runs = SessionRuns(app, live)
+        self._lifecycle = SessionLifecycle(app, live)
+
+    @property
+    def id(self) -> str:
+        """The session's id.
+
+        >>> session.id[:4]
+        'ses_'
+        """
+        return self._live.id
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """Everything about the session at this moment, as one immutable value.
+
+        >>> picture = session.snapshot
+        >>> len(picture.messages), picture.status.type, picture.seq > 0
+        (2, 'idle', True)
+        """
+        return self._live.snapshot()
+
+    @property
+    def messages(self) -> Messages:
+        """The transcript.
+
+        >>> [message.info.role for message in session.messages]
+        ['user', 'assistant']
+        """
+        return self._live.snapshot().messages
+
+    @property
+    def status(self) -> Status:
+        """Whether it is idle, busy, or waits to try again.
+
+        >>> session.status.type
+        'idle'
+        """
+        return self._live.snapshot().status
+
+    @property
+    def todos(self) -> tuple[Todo, ...]:
+        """The agent's todo list.
+
+        >>> session.todos
+        ()
+        """
+        return self._live.snapshot().todos
+
+    @property
+    def waiting(self) -> tuple[PromptAdmitted, ...]:
+        """The prompts that wait for their turn, in order.
+
+        >>> session.waiting
+        ()
+        """
+        return self._live.snapshot().inbox
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """The permission questions that are open; ``reply`` answers them.
+
+        >>> session.asks
+        ()
+        """
+        return self._live.snapshot().asks
+
+    @property
+    def questions(self) -> tuple[QuestionAsked, ...]:
+        """What the model asks the person; ``answer`` answers it.
+
+        >>> session.questions
+        ()
+        """
+        return tuple(self._live.snapshot().questions)
+
+    @property
+    def title(self) -> str:
+        """What it is called.
+
+        >>> len(session.title) > 0
+        True
+        """
+        kept = self._live.snapshot().session
+        return kept.title if kept is not None else ""
+
+    @property
+    def summary(self) -> str:
+        """What was done in it so far, in words; empty unless the setting ``turn_summaries`` has them noted.
+
+        >>> session.summary
+        ''
+        """
+        kept = self._live.snapshot().session
+        return kept.about if kept is not None else ""
+
+    def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
+        """Send a prompt and wait for its answer; a keyboard interrupt stops the turn.
+
+        For scripts: no kernel runs the agent's Python, and questions are put at the terminal. Without
+        one they get a recorded no, but that ``yes=True`` answers those for permission; a program
+        that answers by itself uses ``start`` and ``reply``. Options are those of
+        ``PromptOptions``: model, variant, agent, system, tools, files, format, max_steps, yes.
+
+        >>> answer = session.prompt("Which files are there?", yes=True)
+        >>> answer.error is None, answer.steps > 0
+        (True, True)
+        """
+        from palimpsest.frontends.script import attended
+
+        if self._app.in_kernel:
+            raise UserError(NOT_IN_A_CELL)
+        return attended(self._live, self.start(text, **options), self._app.take_words())
+
+    @property
+    def aio(self) -> AsyncRuns:
+        """The same as coroutines, for a script that has a loop of its own.
+
+        >>> import asyncio
+        >>> asyncio.run(session.aio.prompt("Hello.")).error is None
+        True
+        """
+        return AsyncRuns(self._runs)
+
+    # Of its parts: runs, what becomes of it as a whole, what leaves it
+
+    start = forwarded(_runs_of, SessionRuns.start)
+    loop = forwarded(_runs_of, SessionRuns.loop)
+    retry = forwarded(_runs_of, SessionRuns.retry)
+    compact = forwarded(_runs_of, SessionRuns.compact)
+    wait_compaction = forwarded(_runs_of, SessionRuns.wait_compaction)
+    cancel = forwarded(_runs_of, SessionRuns.cancel)
+    withdraw = forwarded(_runs_of, SessionRuns.withdraw)
+    reply = forwarded(_runs_of, SessionRuns.reply)
+    answer = forwarded(_runs_of, SessionRuns.answer)
+    subscribe = forwarded(_runs_of, SessionRuns.subscribe)
+    retitle = forwarded(_lifecycle_of, SessionLifecycle.retitle)
+    archive = forwarded(_lifecycle_of, SessionLifecycle.archive)
+    delete = forwarded(_lifecycle_of, SessionLifecycle.delete)
+    children = forwarded(_lifecycle_of, SessionLifecycle.children)
+    problems = forwarded(_lifecycle_of, SessionLifecycle.problems)
+    share = forwarded(_lifecycle_of, SessionLifecycle.share)
+    unshare = forwarded(_lifecycle_of, SessionLifecycle.unshare)
+    export = forwarded(_lifecycle_of, SessionLifecycle.export)
+
+    def pin(self, name: str) -> Wish:
+        """Keep a part, or a whole message, in every request from the next one on.
+
+        Neither prune nor a compaction takes it out. ``name`` is an id, its beginning or its end, or
+        ``last`` for the newest tool call. Also while a turn runs, like all of these.
+
+        >>> name = session.messages[-1].id
+        >>> session.pin(name).target == name
+        True
+        """
+        return self._live.wish("pin", name)
+
+    def unpin(self, name: str) -> Wish:
+        """Take a pin off again.
+
+        >>> _ = session.pin(session.messages[-1].id)
+        >>> len(session.unpin(session.messages[-1].id).decisions) > 0
+        True
+        """
+        return self._live.wish("unpin", name)
+
+    def exclude(self, name: str) -> Wish:
+        """Leave a part, or a whole message, out of every request from the next one on.
+
+        A tool call goes together with what it returned. The transcript keeps everything.
+
+        >>> wish = session.exclude(session.messages[-1].id)
+        >>> {decision.rule for decision in wish.decisions}
+        {'user/exclude'}
+        """
+        return self._live.wish("exclude", name)
+
+    def restore(self, name: str) -> Wish:
+        """Bring back what was left out, cleared or cut, or what a summary stands for.
+
+        >>> _ = session.exclude(session.messages[-1].id)
+        >>> len(session.restore(session.messages[-1].id).decisions) > 0
+        True
+        """
+        return self._live.wish("restore", name)
+
+    def undo_compaction(self) -> Wish:
+        """Show the model again what the newest summary stands for.
+
+        Nothing is compacted by itself until the next prompt.
+
+        >>> session.undo_compaction()
+        Traceback (most recent call last):
+        palimpsest.transcript.errors.UserError: There is no compaction to undo
+        """
+        return self._live.wish("undo")
+
+    def preview(self, name: str = "") -> RevertPreview:
+        """Say what ``revert`` would do: which messages go, what becomes of which file. Nothing is changed.
+
+        >>> len(session.preview("last").messages) > 0
+        True
+        """
+        return self._app.engine.submit(self._live.undoing.preview(name)).result()
+
+    def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
+        """Take back the newest prompt, or from a message or part on, and bring its files back.
+
+        What somebody else changed since is named and left alone, unless ``overwrite`` names it. Until
+        the next prompt, ``unrevert`` undoes it. Raises SessionBusy while a turn runs.
+
+        >>> before = len(session.messages)
+        >>> _ = session.prompt("Which files are there?", yes=True)
+        >>> _ = session.revert()
+        >>> _ = session.cleanup()
+        >>> len(session.messages) == before
+        True
+        """
+        return self._app.engine.submit(self._live.undoing.revert(name, overwrite)).result()
+
+    def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
+        """Undo the revert that stands.
+
+        >>> _ = session.revert()
+        >>> _ = session.unrevert()
+        >>> session.snapshot.session.revert is None
+        True
+        """
+        return self._app.engine.submit(self._live.undoing.unrevert(overwrite)).result()
+
+    def cleanup(self) -> int:
+        """Remove what is taken back for good; returns how many messages went.
+
+        >>> session.cleanup()
+        0
+        """
+        return self._app.engine.submit(self._live.undoing.cleanup()).result()
+
+    def diff(self, name: str = "") -> tuple[FileDiff, ...]:
+        """Return what the session changed in files; of one turn by its id, or ``last``.
+
+        >>> session.diff()
+        ()
+        """
+        return self._app.engine.submit(self._live.undoing.diff(name)).result()
+
+    @property
+    def hooks(self) -> tuple[HookStatus, ...]:
+        """The hooks of this kernel, with how often each was asked and failed.
+
+        What cannot be loaded is said by ``palimpsest.problems()``.
+
+        >>> session.hooks
+        ()
+        """
+        self._app.engine.submit(self._app.hooks.load()).result()
+        return self._app.hooks.status()
+
+    @property
+    def servers(self) -> tuple[ServerStatus, ...]:
+        """The MCP servers of this kernel, with their state and tools."""
+        return self._app.servers.status()
+
+    def connect_servers(self) -> tuple[ServerStatus, ...]:
+        """Connect the MCP servers that are not connected, and wait a moment for them."""
+        return self._app.engine.submit(self._app.servers.restart()).result()
+
+    @property
+    def control(self) -> Control:
+        """Its mode, what is always allowed, and its spending limit, to look at and to change.
+
+        ``control.mode``, ``control.use_mode("plan")``, ``control.allowances``, ``control.revoke(1)``,
+        ``control.spent``, ``control.set_budget(usd=2)``.
+
+        >>> session.control.mode
+        'ask'
+        """
+        return self._live.control
+
+    @property
+    def policy(self) -> Policy:
+        """The context policy that holds from the next request on.
+
+        >>> session.policy.name
+        'palimpsest'
+        """
+        return self._live.policy()
+
+    def use_policy(self, *words: str | Policy) -> Policy:
+        """Choose the context policy of this session, from the next request on; returns it.
+
+        Words are the name of a preset, ``name=value`` for one number, or ``default`` for the
+        configured one: ``use_policy("opencode-1.18", "prune.protect_tokens=10000")``.
+
+        >>> session.use_policy("opencode-1.18").name
+        'opencode-1.18'
+        """
+        return self._app.engine.submit(self._live.use_policy(*words)).result()
+
+    def requests(self) -> tuple[StepRequest, ...]:
+        """List every model request of the session, in order.
+
+        >>> {request.model.ref.id for request in session.requests()}
+        {'rehearsal/rules'}
+        """
+        self._flush()
+        return requests(self._app.services.store, self.id)
+
+    def rebuild(self, request: StepRequest | str) -> Rebuilt:
+        """Rebuild what the model saw at a request, from the log.
+
+        >>> session.rebuild(session.requests()[-1]).matches
+        True
+        """
+        self._flush()
+        request_id = request if isinstance(request, str) else request.id
+        return rebuild(self._app.services.store, self.id, request_id)
+
+    def context(self, request: StepRequest | str | None = None) -> Ledger:
+        """Weigh what the model sees: of the next request, or of a recorded one.
+
+        As the last line of a cell it is drawn: the window, what fills it, and what is gone, since
+        when and by which rule. Nothing is sent and nothing is written.
+
+        >>> window = session.context()
+        >>> window.used + window.free + window.reserve == window.window
+        True
+        """
+        self._flush()
+        clean = functools.partial(scrub, values=secret_values(self._app.environment))
+        if request is not None:
+            request_id = request if isinstance(request, str) else request.id
+            store = self._app.services.store
+            return weigh_recorded(store, self.id, request_id, counter, clean)
+        return weigh(self._live.basis(), lambda only: self._live.records_after(0, only), clean)
+
+    def whatif(self, *words: str | Policy, summary_tokens: int = SUMMARY_TOKENS) -> WhatIf:
+        """Say what would have been sent under another policy; no model is asked.
+
+        Words are those of ``use_policy``; without any, each step keeps the policy it had. A
+        summary that would have come at another place has a stand-in of ``summary_tokens``.
+
+        >>> session.whatif("opencode-1.18").other.policy is not None
+        True
+        """
+        self._flush()
+        services = self._app.services
+        return whatif(
+            services.store,
+            self.id,
+            policy_from(services.policy, self.policy, words) if words else None,
+            counter=services.count,
+            summary_tokens=summary_tokens,
+        )
+
+    def redecide(self) -> Redecision:
+        """Decide again, from the log alone, what was left out for the model; the same comes out."""
+        self._flush()
+        return redecide(self._app.services.store, self.id, counter=self._app.services.count)
+
+    def fork(self, message_id: str | None = None) -> "Session":
+        """Begin a new session with everything before a message, or all of this one.
+
+        >>> session.fork().messages == session.messages
+        True
+        """
+        self._flush()
+        live = self._app.engine.submit(self._app.workspace.fork(self.id, message_id)).result()
+        return Session(self._app, live)
+
+    def view(self) -> Any:
+        """Show the transcript in a cell: it follows the session while the kernel lives.
+
+        What the notebook keeps of it is a page of words, which needs no kernel.
+        """
+        from palimpsest.frontends.view import view_of
+
+        self._flush()
+        return view_of(self._live, self._app.engine, self._app.views)
+
+    def _flush(self) -> None:
+        journal = getattr(self._live, "journal", None)
+        if journal is not None:
+            journal.flush_sync()
+        self._runs.caught_up()
+
+    def __repr__(self) -> str:
+        picture = self._live.snapshot()
+        title = picture.session.title if picture.session else "?"
+        return f"<Session {self.id} {title!r}, {len(picture.messages)} messages>"
+
+
+def open_session(app: App, session_id: str | None = None) -> Session:
+    """Open a session by id, or the notebook's current one."""
+    notebook = app.notebook()
+    work = (
+        app.workspace.open(session_id, notebook)
+        if session_id is not None
+        else app.workspace.current(notebook)
+    )
+    return Session(app, app.engine.submit(work).result())

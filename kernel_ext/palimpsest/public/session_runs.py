@@ -1,0 +1,253 @@
+"""What a person's session object can do with its runs: begin, join, steer, wait, stop, follow.
+
+Every method can be called from any thread. What takes its time returns a future; ``aio`` has the
+same as coroutines, for scripts that have a loop of their own.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar, Unpack
+
+from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
+from palimpsest.public.method_forwarding import SessionHolder
+from palimpsest.public.record_listener import Listener
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.prompts.prompt_checks import PromptWords, answers_of, options_of, reply_of
+from palimpsest.session.prompts.unattended_refusal import (
+    PROGRAM_SECONDS,
+    has_terminal,
+    refuse_unattended,
+)
+from palimpsest.transcript.errors import UserError, WaitAborted
+from palimpsest.transcript.session_record.events import Record
+from palimpsest.transcript.values import Reply
+
+T = TypeVar("T")
+
+NOT_IN_A_CELL = (
+    "In a notebook, ask with %agent or %%agent: the agent's Python needs the thread that this call "
+    "would block. start() sends a prompt without waiting."
+)
+
+
+class SessionRuns:
+    """Sends prompts and looks after the runs of one session."""
+
+    def __init__(self, holder: SessionHolder, session: KernelSession) -> None:
+        self.holder = holder
+        self.session = session
+        self._listeners: tuple[Listener, ...] = ()
+
+    def start(self, text: str, **options: Unpack[PromptWords]) -> "Future[Answer]":
+        """Send a prompt; its answer arrives in a future.
+
+        While a turn runs it waits behind it; ``delivery="steer"`` sends it into the turn, before
+        its next request. The same ``prompt_id`` twice is one prompt.
+
+        >>> future = session.start("Hello.", prompt_id="greeting")
+        >>> future.result() == session.start("Hello.", prompt_id="greeting").result()
+        True
+        """
+        future = self._begun(self.session.prompt(text, options_of(options)))
+        self._in_order(lambda: None)  # status and waiting tell of it as soon as this returns
+        return future
+
+    def loop(self) -> "Future[Answer]":
+        """Join the run; the run's final answer arrives in a future, the same for all who join.
+
+        Where none runs, one is begun over what was left: a message that has no answer yet because
+        its kernel ended, and prompts that wait.
+
+        >>> turn = session.start("Which files are there?", yes=True)
+        >>> joined = session.loop()
+        >>> joined.result().text == turn.result().text
+        True
+        """
+        return self._begun(self.session.loop())
+
+    def retry(self) -> "Future[Answer]":
+        """Send the newest turn's failed request again; the answer arrives in a future.
+
+        >>> session.retry().result()
+        Traceback (most recent call last):
+        palimpsest.transcript.errors.UserError: There is nothing to try again: the newest turn did not fail.
+        """
+        return self._begun(self.session.retry())
+
+    def compact(
+        self, focus: str | None = None, *, model: str | None = None, auto: bool = False
+    ) -> "Future[Answer]":
+        """Put a summary in the place of what was said; it arrives in a future, also one that runs already.
+
+        ``focus`` is what the summary keeps above all, ``model`` writes this one summary, and with ``auto``
+        the agent goes on by itself after it. In a cell, write ``%agent compact``.
+
+        >>> session.compact("the file names").result().steps
+        1
+        """
+        return self._begun(self.session.compact(focus, model=model, auto=auto))
+
+    def wait_compaction(self) -> "Future[bool]":
+        """Tell when no compaction runs and what it interrupted was tried again; arrives in a future.
+
+        False when that takes longer than the context policy waits. The future raises ``WaitAborted``
+        where the session is closed, before or meanwhile.
+
+        >>> session.wait_compaction().result()
+        True
+        """
+        try:
+            return self._begun(self.session.wait_compaction())
+        except UserError:  # the engine has ended, and the session with it
+            ended: Future[bool] = Future()
+            ended.set_exception(WaitAborted(CLOSED_BEFORE))
+            return ended
+
+    def cancel(self) -> bool:
+        """Stop the turn that runs and withdraw what waits; false when nothing ran.
+
+        >>> session.cancel()
+        False
+        """
+        return self.session.cancel() or self._in_order(self.session.cancel)
+
+    def withdraw(self, prompt_id: str) -> bool:
+        """Take a waiting prompt back; false when it was delivered already.
+
+        >>> session.withdraw("greeting")
+        False
+        """
+        session = self.session
+        return session.withdraw(prompt_id) or self._in_order(session.withdraw, prompt_id)
+
+    def reply(self, ask_id: str, reply: Reply | str, feedback: str | None = None) -> bool:
+        """Answer a permission question with once, always or reject; the first answer wins.
+
+        ``feedback`` says with a reject what to do instead. A ``Reply`` also says how far an always
+        reaches: ``Reply(answer="always", scope="project")``.
+
+        >>> session.reply("ask_1", "reject", "Use the other file.")
+        False
+        """
+        return self.session.reply(ask_id, reply_of(reply, feedback))
+
+    def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
+        """Answer what the model asks: for each question a label, own words, or a list of labels.
+
+        None leaves that question open; without any answer the agent goes on with its best
+        judgement. The first answer wins, whoever gives it; false when it was answered already.
+
+        >>> session.answer("que_1", "yes", ["mass", "year"])
+        False
+        """
+        return self.session.answer(question_id, answers_of(answers))
+
+    def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
+        """Be told every record after it was written, on a thread of the subscription; returns a way out.
+
+        The callback may call the session and wait for it. The way out returns when all that was written
+        before it has been told.
+
+        >>> seen = []
+        >>> end = session.subscribe(seen.extend)
+        >>> _ = session.prompt("Hello.")
+        >>> _ = session.requests()  # reads the log, so all of it is written and told
+        >>> end()
+        >>> "message.updated" in {record.event.type for record in seen}
+        True
+        """
+        self.holder.engine.check()
+        listener = Listener(callback)
+        unsubscribe = self.session.subscribe(listener.take)
+        self._listeners = (*self._listeners, listener)
+
+        def end() -> None:
+            unsubscribe()
+            self._listeners = tuple(one for one in self._listeners if one is not listener)
+            listener.end()
+
+        return end
+
+    def caught_up(self) -> None:
+        """Return when those who subscribed here were told all that was written."""
+        for listener in self._listeners:
+            listener.caught_up()
+
+    def _in_order(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Call behind what was sent before: a prompt of a moment ago may not be admitted yet."""
+
+        async def work() -> T:
+            return call(*arguments)
+
+        if self.holder.engine.is_current():
+            return call(*arguments)
+        return self._begun(work()).result()
+
+    def _begun(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        future: Future[T] = self.holder.engine.submit(work)
+        return future
+
+
+class AsyncRuns:
+    """What takes its time, to be awaited from any loop; a cancelled wait stops nothing.
+
+    >>> async def two():
+    ...     first = session.aio.prompt("Which files are there?", yes=True)
+    ...     return await asyncio.gather(first, session.aio.prompt("Hello."))
+    >>> import asyncio
+    >>> [answer.error for answer in asyncio.run(two())]
+    [None, None]
+    """
+
+    def __init__(self, runs: SessionRuns) -> None:
+        self._runs = runs
+
+    async def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
+        """Send a prompt and await its answer; in a notebook's kernel, ask with %agent.
+
+        Where no terminal is, a question that the program does not answer within seconds gets a
+        recorded no. ``start`` leaves questions to the program for as long as it likes.
+        """
+        holder, live = self._runs.holder, self._runs.session
+        if holder.in_kernel:
+            raise UserError(NOT_IN_A_CELL)
+        refusing = holder.engine.submit(refuse_unattended(live, has_terminal, PROGRAM_SECONDS))
+        try:
+            return await self._of(self._runs.start(text, **options))
+        finally:
+            refusing.cancel()
+
+    async def loop(self) -> Answer:
+        """Join the run and await its final answer."""
+        return await self._of(self._runs.loop())
+
+    async def retry(self) -> Answer:
+        """Send the newest turn's failed request again, and await its answer."""
+        return await self._of(self._runs.retry())
+
+    async def compact(
+        self, focus: str | None = None, *, model: str | None = None, auto: bool = False
+    ) -> Answer:
+        """Put a summary in the place of what was said, and await it."""
+        return await self._of(self._runs.compact(focus, model=model, auto=auto))
+
+    async def wait_compaction(self) -> bool:
+        """Return when no compaction runs and what it interrupted was tried again.
+
+        Raises ``WaitAborted`` where the session is closed, before or meanwhile.
+        """
+        return await self._of(self._runs.wait_compaction())
+
+    async def call(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """Do anything else that a session can do, without blocking this loop.
+
+        >>> import asyncio
+        >>> asyncio.run(session.aio.call(session.fork)).id != session.id
+        True
+        """
+        return await asyncio.to_thread(function, *arguments, **named)
+
+    async def _of(self, future: "Future[T]") -> T:
+        return await asyncio.shield(asyncio.wrap_future(future))

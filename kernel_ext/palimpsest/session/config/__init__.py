@@ -1,0 +1,1 @@
+"""What settings there are, in which files they stand, and how their layers are merged."""

@@ -1,0 +1,182 @@
+"""The context policy that the settings make, and the one that a session has chosen.
+
+A policy is a preset and what is changed of it (``context/policy_overrides.py``). The settings have two ways
+to change a number: ``[policy]`` names it as it is, and ``[compaction]`` and ``[tool_output]`` name
+the few that people look for; those win, since flags of the environment speak through them too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.context.policy_overrides import changed, chosen, numbers, preset, read, shown
+from palimpsest.model.tokenizer import RANK_FILES
+from palimpsest.session.config.settings import Config, PolicyPart
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.session_record.sessions import SessionInfo
+
+DEFAULT = "default"
+"""The word that goes back to the configured policy."""
+
+SHORT_NAMES: dict[str, tuple[str, ...]] = {
+    "compaction.auto": ("overflow.auto",),
+    "compaction.prune": ("prune.rule",),
+    "compaction.reserved": ("overflow.reserved", "reserved"),
+    "compaction.tail_turns": ("compact.tail_turns",),
+    "compaction.tail_tokens": ("compact.tail_tokens",),
+    "compaction.model": ("compact.model",),
+    "compaction.prompt": ("compact.prompt",),
+    "tool_output.max_lines": ("truncate.max_lines",),
+    "tool_output.max_bytes": ("truncate.max_bytes",),
+    "tool_output.direction": ("truncate.direction",),
+}
+"""Settings that stand for numbers of the policy."""
+
+PRUNE_WHERE_THE_PRESET_HAS_NONE = "opencode"
+"""What ``compaction.prune = true`` switches on under a preset that prunes only when asked to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The policy of the settings, and what of it nobody may change."""
+
+    policy: Policy
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    """By dotted name of the number: who fixed it."""
+
+    def of(self, session: SessionInfo | None) -> Policy:
+        """Return the policy of a session; raises ConfigError where this version lacks something."""
+        if session is None or (session.policy_choice is None and session.policy is None):
+            return self.policy
+        if session.policy_choice is None:
+            return self._held(session.policy or self.policy)
+        try:
+            return self._held(chosen(session.policy_choice))
+        except ConfigError as problem:
+            raise ConfigError(
+                f"The context policy that was chosen for this session cannot be used: {problem} "
+                f"%agent policy {DEFAULT} goes back to the configured one."
+            ) from None
+
+    def choose(self, session: SessionInfo | None, words: tuple[str | Policy, ...]) -> Policy | None:
+        """Return the policy that words make of a session's; None for the configured one.
+
+        Raises ConfigError with one sentence, also for what an administrator fixed.
+        """
+        try:
+            made: Policy | None = self.of(session)
+        except ConfigError:
+            made = self.policy
+        for word in words:
+            made = _step(made or self.policy, word)
+        if made is not None:
+            check_estimator(made.estimator)
+            self._refuse_fixed(made)
+        return made
+
+    def _held(self, policy: Policy) -> Policy:
+        """Return a policy with what is fixed as it was fixed."""
+        ours = numbers(self.policy)
+        return changed(policy, {key: ours[key] for key in self.fixed}) if self.fixed else policy
+
+    def _refuse_fixed(self, policy: Policy) -> None:
+        ours, wanted = numbers(self.policy), numbers(policy)
+        for key, origin in self.fixed.items():
+            if wanted[key] != ours[key]:
+                raise ConfigError(f"{key} is fixed to {shown(ours[key])} by the {origin}.")
+
+
+def policy_from(configured: Policy, now: Policy, words: tuple[str | Policy, ...]) -> Policy:
+    """Return the policy that words make of one, to look at; raises ConfigError with one sentence."""
+    made: Policy | None = now
+    for word in words:
+        made = _step(made or configured, word)
+    made = made or configured
+    check_estimator(made.estimator)
+    return made
+
+
+def _step(now: Policy, word: str | Policy) -> Policy | None:
+    """Return what one word makes of a policy; None for the configured one."""
+    if isinstance(word, Policy):
+        return word
+    if word == DEFAULT:
+        return None
+    if "=" in word or word in numbers(now):
+        key, value = read(word)
+        return changed(now, {key: value})
+    return preset(word)
+
+
+def configured(config: Config, locked: Mapping[str, str] | None = None) -> Configured:
+    """Return the policy that the settings make; ``locked`` settings by dotted name, and by whom."""
+    base = preset(config.policy.base)
+    policy = changed(base, dict(_changes(config.policy)))
+    policy = changed(policy, _short(config, policy))
+    return Configured(policy, _fixed(locked or {}, policy))
+
+
+def spellings(setting: str) -> tuple[str, ...]:
+    """Return every name under which a setting's numbers can be set, its own first."""
+    longer = tuple(f"policy.{key}" for key in SHORT_NAMES.get(setting, ()))
+    shorter = [
+        name for name, keys in SHORT_NAMES.items() if setting in {f"policy.{key}" for key in keys}
+    ]
+    return (setting, *longer, *shorter)
+
+
+def short_value(policy: Policy, name: str) -> Any:
+    """Return what a policy says under the short name of a setting."""
+    value = numbers(policy)[SHORT_NAMES[name][-1]]
+    return value != "none" if name == "compaction.prune" else value
+
+
+def check_estimator(name: str) -> None:
+    """Raise ConfigError for a token counter that there is none of."""
+    known = ("chars/4", *(f"tiktoken/{one}" for one in RANK_FILES))
+    if name not in known:
+        raise ConfigError(f"There is no token estimator {name!r}. Known: {', '.join(known)}.")
+
+
+def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
+    """Return what a table sets, by dotted name of the number."""
+    found: dict[str, Any] = {}
+    for name in type(table).model_fields:
+        value = getattr(table, name)
+        if isinstance(value, PolicyPart):
+            found |= _changes(value, f"{path}{name}.")
+        elif value is not None and f"{path}{name}" != "base":
+            found[f"{path}{name}"] = value
+    return found
+
+
+def _short(config: Config, policy: Policy) -> dict[str, Any]:
+    """Return the numbers that the short names set."""
+    given = _changes(config.compaction, "compaction.") | _changes(
+        config.tool_output, "tool_output."
+    )
+    made: dict[str, Any] = {}
+    for name, value in given.items():
+        for key in SHORT_NAMES[name]:
+            made[key] = _prune_rule(policy, wanted=value) if key == "prune.rule" else value
+    return made
+
+
+def _prune_rule(policy: Policy, *, wanted: bool) -> str:
+    if not wanted:
+        return "none"
+    rule = policy.prune.rule
+    return PRUNE_WHERE_THE_PRESET_HAS_NONE if rule == "none" else rule
+
+
+def _fixed(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
+    """Return the numbers that locked settings fix."""
+    found: dict[str, str] = {}
+    short = [(name, key) for name, keys in SHORT_NAMES.items() for key in keys]
+    named = [*((f"policy.{key}", key) for key in numbers(policy)), *short]
+    for setting, origin in locked.items():
+        for name, key in named:
+            if name == setting or name.startswith(f"{setting}."):
+                found[key] = origin
+    return found

@@ -1,0 +1,408 @@
+"""Lay layers of settings over each other, keeping what is right and saying what is wrong.
+
+Border: no file is read here. A wrong value never stops the rest: it is left out, and a sentence
+names where it stands, the setting and the fix.
+
+Permission tables are not merged key by key. In a merged table the order of rules, which decides,
+would depend on which file named a permission first; so each layer's table stays whole, low to high.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from palimpsest.context.policy_overrides import check, preset
+from palimpsest.model.catalog.model_info import holds_address
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.session.config.context_policy import check_estimator, spellings
+from palimpsest.session.config.jupyter_config import ABOUT_TRUST
+from palimpsest.session.config.setting_files import Layer
+from palimpsest.session.config.settings import Config, HookTable, PermissionTable, Settings
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.redaction.text import looks_secret
+from palimpsest.transcript.values import Action
+
+SECRET_KEY = re.compile(
+    r"(^|[_-])(api|access|auth|private|secret)?[_-]?(key|token)$|secret|password|passwd|credential"
+    r"|bearer|^authorization$",
+    re.IGNORECASE,
+)
+NOT_USED_YET: frozenset[str] = frozenset()
+"""Settings of later versions: accepted and named, so that one file serves both."""
+_SHOWN_CHARS = 60
+ACTIONS = get_args(Action)
+_WRITTEN: Mapping[str, Any] = {
+    "permission": PermissionTable,
+    "instructions": list[str],
+    "hooks": HookTable,
+}
+"""What one file writes, where the setting holds what all files wrote."""
+_AGENT_RULES = re.compile(r"""^agent\.("[^"]*"|[^."]+)\.permission$""")
+
+
+class Merge:
+    """Lays checked layers over each other.
+
+    Responsibilities: keep what is right, say what is wrong, remember where each value came from,
+    and hold what an administrator locked.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        self.data: dict[str, Any] = {}
+        self.origins: dict[str, str] = {}
+        self.unused: list[str] = []
+        self.locked: dict[str, str] = {}
+        """Settings that an administrator fixed, and the file that says so."""
+        self.locked_rules: tuple[Any, ...] = ()
+        """The tables of rules that stood there when rules were fixed."""
+        self.held: list[Held] = []
+        """What a project's files say that waits for a person's trust."""
+        self.limited: set[tuple[str, int]] = set()
+        """What holds of an untrusted project: the setting, and which of its tables of rules."""
+
+    def add(self, layer: Layer) -> None:
+        """Lay a layer over what is there."""
+        data = dict(layer.data)
+        locked = data.pop("locked", None) if layer.may_lock else None
+        for name in ABOUT_TRUST if layer.may_lock else ():
+            if name in data and not _are_folders(data.pop(name)):
+                self._wrong(layer, f"{name} must name folders by their whole path")
+        self._table(data, Config, (), layer, self.data)
+        for name in locked if isinstance(locked, list) else ():
+            if isinstance(name, str):
+                self._lock(name, data, layer)
+
+    def _lock(self, name: str, data: Mapping[str, Any], layer: Layer) -> None:
+        if name not in data and split(name)[:1] not in [[one] for one in Config.model_fields]:
+            self._wrong(layer, f"there is no setting {_quoted(name)} to lock")
+            return
+        self.locked.setdefault(name, layer.origin)
+        if split(name)[0] == "permission" and not self.locked_rules:
+            self.locked_rules = tuple(self.data.get("permission", ()))
+
+    def value(self) -> Config:
+        """Return the settings that hold."""
+        return Config.model_validate(self.data)
+
+    def _table(
+        self,
+        given: Mapping[str, Any],
+        settings: type[BaseModel],
+        path: tuple[str, ...],
+        layer: Layer,
+        into: dict[str, Any],
+    ) -> None:
+        for name, value in given.items():
+            key = dotted(*path, name)
+            if self._is_secret(name, value, settings):
+                self._wrong(
+                    layer,
+                    f"{key} looks like a key or password, and those are never read from files: "
+                    "put it in the environment and take it out of here",
+                )
+            elif name not in settings.model_fields:
+                self._unknown(name, key, settings, layer)
+            elif not self._is_locked(key, layer):
+                expected = _expected(settings.model_fields[name])
+                self._setting(value, expected, key, layer, into, name)
+
+    def _setting(
+        self,
+        value: Any,
+        annotation: Any,
+        key: str,
+        layer: Layer,
+        into: dict[str, Any],
+        name: str,
+    ) -> None:
+        path = tuple(split(key))
+        if path == ("policy",) and isinstance(value, str):
+            value = {"base": value}
+        if path == ("retention",) and isinstance(value, int | float):
+            value = {"texts": value}
+        inner = _table_type(annotation)
+        entries = _entry_type(annotation)
+        if (inner or entries) and not isinstance(value, Mapping):
+            self._wrong(layer, f"{key} must be a table of settings, but is {_quoted(value)}")
+        elif inner is not None:
+            self._table(value, inner, path, layer, into.setdefault(name, {}))
+        elif entries is not None:
+            self._entries(value, entries, path, layer, into.setdefault(name, {}))
+        else:
+            self._leaf(value, annotation, key, layer, into, name)
+
+    def _entries(
+        self,
+        value: Mapping[str, Any],
+        entry: type[BaseModel],
+        path: tuple[str, ...],
+        layer: Layer,
+        into: dict[str, Any],
+    ) -> None:
+        for name, given in value.items():
+            key = dotted(*path, name)
+            if path == ("models",) and self._leads_elsewhere("model", name, key, layer):
+                continue
+            if not isinstance(given, Mapping):
+                self._wrong(layer, f"{key} must be a table of settings, but is {_quoted(given)}")
+            elif not self._is_locked(key, layer):
+                self._table(given, entry, (*path, name), layer, into.setdefault(name, {}))
+
+    def _leaf(
+        self,
+        value: Any,
+        annotation: Any,
+        key: str,
+        layer: Layer,
+        into: dict[str, Any],
+        name: str,
+    ) -> None:
+        layered = name in ("permission", "instructions") or key == "hooks"
+        if name == "permission" and isinstance(value, Mapping):
+            value, wrong = _right_rules(value, key)
+            for words in wrong:
+                self._wrong(layer, words)
+            if wrong and not value:
+                return
+        try:
+            expected = _WRITTEN.get(key if key == "hooks" else name, annotation)
+            if expected is HookTable:  # of the two, what was meant
+                expected = get_args(HookTable)[isinstance(value, Mapping)]
+            checked = TypeAdapter(expected).validate_python(value, strict=True)
+        except ValidationError as error:
+            meant = _meant(value, annotation)
+            self._wrong(layer, f"{key} {_complaint(error)}, but it is {_quoted(value)}{meant}")
+            return
+        if key.startswith("policy.") and (words := _wrong_number(key, value)):
+            self.problems.append(f"{layer.origin}: {words}")
+            return
+        if self._leads_elsewhere(name, checked, key, layer):
+            return
+        if name == "instructions":
+            checked = [_absolute(one, layer.base) for one in checked]
+        if layered:
+            before = into.get(name, [])
+            into[name] = before + (checked if name == "instructions" else [checked])
+            was = self.origins.get(key)
+            self.origins[key] = f"{was}, then {layer.origin}" if was else layer.origin
+        else:
+            into[name] = checked
+            self.origins[key] = layer.origin
+
+    def _leads_elsewhere(self, name: str, value: Any, key: str, layer: Layer) -> bool:
+        """Tell whether a project's file, trusted or not, would send requests and keys elsewhere."""
+        if not layer.is_project:
+            return False
+        if name == "api_base" and not _is_here(value):
+            words = "lead to another machine"
+        elif name in ("model", "small_model") and holds_address(str(value)):
+            words = "name the address of a server"
+        else:
+            return False
+        self._wrong(
+            layer,
+            f"{key} may not {words} from a project's file, because your key "
+            "would go there: set it in your own configuration",
+        )
+        return True
+
+    def _unknown(self, name: str, key: str, settings: type[BaseModel], layer: Layer) -> None:
+        if settings is Config and name in NOT_USED_YET:
+            self.unused.append(f"{key} ({layer.origin})")
+            return
+        if name in ("locked", *ABOUT_TRUST):
+            self._wrong(layer, f"{name} is for the organisation's file only")
+            return
+        known = [*settings.model_fields, *(NOT_USED_YET if settings is Config else ())]
+        # Letters in another order are meant more often than a letter that was not written.
+        swapped = [one for one in known if sorted(one) == sorted(str(name))]
+        close = swapped or difflib.get_close_matches(str(name), known, 1)
+        hint = f"did you mean {_quoted(close[0])}?" if close else "%agent config lists them all"
+        self._wrong(layer, f"there is no setting {_quoted(key)}; {hint}")
+
+    def _is_locked(self, key: str, layer: Layer) -> bool:
+        for name, origin in self.locked.items():
+            # An agent's rules come last, so they would lift what is held fast for everybody.
+            known = (*spellings(key), _AGENT_RULES.sub("permission", key))
+            if any(one == name or one.startswith(name + ".") for one in known):
+                self._wrong(layer, f"{key} is fixed by the {origin}, and this value is not used")
+                return True
+        return False
+
+    def _is_secret(self, name: str, value: Any, settings: type[BaseModel]) -> bool:
+        name = str(name)
+        named = name not in settings.model_fields and name not in NOT_USED_YET
+        if isinstance(value, int) and name.endswith("token"):
+            return False  # a misspelt number of tokens
+        return (named and SECRET_KEY.search(name) is not None) or _holds_secret(value)
+
+    def _wrong(self, layer: Layer, words: str) -> None:
+        end = "" if words.endswith("?") else "."
+        self.problems.append(f"{layer.origin}: {words}{end}")
+
+
+def dotted(*path: Any) -> str:
+    """Return the name of a setting as it is written in TOML; a file in Python may name a number."""
+    names = (str(name) for name in path)
+    return ".".join(f'"{name}"' if re.search(r'[."\s]', name) else name for name in names)
+
+
+def _are_folders(value: Any) -> bool:
+    several = value if isinstance(value, list | tuple) else [value]
+    return all(isinstance(one, str) and one.startswith(("/", "~")) for one in several)
+
+
+def split(key: str) -> list[str]:
+    """Return the names that a dotted one is made of."""
+    return [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|([^."]+)', key)]
+
+
+def _expected(field: FieldInfo) -> Any:
+    """Return the type of a setting with its bounds, which pydantic keeps beside the type."""
+    if not field.metadata:
+        return field.annotation
+    return Annotated[(field.annotation, *field.metadata)]
+
+
+def _table_type(annotation: Any) -> type[BaseModel] | None:
+    """Return the table that a setting is, if it is one."""
+    for one in (annotation, *get_args(annotation)):
+        if (
+            isinstance(one, type)
+            and issubclass(one, Settings)
+            and get_origin(annotation) is not dict
+        ):
+            return one
+    return None
+
+
+def _entry_type(annotation: Any) -> type[BaseModel] | None:
+    """Return the tables that a setting holds by name, if it does."""
+    if get_origin(annotation) is dict:
+        return _table_type(get_args(annotation)[1])
+    return None
+
+
+def _complaint(error: ValidationError) -> str:
+    """Return in words what was expected."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    words = (
+        first["msg"]
+        .replace("Input ", "", 1)
+        .replace("Value error, ", "", 1)
+        .replace("a valid integer", "a whole number")
+        .replace("a valid number", "a number")
+        .replace("a valid boolean", "true or false")
+    )
+    where = ".".join(str(one) for one in first["loc"] if isinstance(one, int))
+    return f"at position {where} {words}" if where else words
+
+
+def _right_rules(
+    table: Mapping[str, Any], key: str, depth: int = 2
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the rules of a table that are right, and a sentence for each that is not.
+
+    The others stay, since a slip in one of them must not lift a deny beside it.
+    """
+    kept: dict[str, Any] = {}
+    wrong: list[str] = []
+    for name, given in table.items():
+        where = f"{key}.{dotted(name)}"
+        if isinstance(given, Mapping) and depth > 1:
+            inner, more = _right_rules(given, where, depth - 1)
+            wrong += more
+            if inner:
+                kept[str(name)] = inner
+        elif isinstance(given, str) and given in ACTIONS:
+            kept[str(name)] = given
+        else:
+            said = f"{where} should be 'allow', 'ask' or 'deny', but it is {_quoted(given)}"
+            wrong.append(said + _meant(given, Action))
+    return kept, wrong
+
+
+def _meant(value: Any, annotation: Any) -> str:
+    """Ask whether the nearest of the words that are possible was meant."""
+    known = [
+        word
+        for one in (annotation, *get_args(annotation))
+        for word in (one, *get_args(one))
+        if isinstance(word, str)
+    ]
+    close = difflib.get_close_matches(str(value), known, 1)
+    return f"; did you mean {_quoted(close[0])}?" if close else ""
+
+
+def _wrong_number(key: str, value: Any) -> str:
+    """Say in one sentence what is wrong with a number of the context policy; empty when it is right."""
+    name = key.removeprefix("policy.")
+    try:
+        if name == "base":
+            preset(value)
+        elif check(name, value) and name == "estimator":
+            check_estimator(value)
+    except ConfigError as problem:
+        return str(problem)
+    return ""
+
+
+def _holds_secret(value: Any) -> bool:
+    match value:
+        case str():
+            return looks_secret(value)
+        case Mapping():
+            return any(_holds_secret(one) for one in value.values() if isinstance(one, str))
+        case list():
+            return any(_holds_secret(one) for one in value)
+        case _:
+            return False
+
+
+def _quoted(value: Any) -> str:
+    return one_line(repr(value), _SHOWN_CHARS)
+
+
+def _is_here(address: str | None) -> bool:
+    """Tell whether an address leads to this machine."""
+    try:
+        host = urlsplit(address or "").hostname
+    except ValueError:
+        return False
+    return host in ("localhost", "127.0.0.1", "::1")
+
+
+def _absolute(name: str, base: Path) -> str:
+    path = Path(name).expanduser() if name.startswith("~") else base / name
+    return str(path)
+
+
+def origin_of(locked: Mapping[str, str], key: str) -> str:
+    """Return who holds a setting fast; empty when nobody does."""
+    names = [name for name in locked if key == name or key.startswith(f"{name}.")]
+    return locked[names[0]] if names else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A setting that waits for a person's trust."""
+
+    origin: str
+    key: str
+    value: Any
+
+    @property
+    def words(self) -> str:
+        """Say what would hold."""
+        return (
+            f"{self.key} = {one_line(json.dumps(self.value, ensure_ascii=False, default=str), 200)}"
+        )

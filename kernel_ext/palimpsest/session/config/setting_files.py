@@ -1,0 +1,302 @@
+"""Where settings are looked for, low to high, and how a file of them is read.
+
+Border: reads files and nothing else; what the settings mean is ``config``'s work. The order is
+what an administrator set, the organisation's file, the user's, the one named in
+``PALIMPSEST_CONFIG``, the project's from the outermost folder inwards, and then the environment. A
+file is TOML, or JSON with comments.
+"""
+
+import json
+import os
+import re
+import stat
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_config_dir
+
+from palimpsest.session.config import jupyter_config, remote_defaults
+from palimpsest.session.config.state_folder import state_folder
+from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
+
+DEEPEST = 30
+LARGEST_FILE = 1_000_000
+"""Bytes; a larger file is none of ours."""
+PROJECTS = "project's file"
+"""How the origin of what came with the project begins."""
+KINDS = (".toml", ".json", ".jsonc")
+"""A file is TOML, or JSON with comments under either of its names; low to high."""
+NAMES = tuple(f"config{kind}" for kind in KINDS)
+PROJECT_NAMES = tuple(
+    f"{name}{kind}" for name in ("palimpsest", ".palimpsest/config") for kind in KINDS
+)
+SHARES = {True: "auto", False: "disabled"}
+"""What OpenCode's older form of the setting ``share`` means."""
+AUTO_SHARE = "PALIMPSEST_AUTO_SHARE"
+SWITCHES_OFF = {
+    "PALIMPSEST_DISABLE_AUTOCOMPACT": "auto",
+    "PALIMPSEST_DISABLE_PRUNE": "prune",
+}
+"""Flags that switch off what the table ``compaction`` names so."""
+OUTPUT_TOKENS = "PALIMPSEST_OUTPUT_TOKEN_MAX"
+_COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\\n])*"|,(?=\s*[}\]])')
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The settings of one source."""
+
+    origin: str
+    """How a person is told where a value came from."""
+    data: Mapping[str, Any]
+    base: Path
+    """Relative paths in it start here."""
+    is_project: bool = False
+    """It came with the project, so perhaps from somebody else."""
+    may_lock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders that hold configuration of the organisation and of the user, low to high."""
+
+    organisation: tuple[Path, ...]
+    user: tuple[Path, ...]
+    home: Path
+    admin: tuple[Path, ...] = ()
+    """The folders of Jupyter's and IPython's own configuration that only an administrator writes."""
+    cache: Path | None = None
+    """Where what was fetched is kept."""
+    state: Path | None = None
+    """Where what this person decided is kept; without it, the folder of their configuration."""
+
+    @property
+    def kept(self) -> Path | None:
+        """The folder in which a person's trust is kept."""
+        return self.state or self.own
+
+    @property
+    def own(self) -> Path | None:
+        """The folder in which what this person decided is kept."""
+        return self.user[0] if self.user else None
+
+    @classmethod
+    def usual(cls, environment: Mapping[str, str]) -> "Places":
+        """Return the places where Jupyter and the platform keep configuration."""
+        home = Path(environment.get("HOME") or Path.home())
+        jupyter = environment.get("JUPYTER_CONFIG_DIR") or jupyter_config_dir()
+        return cls(
+            organisation=tuple(
+                Path(one) / "palimpsest"
+                for one in (*reversed(SYSTEM_CONFIG_PATH), *ENV_CONFIG_PATH)
+            ),
+            user=(Path(jupyter) / "palimpsest", _platform_folder(environment, home)),
+            home=home,
+            admin=jupyter_config.usual_folders(environment),
+            cache=_cache_folder(environment, home),
+            state=state_folder(),
+        )
+
+
+def _platform_folder(environment: Mapping[str, str], home: Path) -> Path:
+    if sys.platform == "win32" and environment.get("APPDATA"):
+        return Path(environment["APPDATA"]) / "palimpsest"
+    base = environment.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else home / ".config") / "palimpsest"
+
+
+def _cache_folder(environment: Mapping[str, str], home: Path) -> Path:
+    if sys.platform == "win32" and environment.get("LOCALAPPDATA"):
+        return Path(environment["LOCALAPPDATA"]) / "palimpsest"
+    base = environment.get("XDG_CACHE_HOME")
+    return (Path(base) if base else home / ".cache") / "palimpsest"
+
+
+def layers(
+    start: Path, environment: Mapping[str, str], places: Places, problems: list[str]
+) -> Iterator[Layer]:
+    """Yield what is there, low to high; what cannot be read is told in ``problems``."""
+    reader = _ConfigReader(places.home, problems)
+    for origin, folder, defaults, locked in jupyter_config.read(places.admin, problems):
+        yield Layer(origin, defaults, folder)
+        yield Layer(origin, locked, folder, may_lock=True)
+    for folder in places.organisation:
+        for name in NAMES:
+            for layer in reader.file(folder / name, "organisation's file", may_lock=True):
+                yield from _fetched(layer, places, reader)
+    for folder in places.user:
+        for name in NAMES:
+            yield from reader.file(folder / name, "user's file")
+    if named := environment.get("PALIMPSEST_CONFIG"):
+        path = (start / Path(named).expanduser()).resolve()
+        yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
+    above = list(upwards(start, places.home))
+    repository = next((one for one in above if (one / ".git").exists()), None)
+    for folder in reversed(above):
+        for name in PROJECT_NAMES:
+            yield from reader.file(folder / name, PROJECTS, within=repository or folder)
+    yield from _from_environment(start, environment, reader)
+
+
+def _fetched(layer: Layer, places: Places, reader: "_ConfigReader") -> Iterator[Layer]:
+    """Yield what an organisation's file names as its defaults, and the file itself."""
+    data = dict(layer.data)
+    url = data.pop("url", None)
+    if isinstance(url, str):
+        found = remote_defaults.fetch(url, places.cache)
+        if found.problem:
+            reader.problems.append(f"{layer.origin}: {found.problem}")
+        if found.text is not None:
+            is_json = found.text.lstrip().startswith("{")
+            for far in reader.text(
+                found.text, f"organisation's {url}", layer.base, is_json=is_json
+            ):
+                yield Layer(far.origin, far.data, layer.base, may_lock=True)
+    elif url is not None:
+        reader.problems.append(f"{layer.origin}: url must be an address, but is {url!r}.")
+    yield Layer(layer.origin, data, layer.base, may_lock=True)
+
+
+def _from_environment(
+    start: Path, environment: Mapping[str, str], reader: "_ConfigReader"
+) -> Iterator[Layer]:
+    if text := environment.get("PALIMPSEST_CONFIG_CONTENT", "").strip():
+        yield from reader.text(
+            text, "PALIMPSEST_CONFIG_CONTENT", start, is_json=text.startswith("{")
+        )
+    if text := environment.get("PALIMPSEST_PERMISSION", "").strip():
+        origin = "PALIMPSEST_PERMISSION"
+        if text.startswith("{"):
+            for layer in reader.text(text, origin, start, is_json=True):
+                yield Layer(origin, {"permission": layer.data}, start)
+        else:
+            yield Layer(origin, {"permission": text}, start)
+    yield from _flags(start, environment, reader.problems)
+
+
+def _flags(start: Path, environment: Mapping[str, str], problems: list[str]) -> Iterator[Layer]:
+    switches: dict[str, dict[str, Any]] = {
+        flag: {"compaction": {name: False}} for flag, name in SWITCHES_OFF.items()
+    }
+    switches[AUTO_SHARE] = {"share": "auto"}
+    for flag, data in switches.items():
+        word = environment.get(flag, "").strip().lower()
+        if word in ("1", "true", "yes", "on"):
+            yield Layer(flag, data, start)
+        elif word not in ("", "0", "false", "no", "off"):
+            problems.append(f"{flag} is 1 or 0, not {environment[flag]!r}.")
+    if number := environment.get(OUTPUT_TOKENS, "").strip():
+        if number.isdecimal() and int(number) > 0:
+            cap = {"policy": {"overflow": {"output_cap": int(number)}}}
+            yield Layer(OUTPUT_TOKENS, cap, start)
+        else:
+            problems.append(f"{OUTPUT_TOKENS} is a whole number of at least 1, not {number!r}.")
+
+
+def upwards(start: Path, home: Path) -> Iterator[Path]:
+    """Yield folders from ``start`` up to the repository, the home folder, or the top."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        yield folder
+        if (folder / ".git").exists() or folder == home.resolve():
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class _ConfigReader:
+    home: Path
+    problems: list[str]
+
+    def file(
+        self,
+        path: Path,
+        kind: str,
+        *,
+        must_exist: bool = False,
+        within: Path | None = None,
+        may_lock: bool = False,
+    ) -> Iterator[Layer]:
+        """Yield the file's layer when it is there and can be read.
+
+        A project's file is one of a folder that it must not lead out of: ``within``.
+        """
+        origin = f"{kind} {self._short(path)}"
+        try:
+            content = self._content(path, within)
+        except FileNotFoundError:
+            if must_exist:
+                self.problems.append(f"{origin} is not there.")
+            return
+        except (OSError, UnicodeDecodeError, ValueError, LeftOut) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self.problems.append(f"{origin} was not read: {reason}.")
+            return
+        for layer in self.text(content, origin, path.parent, is_json=path.suffix in KINDS[1:]):
+            yield Layer(origin, layer.data, path.parent, within is not None, may_lock)
+
+    def text(self, content: str, origin: str, base: Path, *, is_json: bool) -> Iterator[Layer]:
+        """Yield the layer that a text holds, when it can be understood."""
+        try:
+            data = json.loads(_without_comments(content)) if is_json else tomllib.loads(content)
+            _check_depth(data)
+        except (ValueError, RecursionError) as error:
+            kind = "JSON" if is_json else "TOML"
+            self.problems.append(f"{origin} is not valid {kind}: {error}. Nothing of it is used.")
+            return
+        if not isinstance(data, dict):
+            self.problems.append(f"{origin} must hold a table of settings. Nothing of it is used.")
+            return
+        share = data.get("share")
+        if isinstance(share, bool):
+            data["share"] = SHARES[share]
+        yield Layer(origin, data, base)
+
+    def _content(self, path: Path, within: Path | None) -> str:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ValueError("it is no file")  # and a pipe might never be read to its end
+        if within is None:
+            with path.open("rb") as file:
+                data = file.read(LARGEST_FILE + 1)
+        else:
+            data = read_for_prompt(path, within, LARGEST_FILE + 1)
+            if may_be_planted(path.stat(), path.parent):
+                raise PermissionError(
+                    1, "it belongs to another user, in a folder open to everybody"
+                )
+        if len(data) > LARGEST_FILE:
+            raise ValueError("it is larger than 1 MB")
+        return data.decode("utf-8-sig")
+
+    def _short(self, path: Path) -> str:
+        try:
+            return f"~/{path.relative_to(self.home)}"
+        except ValueError:
+            return str(path)
+
+
+def may_be_planted(status: os.stat_result, folder: Path) -> bool:
+    """Tell whether a stranger could have left a file where others look for theirs, as in /tmp."""
+    if not hasattr(os, "getuid") or status.st_uid in (0, os.getuid()):
+        return False
+    return bool(folder.stat().st_mode & stat.S_IWOTH)
+
+
+def _check_depth(data: Any) -> None:
+    """Raise ValueError for values in values that no setting has, and that whoever goes through them fails at."""
+    level = [data] if isinstance(data, dict | list) else []
+    for _ in range(DEEPEST):
+        inner = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [one for values in inner for one in values if isinstance(one, dict | list)]
+        if not level:
+            return
+    raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+
+
+def _without_comments(text: str) -> str:
+    text = _COMMENT_OR_STRING.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
+    return _STRING_OR_COMMA.sub(lambda match: match[0] if match[0][0] == '"' else "", text)

@@ -1,0 +1,45 @@
+"""Grant a person's wish about what the model sees: decide it and journal it, between two requests.
+
+Border: runs on the engine's loop, where a request is built and recorded in one go, so that no
+decision falls between what a request shows and the record of it.
+"""
+
+from collections.abc import Callable
+
+from palimpsest.context.budget.token_estimate import Count, message_tokens
+from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.session.controls.context_edits import Wish, WishAction, Wishes, needs_whole
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.session_record.events import DecisionMade
+from palimpsest.transcript.values import ModelRef
+
+NO_MODEL = ModelRef(provider="", name="")
+
+
+def grant(
+    journal: Journal, new_id: Callable[[], str], count: Count, action: WishAction, name: str
+) -> Wish | None:
+    """Decide and journal a wish; None when the whole session is needed for it.
+
+    Raises UserError when it cannot be granted.
+    """
+    messages, decisions, partial, model = journal.read_state(_moment)
+
+    def weigh(these: Messages) -> int:
+        return sum(message_tokens(one, count) for one in convert(these, model))
+
+    if partial and needs_whole(messages, action, name):
+        return None
+    made = Wishes(messages, decisions, new_id, weigh).wish(action, name)
+    if made.decisions:
+        journal.append(*(DecisionMade(decision=one) for one in made.decisions), sync=True)
+    return made
+
+
+def _moment(state: State) -> tuple[Messages, tuple[Decision, ...], bool, ModelRef]:
+    session = state.session
+    model = session.model if session is not None and session.model is not None else NO_MODEL
+    return state.messages(), state.decisions, state.partial, model

@@ -1,0 +1,215 @@
+"""What a person controls of a session: its mode, what is always allowed, its spending limit.
+
+Border: called from any thread by front ends; changes are granted outside the project, made on the
+engine's loop and journaled in the session's own record, and hold from the next call or request on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from palimpsest.session.controls.spending_limit import Purse
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.permissions.approvals import Approval
+from palimpsest.session.permissions.asks import Asks
+from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.recorded_claims import forgotten
+from palimpsest.session.permissions.withheld_claims import (
+    claimed_names,
+    grant_claims,
+    is_named_whole,
+)
+from palimpsest.tools.permission_rules.modes import Mode, answered_by, denied_by, mode_of
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.transcript.errors import ConfigError, NotFound
+from palimpsest.transcript.session_record.budgets import Budget, Spent
+from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.values import Rule
+
+T = TypeVar("T")
+MOST_SPENT = 1e15
+"""Of dollars or tokens; a larger number is a slip."""
+OnLoop = Callable[..., Any]
+Scope = Literal["session", "project"]
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Something that was always allowed, as it is listed."""
+
+    number: int
+    """By which it is taken back."""
+    rule: Rule
+    scope: Scope
+    at: int = 0
+    """Milliseconds since 1970; 0 where that is not known."""
+    session_id: str = ""
+    """The session in which it was said."""
+
+    @property
+    def words(self) -> str:
+        """Say it in a few words."""
+        return f"{self.rule.permission}: {self.rule.pattern}"
+
+
+class Control:
+    """A person's hand on one session.
+
+    Responsibilities: read and change mode, approvals and spending limit.
+    """
+
+    def __init__(
+        self,
+        permitting: Permitting,
+        rules: Rules,
+        log: SessionLog,
+        asks: Asks,
+        purse: Purse,
+        on_loop: OnLoop,
+    ) -> None:
+        self._permitting = permitting
+        self._rules = rules
+        self._log = log
+        self._asks = asks
+        self._purse = purse
+        self._on_loop = on_loop
+        self.shown = is_named_whole(log.state.session)
+        """A person was shown all that was held back of the session's log."""
+
+    @property
+    def mode(self) -> Mode:
+        """How freely the agent works."""
+        return self._permitting.mode_of(self._log.state.session)
+
+    def use_mode(self, word: str) -> Mode:
+        """Choose the mode from the next call on; ``default`` goes back to the settings.
+
+        Raises ConfigError for a word that is no mode, and when an administrator fixed it.
+        """
+        mode = None if word.strip().lower() == "default" else mode_of(word)
+        if self._permitting.mode_fixed:
+            raise ConfigError(
+                f"The mode is {self._permitting.mode}, fixed by the {self._permitting.mode_fixed}."
+            )
+        session, grants = self._log.state.session, self._permitting.grants
+        if session is not None and mode is not None:
+            grants.put("mode", mode, session.id)
+        elif session is not None:
+            grants.drop(session.id, "mode")
+        chosen = {"mode": mode or self._permitting.mode, "mode_own": True if mode else None}
+        self._on_loop(self._change, chosen, "mode")
+        return self.mode
+
+    @property
+    def allowances(self) -> tuple[Allowance, ...]:
+        """What was always allowed: in this session, and in this project."""
+        here: list[tuple[Scope, Approval]] = [
+            ("session", Approval(rule, 0, self._asks.session_id)) for rule in self._asks.approved
+        ]
+        kept: list[tuple[Scope, Approval]] = [
+            ("project", one) for one in self._permitting.approvals.list()
+        ]
+        return tuple(
+            Allowance(number, one.rule, scope, one.at, one.session_id)
+            for number, (scope, one) in enumerate([*here, *kept], start=1)
+        )
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with what was kept, and what is kept no more; empty when nothing is."""
+        approvals = self._permitting.approvals
+        approvals.rules()
+        return " ".join(words for words in (approvals.problem, approvals.earlier) if words)
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """What the session's log claims was allowed and does not hold, each in a few words."""
+        session = self._log.state.session
+        return tuple(claimed_names(session.claimed if session is not None else None))
+
+    def trust(self) -> tuple[str, ...]:
+        """Allow in this session what was held back of its log; returns what that was."""
+        named = self.withheld
+        self._on_loop(self._trust)
+        return tuple(one for one in named if one not in self.withheld)
+
+    def _trust(self) -> None:
+        session = self._log.state.session
+        if session is None or session.claimed is None:
+            return
+        held = grant_claims(session, self._permitting)
+        self._log.append(SessionUpdated(session=held), sync=True)
+        self._asks.approve(held.permission)
+
+    def all_rules(self) -> tuple[tuple[Rule, str], ...]:
+        """Return the rules that hold for every agent, lowest first, and where each comes from."""
+        permitting = self._permitting
+        base = permitting.rules if permitting.rules is not None else self._rules
+        built_in = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
+        return (
+            *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
+            *((rule, "fixed") for rule in permitting.fixed),
+            *((rule, f"mode {self.mode}") for rule in denied_by(self.mode)),
+            *((rule, f"mode {self.mode}, for questions") for rule in answered_by(self.mode)),
+        )
+
+    def revoke(self, *numbers: int) -> tuple[Allowance, ...]:
+        """Take back what was always allowed, by its numbers, or all of it; returns what went.
+
+        Raises NotFound for a number that is not in the list, and StorageFailed.
+        """
+        found = self.allowances
+        missing = [number for number in numbers if number not in range(1, len(found) + 1)]
+        if missing:
+            raise NotFound(
+                f"There is no number {missing[0]} in the list of what is always allowed; "
+                f"it has {len(found)}."
+            )
+        gone = tuple(one for one in found if not numbers or one.number in numbers)
+        for one in gone:
+            if one.scope == "project":
+                self._permitting.approvals.remove(one.rule)
+        here = tuple(one.rule for one in gone if one.scope == "session")
+        if here:
+            self._on_loop(self._asks.revoke, here)
+        return gone
+
+    @property
+    def budget(self) -> Budget:
+        """The spending limit that holds."""
+        return self._purse.budget
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent so far, with what sessions below it spent."""
+        return self._purse.spent
+
+    def set_budget(self, *, usd: float | None = None, tokens: int | None = None) -> Budget:
+        """Limit what the session may spend in all, from the next request on; none takes it off.
+
+        Raises ConfigError for a limit that is none, and when an administrator fixed it.
+        """
+        if self._permitting.budget_fixed:
+            raise ConfigError(
+                f"The spending limit is fixed by the {self._permitting.budget_fixed}."
+            )
+        if not _is_limit(usd, float) or not _is_limit(tokens, int):
+            raise ConfigError("A spending limit is more than nothing: 2usd, or 500000 tokens.")
+        self._on_loop(self._purse.choose, Budget(usd=usd, tokens=tokens, own=True))
+        return self.budget
+
+    def _change(self, fields: dict[str, Any], *claims: str) -> None:
+        session = self._log.state.session
+        if session is not None:
+            updated = forgotten(session, *claims).model_copy(update=fields)
+            self._log.append(SessionUpdated(session=updated), sync=True)
+
+
+def _is_limit(amount: float | None, kind: type) -> bool:
+    """Tell whether an amount can be a limit; whole tokens, and any amount of dollars."""
+    if amount is None:
+        return True
+    if not isinstance(amount, int | kind) or isinstance(amount, bool):
+        return False
+    return 0 < amount < MOST_SPENT

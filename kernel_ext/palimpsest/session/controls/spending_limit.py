@@ -1,0 +1,199 @@
+"""What a session spends, and the question when its limit is reached.
+
+A child session spends from the purse of the session that began it, and the question is asked
+there. The answer is remembered for the turn, so that a stop is a stop for everything that runs in it.
+
+Border: the loop asks before each request; what a request took is told here when it ended.
+"""
+
+from collections.abc import Callable
+
+from palimpsest.render.content.phrases import count, money
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.permissions.asks import Asks
+from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.recorded_claims import forgotten, sane
+from palimpsest.tools.tool import Abort
+from palimpsest.transcript.errors import Aborted, GuardStopped
+from palimpsest.transcript.session_record.budgets import Budget, Measure, Spent
+from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import ModelInfo
+
+REACHED = "The spending limit of {limit} is reached: {spent} so far. Go on by {more} more?"
+NO_PRICE = "The price of {model} is not known, so the limit of {limit} cannot be kept with it. Go on all the same?"
+STOPPED = "The session was stopped at its spending limit of {limit} ({spent} so far)."
+STOPPED_PRICE = (
+    "The session was stopped, because the price of {model} is not known and dollars are limited."
+)
+NOBODY = " Nobody is here to say whether to go on."
+RAISE = " %agent budget shows and changes the limit."
+SET_PRICE = ' Give it a price in the configuration (models."{model}".price), or take the limit off.'
+
+
+class Purse:
+    """The money and tokens of one session.
+
+    Responsibilities: know what was spent, children included; ask when a limit is reached.
+    """
+
+    def __init__(
+        self,
+        permitting: Permitting,
+        log: SessionLog,
+        asks: Asks,
+        above: Callable[[], "Purse | None"],
+    ) -> None:
+        self._permitting = permitting
+        self._log = log
+        self._asks = asks
+        self._above = above
+        """The purse of the session that began this one."""
+        self._refusal = ""
+        """Why this turn is over."""
+
+    @property
+    def budget(self) -> Budget:
+        """The limit that holds."""
+        session = self._log.state.session
+        claimed = session.budget if session is not None else None
+        if session is None or claimed is None or (self._permitting.budget_fixed and claimed.own):
+            return self._permitting.budget
+        return self._permitting.own_budget(session)
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent so far, by this session and those it began."""
+        session = self._log.state.session
+        return spent_by(session) if session is not None else Spent()
+
+    def turn_began(self) -> None:
+        """Forget what was answered in the turn before, and show limit and mode that hold now."""
+        self._refusal = ""
+        session, budget = self._log.state.session, self.budget
+        if session is None:
+            return
+        mode = self._permitting.mode_of(session)
+        if mode != (session.mode or "ask"):
+            session = session.model_copy(update={"mode": mode})
+            self._log.append(SessionUpdated(session=session))
+        if budget != (session.budget or Budget()):
+            self._write(session, budget)
+
+    def choose(self, budget: Budget) -> None:
+        """Set another limit, from the next request on."""
+        session = self._log.state.session
+        if session is not None:
+            self._refusal = ""
+            self._grant(session, budget)
+
+    async def afford(self, info: ModelInfo, abort: Abort) -> None:
+        """Return when the next request may be sent; raises GuardStopped or Aborted."""
+        above = self._above()
+        if above is not None:
+            await above.afford(info, abort)
+            return
+        measure = self._measure(info)
+        while measure is not None:
+            if self._refusal:
+                raise GuardStopped(self._refusal, "budget")
+            await self._ask(measure, info, abort)
+            measure = self._measure(info)
+
+    def affordable(self, info: ModelInfo) -> bool:
+        """Tell whether a request may be sent without asking anybody."""
+        return self._measure(info) is None
+
+    def took(self, spent: Spent) -> None:
+        """Count what a session that this one began has spent."""
+        session = self._log.state.session
+        if session is not None:
+            below = (session.below or Spent()).plus(spent)
+            self._log.append(SessionUpdated(session=session.model_copy(update={"below": below})))
+        above = self._above()
+        if above is not None:
+            above.took(spent)
+
+    def tell(self, spent: Spent) -> None:
+        """Tell the session that began this one what this one has spent."""
+        above = self._above()
+        if above is not None:
+            above.took(spent)
+
+    def _measure(self, info: ModelInfo) -> Measure | None:
+        budget = self.budget
+        reached = budget.reached(self.spent)
+        if reached is None and budget.usd is not None and not is_priced(info):
+            return None if info.ref.id in budget.unpriced else "price"
+        return reached
+
+    async def _ask(self, measure: Measure, info: ModelInfo, abort: Abort) -> None:
+        budget, spent = self.budget, self.spent
+        words = {
+            "limit": limit_words(budget, measure),
+            "spent": spent_words(spent, measure),
+            "more": amount_words(budget, measure),
+            "model": info.ref.id,
+        }
+        title = (NO_PRICE if measure == "price" else REACHED).format(**words)
+        reply = await self._asks.question("budget", (words["limit"],), title=title, abort=abort)
+        if reply.by == "cancel":
+            raise Aborted(abort.reason or "Stopped.")
+        session = self._log.state.session
+        if reply.answer != "reject" and session is not None:
+            self._grant(session, _gone_on(self.budget, measure, self.spent, info))
+            return
+        self._refusal = (STOPPED_PRICE if measure == "price" else STOPPED).format(**words)
+        self._refusal += NOBODY if reply.by == "headless" else ""
+        self._refusal += SET_PRICE.format(**words) if measure == "price" else RAISE
+        raise GuardStopped(self._refusal, "budget")
+
+    def _grant(self, session: SessionInfo, budget: Budget) -> None:
+        """Let a limit hold that a person chose; what the log says of it is history."""
+        value = budget.model_dump(exclude_none=True)
+        self._permitting.grants.put("budget", value, session.id)
+        self._write(forgotten(session, "budget"), budget)
+
+    def _write(self, session: SessionInfo, budget: Budget) -> None:
+        updated = session.model_copy(update={"budget": budget})
+        self._log.append(SessionUpdated(session=updated), sync=True)
+
+
+def spent_by(session: SessionInfo) -> Spent:
+    """Return what a session and those it began have spent."""
+    own = sane(Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0))
+    return own.plus(sane(session.below)) if session.below is not None else own
+
+
+def is_priced(info: ModelInfo) -> bool:
+    """Tell whether what a request costs will be known."""
+    return info.price.input is not None and info.price.output is not None
+
+
+def _gone_on(budget: Budget, measure: Measure, spent: Spent, info: ModelInfo) -> Budget:
+    if measure == "price":
+        return budget.model_copy(update={"unpriced": (*budget.unpriced, info.ref.id)})
+    return budget.further(measure, spent)
+
+
+def limit_words(budget: Budget, measure: Measure) -> str:
+    """Return the limit that holds now."""
+    if measure == "tokens":
+        return f"{count(budget.tokens_until or budget.tokens or 0)} tokens"
+    return money(budget.usd_until or budget.usd)
+
+
+def amount_words(budget: Budget, measure: Measure) -> str:
+    """Return by how much a session goes on."""
+    return f"{count(budget.tokens or 0)} tokens" if measure == "tokens" else money(budget.usd)
+
+
+def spent_words(spent: Spent, measure: Measure) -> str:
+    """Return what was spent; what nobody knows is said, not left out."""
+    if measure == "tokens":
+        return f"{count(spent.all_tokens)} tokens"
+    if not spent.unpriced:
+        return money(spent.cost or 0.0)
+    known = money(spent.cost) if spent.cost is not None else "an unknown sum"
+    requests = "1 request" if spent.unpriced == 1 else f"{count(spent.unpriced)} requests"
+    return f"{known}, with {requests} of unknown price"

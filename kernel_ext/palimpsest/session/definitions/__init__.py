@@ -1,0 +1,1 @@
+"""Agents, commands and skills: built in, from files, from settings."""

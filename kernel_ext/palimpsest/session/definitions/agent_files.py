@@ -1,0 +1,204 @@
+"""Agents from Markdown files: ``agent(s)/**/*.md``, a head of settings and the prompt below it.
+
+Border: turns a file that was read into an agent laid over the ones there are. The heads of other
+tools are understood: OpenCode's ``mode``, ``tools`` and ``permission``, Claude's ``tools`` list.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from palimpsest.session.config.layer_merge import dotted
+from palimpsest.session.config.settings import PermissionTable
+from palimpsest.session.definitions.agents import Agent, laid_over, within
+from palimpsest.session.definitions.definition_files import DefinitionFile, text_field
+from palimpsest.session.definitions.definition_trust import DefinitionTrust
+from palimpsest.tools.permission_rules.permissions import Rules, from_config, limiting
+from palimpsest.tools.registration.builtin_tools import OWN_TOOLS
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.values import Rule
+
+KINDS = ("agent", "agents")
+
+PERMISSION_OF = {
+    "read": "read", "notebookread": "read", "ls": "list", "list": "list", "glob": "glob",
+    "grep": "grep", "bash": "bash", "edit": "edit", "multiedit": "edit", "write": "write",
+    "notebookedit": "cells", "webfetch": "webfetch", "websearch": "webfetch", "task": "task",
+    "agent": "task", "todowrite": "todowrite", "todoread": "todowrite", "skill": "skill",
+    "askuserquestion": "question", "cells": "cells",
+    **{one.name: one.permission for one in OWN_TOOLS},
+}  # fmt: skip
+"""Names of tools, other agents' too, in lower case, and the permission that such a tool asks here."""
+
+OTHERS_MODELS = frozenset({"inherit", "sonnet", "opus", "haiku", "default"})
+"""Names that mean something in Claude's files only; such an agent uses the session's model."""
+
+_MODES = ("primary", "subagent", "all")
+_TABLE: TypeAdapter[Any] = TypeAdapter(PermissionTable)
+
+
+def read_agents(
+    agents: Mapping[str, Agent],
+    files: Iterable[DefinitionFile],
+    base: Rules,
+    home: str,
+    problems: list[str],
+    waiting: DefinitionTrust | None = None,
+    own: frozenset[str] = frozenset(),
+) -> dict[str, Agent]:
+    """Return the agents with those of the files laid over; what is wrong is told in ``problems``.
+
+    ``base`` are the rules that hold for all agents, ``own`` agents that a person's settings name; what
+    of a project's files waits for trust is told in ``waiting``.
+    """
+    made = dict(agents)
+    laying = _Laying(made, base, home, waiting or DefinitionTrust(), {*agents, *own})
+    for file in files:
+        if file.path.stem.upper() == "README":
+            continue
+        try:
+            laying.lay(file)
+        except ConfigError as error:
+            problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
+    return made
+
+
+@dataclass(slots=True)
+class _Laying:
+    made: dict[str, Agent]
+    base: Rules
+    home: str
+    waiting: DefinitionTrust
+    own: set[str]
+    """Agents that there are without the project."""
+
+    def lay(self, file: DefinitionFile) -> None:
+        made, head, name = self.made, file.document.head, file.name
+        if file.folder.family in (".claude", ".agents"):
+            name = text_field(head, "name") or name
+        if not file.folder.is_project:
+            self.own.add(name)
+        own = name in self.own
+        by = self.waiting.locks.by(dotted("agent", name))
+        if by:
+            raise ConfigError(f"agent.{name} is fixed by the {by}")
+        if _flag(head, "disable"):
+            by = self.waiting.locks.by(dotted("agent", name, "disable"))
+            if not by and not self.waiting.replaces(file, f"agent.{name}.disable", own=own):
+                made.pop(name, None)
+            return
+        if name not in made and not head and not file.document.body:
+            raise ConfigError(
+                "it is empty; write what the agent is for below a head with a description"
+            )
+        given: dict[str, Any] = {
+            "description": text_field(head, "description"),
+            "mode": _mode(head, file, known=name in made),
+            "model": _model(head, file),
+            "variant": text_field(head, "variant") or text_field(head, "reasoningEffort"),
+            "temperature": _number(head, "temperature", 0, 2),
+            "top_p": _number(head, "top_p", 0, 1),
+            "steps": _steps(head),
+            "hidden": _flag(head, "hidden"),
+            "color": text_field(head, "color"),
+            "prompt": file.document.body or None,
+            "origin": file.origin,
+        }
+        by = self.waiting.locks.by(dotted("agent", name, "permission"))
+        rules = self._rules(file) if not by else ()
+        given = self.waiting.agent(file, name, given, made.get(name), own=own)
+        made[name] = laid_over(made, name, given, rules)
+
+    def _rules(self, file: DefinitionFile) -> Rules:
+        """Return the rules of a file; those of a project's, trusted or not, only tighten."""
+        head = file.document.head
+        # A list of tools hides the others; it lifts no question, whoever wrote it.
+        tools = within(_tools(head.get("tools")), self.base)
+        rules = _rules(head, self.home)
+        if not file.folder.is_project:
+            return tools + rules
+        return limiting(tools + within(rules, self.base))
+
+
+def _mode(head: Mapping[str, Any], file: DefinitionFile, *, known: bool) -> str | None:
+    mode = text_field(head, "mode")
+    if mode is None:
+        return "subagent" if file.folder.family == ".claude" and not known else None
+    if mode not in _MODES:
+        raise ConfigError(f"mode is {mode!r}; it is one of {', '.join(_MODES)}")
+    return mode
+
+
+def _model(head: Mapping[str, Any], file: DefinitionFile) -> str | None:
+    model = text_field(head, "model")
+    if model is None or (file.folder.family == ".claude" and "/" not in model):
+        return None
+    return None if model in OTHERS_MODELS else model
+
+
+def _number(head: Mapping[str, Any], name: str, low: float, high: float) -> float | None:
+    value = head.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise ConfigError(f"{name} must be a number from {low} to {high}, but it is {value!r:.60}")
+    return float(value)
+
+
+def _steps(head: Mapping[str, Any]) -> int | None:
+    value = head.get("steps", head.get("maxSteps"))
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ConfigError(f"steps must be a whole number of at least 1, but it is {value!r:.60}")
+    return value
+
+
+def _flag(head: Mapping[str, Any], name: str) -> bool | None:
+    value = head.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise ConfigError(f"{name} must be true or false, but it is {value!r:.60}")
+    return value
+
+
+def _rules(head: Mapping[str, Any], home: str) -> Rules:
+    table = head.get("permission")
+    if table is None:
+        return ()
+    try:
+        checked = _TABLE.validate_python(table, strict=True)
+    except ValidationError:
+        raise ConfigError(
+            "permission must be allow, ask or deny, or a table of them by permission and pattern, "
+            f"but it is {table!r:.60}"
+        ) from None
+    return from_config(checked, home=home)
+
+
+def _tools(given: object) -> Rules:
+    """Read a list of the only tools, as Claude's files have it, or a table of switches."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        given = [name for name in given.replace(",", " ").split() if name]
+    if isinstance(given, list):
+        allowed = [PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in given]
+        if "*" in given:
+            return ()
+        return (
+            Rule(permission="*", action="deny"),
+            *(Rule(permission=name, action="allow") for name in dict.fromkeys(allowed) if name),
+        )
+    if isinstance(given, Mapping) and all(isinstance(value, bool) for value in given.values()):
+        return tuple(
+            Rule(
+                permission=PERMISSION_OF.get(str(name).lower(), str(name)),
+                action="allow" if value else "deny",
+            )
+            for name, value in given.items()
+        )
+    raise ConfigError(
+        f"tools must be names with commas between them, or a table of true and false, but it is {given!r:.60}"
+    )

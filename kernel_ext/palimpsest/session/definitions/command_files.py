@@ -1,0 +1,88 @@
+"""A person's own commands: ``command(s)/**/*.md`` and the table ``command`` of the settings.
+
+Border: what a command is and which there are; filling in its words is ``expand``'s work.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from palimpsest.session.config.layer_merge import dotted
+from palimpsest.session.definitions.definition_files import DefinitionFile, text_field
+from palimpsest.session.definitions.definition_trust import DefinitionTrust
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.values import Value
+
+KINDS = ("command", "commands")
+
+
+class OwnCommand(Value):
+    """Words for the agent under a short name: ``/name arguments`` is the prompt."""
+
+    name: str
+    template: str
+    description: str = ""
+    agent: str | None = None
+    model: str | None = None
+    variant: str | None = None
+    subtask: bool | None = None
+    """Its words go to an agent in a session of its own; None leaves that to the agent's mode."""
+    origin: str = "settings"
+    arguments: str | None = None
+    """What a person is told about the words behind its name."""
+
+
+def read_commands(
+    files: Iterable[DefinitionFile],
+    configured: Mapping[str, Mapping[str, Any]],
+    problems: list[str],
+    waiting: DefinitionTrust | None = None,
+) -> dict[str, OwnCommand]:
+    """Return the commands by name; what is wrong is told in ``problems``, what waits in ``waiting``."""
+    made: dict[str, OwnCommand] = {}
+    waiting = waiting or DefinitionTrust()
+    own: set[str] = set()
+    for file in files:
+        if file.path.stem.upper() == "README":
+            continue
+        try:
+            if waiting.replaces(file, f"command.{file.name}", own=file.name in own):
+                continue
+            made[file.name] = _of_file(file, waiting)
+            if not file.folder.is_project:
+                own.add(file.name)
+        except ConfigError as error:
+            problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
+    for name, given in configured.items():
+        if not given.get("template"):
+            problems.append(f"command.{name} of the settings has no template, so it does nothing.")
+            continue
+        made[name] = OwnCommand(name=name, **{k: v for k, v in given.items() if v is not None})
+    return dict(sorted(made.items()))
+
+
+def _of_file(file: DefinitionFile, waiting: DefinitionTrust) -> OwnCommand:
+    head = file.document.head
+    if by := waiting.locks.by(dotted("command", file.name)):
+        raise ConfigError(f"command.{file.name} is fixed by the {by}")
+    if not file.document.body:
+        raise ConfigError("it holds no words for the agent; write them below the head")
+    subtask = head.get("subtask")
+    if subtask is not None and not isinstance(subtask, bool):
+        raise ConfigError(f"subtask must be true or false, but it is {subtask!r:.60}")
+    model = text_field(head, "model")
+    given = {
+        "agent": text_field(head, "agent"),
+        "model": model if model and (file.folder.family != ".claude" or "/" in model) else None,
+        "variant": text_field(head, "variant"),
+    }
+    free = waiting.locks.free
+    given = {key: free(dotted("command", file.name, key), value) for key, value in given.items()}
+    return OwnCommand(
+        name=file.name,
+        template=file.document.body,
+        description=text_field(head, "description") or "",
+        subtask=subtask,
+        origin=file.origin,
+        arguments=text_field(head, "argument-hint"),
+        **waiting.command(file, given),
+    )

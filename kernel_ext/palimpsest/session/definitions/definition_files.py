@@ -1,0 +1,203 @@
+"""Where agents, commands and skills are looked for, and how such a file is read.
+
+Border: reads files, understands none; what they mean is the work of ``agents``, ``commands`` and
+``skills``. Low to high: the user's folders, then the project's from the outermost inwards, as with
+settings; and within one place ``.agents``, ``.claude``, ``.opencode``, then our own.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from palimpsest.session.config.setting_files import Places, may_be_planted, upwards
+from palimpsest.session.definitions.frontmatter import Document, parse
+from palimpsest.session.trust.trust_store import definition_digest
+from palimpsest.tools.file_access.safe_open import OUT, LeftOut, read_for_prompt
+from palimpsest.transcript.errors import ConfigError
+
+FAMILIES = (".agents", ".claude", ".opencode", ".palimpsest")
+"""Low to high: where two define the same name, ours wins."""
+LARGEST_BYTES = 256_000
+MOST_FILES = 500
+"""In one folder; more were not written by hand."""
+MOST_DEPTH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that may hold agents, commands and skills."""
+
+    path: Path
+    is_project: bool
+    """It came with the project, so perhaps from somebody else."""
+    within: Path | None = None
+    """What the real paths of its files must not leave: the repository, or the folder that holds it."""
+
+    @property
+    def family(self) -> str:
+        """Whose folder it is, such as ``.claude``."""
+        return self.path.name if self.path.name in FAMILIES else ".palimpsest"
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionFile:
+    """A Markdown file that was read."""
+
+    name: str
+    """Its path below its folder, without the suffix: ``git/commit``."""
+    path: Path
+    origin: str
+    """How a person is told where it is."""
+    folder: Folder
+    document: Document
+    digest: str = ""
+    """By which a person's trust in it is remembered."""
+
+
+def folders(start: Path, places: Places) -> tuple[Folder, ...]:
+    """Return the folders that are there, low to high."""
+    home = places.home
+    paths = [(home / name, False) for name in FAMILIES]
+    paths[2:2] = [(home / ".config" / "opencode", False)]
+    paths += [(path, False) for path in places.user]
+    above = [folder for folder in upwards(start, home) if folder != home.resolve()]
+    repository = next((one for one in above if (one / ".git").exists()), None)
+    for folder in reversed(above):
+        paths += [(folder / name, True) for name in FAMILIES]
+    found: dict[Path, Folder] = {}
+    for path, is_project in paths:
+        if path.is_dir() and path not in found:
+            within = (repository or path.parent) if is_project else None
+            found[path] = Folder(path, is_project, within)
+    return tuple(found.values())
+
+
+def signature(found: Sequence[Folder], kinds: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
+    """Return what changes when a file below the folders does."""
+    seen = []
+    for folder in found:
+        for kind in kinds:
+            for path in _files(folder, folder.path / kind, []):
+                try:
+                    status = path.stat()
+                except OSError:
+                    continue
+                seen.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(seen)
+
+
+def read(
+    found: Sequence[Folder],
+    kinds: Sequence[str],
+    home: Path,
+    problems: list[str],
+    left_out: list[str],
+    *,
+    only: str | None = None,
+) -> Iterator[DefinitionFile]:
+    """Yield every Markdown file in the sub-folders ``kinds``, low to high; ``only`` of one name.
+
+    What is wrong with a file is told in ``problems``, which are not to be read in ``left_out``.
+    """
+    for folder in found:
+        for kind in kinds:
+            base = folder.path / kind
+            outside: list[Path] = []
+            files = _files(folder, base, outside)
+            left_out += [f"{short(one, home)} is left out: {OUT}." for one in outside]
+            for path in files:
+                if only is not None and path.name != only:
+                    continue
+                one = read_one(folder, base, path, home, problems, left_out)
+                if one is not None:
+                    yield one
+
+
+def read_one(
+    folder: Folder,
+    base: Path,
+    path: Path,
+    home: Path,
+    problems: list[str],
+    left_out: list[str],
+) -> DefinitionFile | None:
+    """Return one file; what cannot or must not be read is told."""
+    origin = short(path, home)
+    try:
+        content = _content(folder, path)
+        document = parse(content)
+    except LeftOut as problem:
+        left_out.append(f"{origin} is left out: {problem}.")
+        return None
+    except (OSError, UnicodeDecodeError, ConfigError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        problems.append(f"{origin} is left out: {reason}.")
+        return None
+    name = path.relative_to(base).with_suffix("").as_posix()
+    return DefinitionFile(name, path, origin, folder, document, definition_digest(path, content))
+
+
+def short(path: Path, home: Path) -> str:
+    """Return a path as a person reads it."""
+    try:
+        return f"~/{path.relative_to(home).as_posix()}"
+    except ValueError:
+        return str(path)
+
+
+def text_field(head: Mapping[str, object], name: str) -> str | None:
+    """Return a value of a head that must be words; raises ConfigError."""
+    value = head.get(name)
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool | int | float):
+        return str(value)
+    if not isinstance(value, str):
+        raise ConfigError(f"{name} must be words, but it is {value!r:.60}")
+    return " ".join(value.split()) if name == "description" else value.strip()
+
+
+def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> list[Path]:
+    """Return the Markdown files below a folder, sorted; links are followed only to files.
+
+    The folder itself, and those right below it, may be links as long as they stay where they may lead;
+    those that do not are put into ``outside``.
+    """
+    if depth > MOST_DEPTH:
+        return []
+    if base.is_dir() and not _stays(folder, base):
+        outside.append(base)
+        return []
+    try:
+        entries = sorted(os.scandir(base), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    files: list[Path] = []
+    for entry in entries[:MOST_FILES]:
+        if entry.is_dir(follow_symlinks=depth == 0):
+            files += _files(folder, Path(entry.path), outside, depth + 1)
+        elif entry.name.endswith(".md"):
+            files.append(Path(entry.path))
+        if len(files) > MOST_FILES:
+            break
+    return files[:MOST_FILES]
+
+
+def _stays(folder: Folder, base: Path) -> bool:
+    if folder.within is None:
+        return True
+    try:
+        return base.resolve().is_relative_to(folder.within.resolve())
+    except (OSError, RuntimeError):
+        return False
+
+
+def _content(folder: Folder, path: Path) -> str:
+    """Return a file's text; raises LeftOut, ConfigError, OSError and UnicodeDecodeError."""
+    data = read_for_prompt(path, folder.within, LARGEST_BYTES + 1)
+    if folder.is_project and may_be_planted(path.stat(), path.parent):
+        raise ConfigError("it belongs to another user, in a folder open to everybody")
+    if len(data) > LARGEST_BYTES:
+        raise ConfigError(f"it is larger than {LARGEST_BYTES // 1000} kB")
+    return data.decode("utf-8")

@@ -1,0 +1,191 @@
+"""The agents, commands and skills of a project: built in, from files, from the settings.
+
+Border: knows where they are kept and reads them again when a file changed, so that a person who
+writes one need not restart the kernel; what each is, its own module says. What is wrong with one
+file is a sentence, and the rest works.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from palimpsest.session.config.locked_settings import Locks
+from palimpsest.session.config.setting_files import Places
+from palimpsest.session.definitions import agent_files, command_files, skill_files
+from palimpsest.session.definitions.agents import (
+    Agent,
+    built_in,
+    first_agent,
+    helpers,
+    known_agents,
+)
+from palimpsest.session.definitions.command_files import OwnCommand
+from palimpsest.session.definitions.definition_files import Folder, folders, read, signature
+from palimpsest.session.definitions.definition_trust import DefinitionTrust
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.registry import Registry
+from palimpsest.tools.workflow.skill import SKILL, Skill, SkillTool
+from palimpsest.tools.workflow.task import TASK, TaskTool
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.values import Rule
+
+KINDS = (*agent_files.KINDS, *command_files.KINDS, *skill_files.KINDS)
+Value = TypeVar("Value")
+
+
+def _nobody(_digest: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the definitions of one project come from."""
+
+    start: Path
+    places: Places
+    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The table ``agent`` of the settings, without rules."""
+    agent_rules: Mapping[str, Rules] = field(default_factory=dict)
+    commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The table ``command`` of the settings."""
+    default_agent: str = "build"
+    own_agents: frozenset[str] = frozenset()
+    """Agents of that table that no project names alone."""
+    locks: Locks = field(default_factory=Locks)
+    trusts: Callable[[str], bool] = _nobody
+    """Whether a person trusted a project's file with this digest."""
+
+
+class Library:
+    """Holds the definitions, by name.
+
+    Responsibilities: read them; read them again when a file changed; keep the mappings that it
+    handed out current.
+    """
+
+    def __init__(self, sources: Sources, base: Callable[[], Rules]) -> None:
+        self.agents: dict[str, Agent] = {}
+        self.commands: dict[str, OwnCommand] = {}
+        self.skills: dict[str, Skill] = {}
+        self.problems: tuple[str, ...] = ()
+        """Sentences about files that are left out."""
+        self.left_out: tuple[str, ...] = ()
+        """Those of them that lead out of the project, hold keys or are no files."""
+        self.waiting = DefinitionTrust()
+        """What of the project's files waits for a person's trust."""
+        self._sources = sources
+        self._base = base
+        self._seen: object = None
+        self._lock = threading.Lock()
+        self._told: list[Callable[[], None]] = []
+        self.refresh()
+
+    def forget(self) -> None:
+        """Read everything anew the next time: what a person trusts has changed."""
+        with self._lock:
+            self._seen = None
+
+    def refresh(self) -> bool:
+        """Read what changed since the last time; true when something did. From any thread."""
+        sources = self._sources
+        with self._lock:
+            found = folders(sources.start, sources.places)
+            seen = signature(found, KINDS)
+            if seen == self._seen:
+                return False
+            self._seen = seen
+            self._read(found)
+        for tell in self._told:
+            tell()
+        return True
+
+    def on_change(self, tell: Callable[[], None]) -> None:
+        """Call back after each change, and now."""
+        self._told.append(tell)
+        tell()
+
+    @property
+    def default_agent(self) -> str:
+        """Who answers when nobody names an agent; one that cannot is told in ``problems``."""
+        try:
+            return first_agent(self._sources.default_agent, self.agents)
+        except ConfigError:
+            answering = [name for name, agent in self.agents.items() if agent.answers]
+            return answering[0] if answering else "build"
+
+    def _read(self, found: tuple[Folder, ...]) -> None:
+        sources, home = self._sources, self._sources.places.home
+        problems: list[str] = []
+        left_out: list[str] = []
+        waiting = DefinitionTrust(sources.trusts, sources.locks)
+        base = self._base()
+        agents = agent_files.read_agents(
+            built_in(base),
+            read(found, agent_files.KINDS, home, problems, left_out),
+            base,
+            str(home),
+            problems,
+            waiting,
+            sources.own_agents,
+        )
+        agents = known_agents(sources.agents, sources.agent_rules, agents)
+        commands = command_files.read_commands(
+            read(found, command_files.KINDS, home, problems, left_out),
+            sources.commands,
+            problems,
+            waiting,
+        )
+        skills = skill_files.read_skills(
+            read(found, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE),
+            problems,
+            waiting,
+        )
+        try:
+            first_agent(sources.default_agent, agents)
+        except ConfigError as problem:
+            problems.append(str(problem))
+        _replace(self.agents, agents)
+        _replace(self.commands, commands)
+        _replace(self.skills, skills)
+        self.problems = (*left_out, *problems)
+        self.left_out = tuple(left_out)
+        self.waiting = waiting
+
+
+def skill_rules(skills: Mapping[str, Skill]) -> Rules:
+    """Let what lies beside a person's own skills be read without a question."""
+    return tuple(
+        Rule(permission="external_directory", pattern=f"{skill.folder.resolve()}/*", action="allow")
+        for skill in skills.values()
+        if not skill.inside
+    )
+
+
+def _replace(held: dict[str, Value], now: Mapping[str, Value]) -> None:
+    """Make a mapping equal to another one; no reader sees it empty meanwhile."""
+    held.update(now)
+    for name in [name for name in held if name not in now]:
+        held.pop(name, None)
+
+
+def equip(registry: Registry, library: Library) -> None:
+    """Offer the tools that need the library, as long as there is something for them."""
+
+    def tell() -> None:
+        if helpers(library.agents):
+            # A new one each time, since it says once which agents there are.
+            registry.register(TaskTool(lambda: _described(library)))
+        else:
+            registry.remove(TASK)
+        if library.skills:
+            registry.register(SkillTool(lambda: library.skills))
+        else:
+            registry.remove(SKILL)
+
+    library.on_change(tell)
+
+
+def _described(library: Library) -> list[tuple[str, str]]:
+    return [(name, agent.description) for name, agent in helpers(library.agents).items()]

@@ -1,0 +1,86 @@
+"""Skills: folders with a ``SKILL.md`` that says how a kind of task is done.
+
+Border: finds and reads them; the ``skill`` tool hands one to the model, the system prompt lists them.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from palimpsest.session.definitions.definition_files import DefinitionFile, text_field
+from palimpsest.session.definitions.definition_trust import DefinitionTrust
+from palimpsest.tools.workflow.skill import Skill
+from palimpsest.transcript.errors import ConfigError
+
+KINDS = ("skill", "skills")
+FILE = "SKILL.md"
+MOST_FILES = 50
+"""Names of files beside it that the model is told."""
+MOST_LOOKED_AT = 5_000
+
+
+def read_skills(
+    files: Iterable[DefinitionFile], problems: list[str], waiting: DefinitionTrust | None = None
+) -> dict[str, Skill]:
+    """Return the skills by name; what is wrong is told in ``problems``, what waits in ``waiting``."""
+    made: dict[str, Skill] = {}
+    waiting = waiting or DefinitionTrust()
+    for file in files:
+        if file.path.name != FILE:
+            continue
+        try:
+            skill = _of_file(file)
+        except ConfigError as error:
+            problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
+            continue
+        known = made.get(skill.name)
+        own = known is not None and not known.inside
+        if not waiting.replaces(file, f"skill.{skill.name}", own=own):
+            made[skill.name] = skill
+    return dict(sorted(made.items()))
+
+
+def _of_file(file: DefinitionFile) -> Skill:
+    head = file.document.head
+    description = text_field(head, "description")
+    if not description:
+        raise ConfigError(
+            "its head has no description, by which the model knows when to use it; add "
+            "'description: ...' between two lines of --- at its top"
+        )
+    if not file.document.body:
+        raise ConfigError("it holds no text below its head")
+    name = text_field(head, "name") or file.path.parent.name
+    return Skill(
+        name=name,
+        description=description,
+        text=file.document.body,
+        folder=file.path.parent,
+        origin=file.origin,
+        inside=file.folder.is_project,
+        files=tuple(beside(file.path.parent, file.folder.within)),
+    )
+
+
+def beside(folder: Path, within: Path | None = None) -> list[str]:
+    """Return the names of the files of a skill besides its text, two folders deep.
+
+    ``within`` is the folder that a link among them must not leave.
+    """
+    found: list[str] = []
+    for pattern in ("*", "*/*"):
+        for path in sorted(islice(folder.glob(pattern), MOST_LOOKED_AT)):
+            if path.name == FILE or path.name.startswith(".") or not _is_own(path, within):
+                continue
+            found.append(path.relative_to(folder).as_posix())
+            if len(found) >= MOST_FILES:
+                return found
+    return found
+
+
+def _is_own(path: Path, within: Path | None) -> bool:
+    try:
+        inside = within is None or path.resolve().is_relative_to(within.resolve())
+        return inside and path.is_file()
+    except (OSError, RuntimeError):
+        return False

@@ -1,0 +1,1 @@
+"""The thread that sessions run on, and what is read across threads."""

@@ -1,0 +1,1 @@
+"""A person's hook functions and MCP servers, asked when a turn begins."""

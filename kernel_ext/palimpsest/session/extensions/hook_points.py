@@ -1,0 +1,215 @@
+"""Where a session asks hooks: beside a prompt, for the system prompt, around tools, for a request.
+
+Border: implements ``loop.hooks.Hooks`` and wraps the tools of a step; how a hook is called and what
+its answers may be is in ``hooks`` and ``hook_answers``. What a hook changed is written beside it.
+"""
+
+import copy
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from palimpsest.context.engine_text.system_prompt import in_two_parts, joined, with_added
+from palimpsest.processor.tool_call_runner import Offer
+from palimpsest.session.extensions import hook_answers
+from palimpsest.session.extensions.hooks import SessionHooks
+from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.session_record.hook_values import (
+    Compacting,
+    CompactingEvent,
+    DecideEvent,
+    HookDecision,
+    PromptEvent,
+    Refuse,
+    RequestEvent,
+    SystemEvent,
+    SystemPrompt,
+    ToolAfter,
+    ToolBefore,
+)
+
+FIXED = "an administrator fixed what stands in the system prompt"
+
+
+class Hooking(SessionHooks):
+    """The occasions of one session."""
+
+    async def prompt(self, event: PromptEvent) -> tuple[tuple[str, str], ...]:
+        """Ask what is said beside a prompt; returns the rule and each text."""
+        found: list[tuple[str, str]] = []
+        for hook in self.book.of("prompt"):
+            answer = await self.ask(hook, event, hook_answers.texts)
+            found += [(hook.rule, text) for text in answer or ()]
+        return tuple(found)
+
+    async def system(self, event: SystemEvent, *, fixed: bool) -> tuple[str, ...]:
+        """Ask what the system prompt becomes; each hook sees what the one before it made of it.
+
+        Words are added at its end. Where an administrator ``fixed`` what stands in it, none is replaced.
+        """
+        texts, words = event.texts, list[str]()
+        for hook in self.book.of("system"):
+            seen = replace(event, texts=with_added(texts, joined(words), ""))
+            read = functools.partial(hook_answers.system, given=seen.texts)
+            answer = await self.ask(hook, seen, read)
+            if not isinstance(answer, SystemPrompt):
+                words += answer or ()
+            elif fixed:
+                self.skipped(hook.rule, FIXED)
+            else:
+                texts, words = in_two_parts(tuple(answer.texts), event.texts[0]), []
+        return with_added(texts, joined(words), "")
+
+    async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
+        """Ask what to leave out or keep."""
+        found: list[HookDecision] = []
+        for hook in self.book.of("decide"):
+            read = functools.partial(hook_answers.wanted, rule=hook.rule)
+            found += await self.ask(hook, event, read) or ()
+        return found
+
+    async def compacting(self, event: CompactingEvent) -> Compacting | None:
+        """Ask what a summary is to keep; the last prompt holds."""
+        context: list[str] = []
+        prompt: str | None = None
+        for hook in self.book.of("compacting"):
+            answer = await self.ask(hook, event, hook_answers.compacting)
+            if answer is not None:
+                context += answer.context
+                prompt = answer.prompt or prompt
+        return Compacting(tuple(context), prompt) if context or prompt else None
+
+    async def request(
+        self, model: str, messages: Sequence[Mapping[str, Any]]
+    ) -> tuple[str, tuple[dict[str, Any], ...]] | None:
+        """Ask for the messages of a request; each hook sees what the one before it wrote."""
+        found: tuple[str, tuple[dict[str, Any], ...]] | None = None
+        for hook in self.book.of("request"):
+            now = found[1] if found is not None else messages
+            given = tuple(copy.deepcopy(dict(one)) for one in now)
+            event = RequestEvent(self.session_id(), model, given)
+            answer = await self.ask(hook, event, hook_answers.messages)
+            if answer is not None and list(answer) != [dict(one) for one in now]:
+                found = (hook.rule, answer)
+        return found
+
+
+class HookedOffer:
+    """The tools of a step, with hooks around each call."""
+
+    def __init__(self, inner: Offer, hooks: Hooking) -> None:
+        self._inner = inner
+        self._hooks = hooks
+
+    def resolve(self, name: str) -> Tool | str:
+        """Return the tool, or a sentence for the model."""
+        tool = self._inner.resolve(name)
+        return tool if isinstance(tool, str) else HookedTool(tool, self._inner, self._hooks)
+
+    def validate(self, tool: Tool, given: Any) -> Any:
+        """Return the validated arguments, or a sentence for the model."""
+        return self._inner.validate(tool.inner if isinstance(tool, HookedTool) else tool, given)
+
+
+class HookedTool:
+    """A tool with hooks before and after it.
+
+    What the model wrote stays in the call; what a hook made of it is told in the call's metadata.
+    """
+
+    def __init__(self, inner: Tool, offer: Offer, hooks: Hooking) -> None:
+        self.inner = inner
+        self._offer = offer
+        self._hooks = hooks
+        self.name = inner.name
+        self.description = inner.description
+        self.arguments = inner.arguments
+        self.concurrent = inner.concurrent
+        self.permission = inner.permission
+
+    async def run(self, arguments: Any, context: ToolContext) -> ToolOutcome:
+        """Ask the hooks before, run the tool, and ask the hooks after it."""
+        arguments, notes = await self._before(arguments, context)
+        if notes:
+            context.metadata(None, notes)
+        outcome = await self.inner.run(arguments, context)
+        outcome, more = await self._after(arguments, outcome, context)
+        if not (notes or more):
+            return outcome
+        return ToolOutcome(
+            outcome.title,
+            outcome.output,
+            {**outcome.metadata, **notes, **more},
+            outcome.attachments,
+        )
+
+    async def _before(self, arguments: Any, context: ToolContext) -> tuple[Any, dict[str, Any]]:
+        notes: dict[str, Any] = {}
+        for hook in self._hooks.book.of("tool_before"):
+            event = ToolBefore(
+                context.session_id,
+                context.message_id,
+                context.call_id,
+                context.agent,
+                self.name,
+                _plain(arguments),
+            )
+            answer = await self._hooks.ask(hook, event, hook_answers.arguments)
+            if isinstance(answer, Refuse):
+                reason = answer.reason.strip() or "it gave no reason"
+                raise UserError(f"The hook {hook.label} did not let this call run: {reason}")
+            if answer is None or answer == _plain(arguments):
+                continue
+            checked = self._offer.validate(self.inner, answer)
+            if isinstance(checked, str):
+                self._hooks.skipped(hook.rule, checked.rstrip("."))
+                continue
+            arguments = checked
+            notes = {"changed_input": answer, "changed_by": hook.rule}
+        return arguments, notes
+
+    async def _after(
+        self, arguments: Any, outcome: ToolOutcome, context: ToolContext
+    ) -> tuple[ToolOutcome, dict[str, Any]]:
+        notes: dict[str, Any] = {}
+        first = outcome.output
+        for hook in self._hooks.book.of("tool_after"):
+            event = ToolAfter(
+                context.session_id,
+                context.message_id,
+                context.call_id,
+                context.agent,
+                self.name,
+                _plain(arguments),
+                outcome.title,
+                outcome.output,
+                copy.deepcopy(outcome.metadata),
+            )
+            answer = await self._hooks.ask(hook, event, hook_answers.output)
+            if answer is None or answer == outcome.output:
+                continue
+            outcome = ToolOutcome(outcome.title, answer, outcome.metadata, outcome.attachments)
+            notes = {"output_changed_by": hook.rule, "output_before": _ends(first)}
+        return outcome, notes
+
+
+KEPT_CHARS = 20_000
+"""Of an output that a hook replaced, so much is kept beside the new one."""
+
+
+def _ends(text: str) -> str:
+    if len(text) <= KEPT_CHARS:
+        return text
+    half = KEPT_CHARS // 2
+    return f"{text[:half]}\n[... {len(text) - KEPT_CHARS:,} characters ...]\n{text[-half:]}"
+
+
+def _plain(arguments: Any) -> dict[str, Any]:
+    """Return arguments as the model would write them."""
+    if isinstance(arguments, BaseModel):
+        return arguments.model_dump(mode="json", exclude_unset=True)
+    return dict(arguments)

@@ -1,0 +1,423 @@
+"""Hooks: plain functions that take part in a session, where they come from, and how they are called.
+
+A hook may answer or stay silent. One that fails, is slow or answers nonsense is skipped and told of
+in one sentence, once in a turn; the session goes on as if it were not there. Blocking functions run
+in a thread, so that none of them holds the engine.
+"""
+
+import asyncio
+import copy
+import functools
+import importlib
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any
+
+from palimpsest.import_guard import from_anywhere, is_in_current_folder
+from palimpsest.session.extensions.hook_answers import Nonsense
+from palimpsest.tools.calls.error_containment import Escaped, awaited
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, RULE, HookName
+
+HOOK_SECONDS = 10.0
+"""A hook stands between a person and the answer; what takes longer belongs into a tool."""
+GROUP = "palimpsest.hooks"
+"""The group of entry points by which installed packages bring hooks."""
+PROJECT_FILE = "project's file"
+"""How the origin of a hook begins that a project's own settings name."""
+ORIGIN = "a cell"
+"""Where hooks come from that ``palimpsest.hook`` added."""
+MARK = "__palimpsest_hook__"
+"""Attribute of a function that says which hook it is."""
+AT_ONCE = 16
+"""Threads that slow hooks may hold; beyond that they are skipped unasked."""
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HookSource:
+    """A hook as a file of settings names it."""
+
+    target: str
+    """``package.module:function``."""
+    name: HookName | None = None
+    """None where the function itself says which hook it is."""
+    origin: str = ""
+    refused: str = ""
+    """Why it may not be loaded, though it is configured."""
+
+
+@dataclass(slots=True)
+class Hook:
+    """One function, for one occasion."""
+
+    name: HookName
+    label: str
+    """What it is called, and what stands in the rule of its decisions."""
+    function: Function
+    origin: str
+    calls: int = 0
+    failures: int = 0
+    problem: str = ""
+    """The newest."""
+
+    @property
+    def rule(self) -> str:
+        """The rule of its decisions."""
+        return f"{RULE}{self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class HookStatus:
+    """A hook as a person is told of it."""
+
+    name: str
+    label: str
+    origin: str
+    calls: int
+    failures: int
+    problem: str
+
+
+def _never(_origin: str) -> str:
+    return ""
+
+
+@dataclass(slots=True, eq=False)
+class HookBook:
+    """The hooks of a kernel.
+
+    Responsibilities: load what is configured and installed, once, before the first turn; keep what
+    cells add; call a hook within its time.
+    """
+
+    sources: Sequence[HookSource] = ()
+    installed: bool = True
+    """Hooks of installed packages are loaded too."""
+    changed: Callable[[str], str] = _never
+    """Says why what a file names may not be loaded any more, by its origin."""
+    fixed: str = ""
+    """Who holds the hooks fast, so that neither cells nor packages add any."""
+    seconds: float = HOOK_SECONDS
+    hooks: list[Hook] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    """What could not be loaded; a turn tells of it once, and ``%agent hooks`` as long as it is so."""
+    _told: int = 0
+    _loaded: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _held: int = 0
+
+    def add(self, name: HookName, function: Function, origin: str, label: str = "") -> None:
+        """Add a function; one of the same place and name is replaced, so that a cell can be run again.
+
+        Raises UserError for a cell's where an administrator fixed them.
+        """
+        if origin == ORIGIN:
+            self.refuse_fixed()
+        hook = Hook(name, label or label_of(function), function, origin)
+        with self._lock:
+            same = [one for one in self.hooks if (one.name, one.label) == (name, hook.label)]
+            self.hooks = [one for one in self.hooks if one not in same]
+            self.hooks.append(hook)
+
+    def refuse_fixed(self) -> None:
+        """Raise UserError where an administrator holds the hooks fast."""
+        if self.fixed:
+            raise UserError(f"The hooks are fixed by the {self.fixed}.")
+
+    def remove(self, label: str) -> bool:
+        """Forget the hooks of this label; false where there is none."""
+        with self._lock:
+            kept = [one for one in self.hooks if one.label != label]
+            found = len(kept) < len(self.hooks)
+            self.hooks = kept
+        return found
+
+    def of(self, name: str) -> tuple[Hook, ...]:
+        """Return the hooks for an occasion, in the order in which they were added."""
+        return tuple(hook for hook in self.hooks if hook.name == name)
+
+    def status(self) -> tuple[HookStatus, ...]:
+        """Return every hook, with what became of it."""
+        return tuple(
+            HookStatus(one.name, one.label, one.origin, one.calls, one.failures, one.problem)
+            for one in self.hooks
+        )
+
+    def untold(self) -> Sequence[str]:
+        """Return what could not be loaded and no turn told of yet."""
+        found = self.problems[self._told :]
+        self._told += len(found)
+        return found
+
+    async def load(self) -> None:
+        """Import what is configured and installed, in a thread; a second time does nothing."""
+        if self._loaded:
+            return
+        self._loaded = True
+        try:
+            async with asyncio.timeout(self.seconds):
+                await asyncio.to_thread(self._load)
+        except TimeoutError:
+            words = f"Importing hooks took longer than {self.seconds:g} seconds; they come later."
+            self.problems.append(words)
+
+    async def call(self, hook: Hook, event: Any) -> Any:
+        """Return what a hook answers; raises HookFailed with the end of a sentence."""
+        hook.calls += 1
+        given = copy.copy(event)
+        try:
+            async with asyncio.timeout(self.seconds):
+                if inspect.iscoroutinefunction(hook.function):
+                    return await awaited(hook.function(given))
+                return await self._in_thread(hook.function, given)
+        except TimeoutError:
+            raise HookFailed(f"took longer than {self.seconds:g} seconds") from None
+        except HookFailed:
+            raise
+        except Escaped as escaped:
+            raise HookFailed(f"failed: {escaped}") from None
+        except Exception as error:  # noqa: BLE001  a hook of somebody's may do anything
+            words = " ".join(str(error).split())[:200]
+            raise HookFailed(f"failed: {type(error).__name__}: {words}".rstrip(": ")) from None
+
+    async def _in_thread(self, function: Function, event: Any) -> Any:
+        """Run a blocking function in a thread of its own: a stuck one is left behind, not waited for."""
+        if self._held >= AT_ONCE:
+            raise HookFailed("was not asked, because too many hooks hang")
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+
+        def settle(set_: Callable[[Any], None], value: Any) -> None:
+            self._held -= 1
+            if not future.done():
+                set_(value)
+
+        def run() -> None:
+            try:
+                answer = function(event)
+            except BaseException as error:  # noqa: BLE001  handed to who awaits it
+                hand_over(future.set_exception, _plain(error))
+            else:
+                hand_over(future.set_result, answer)
+
+        def hand_over(set_: Callable[[Any], None], value: Any) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settle, set_, value)
+
+        self._held += 1
+        threading.Thread(target=run, name="palimpsest-hook", daemon=True).start()
+        answer = await future
+        return await awaited(answer) if inspect.isawaitable(answer) else answer
+
+    def _load(self) -> None:
+        for source in self.sources:
+            why = source.refused or self.changed(source.origin)
+            if why:
+                self.problems.append(f"The hook {source.target!r} is not used: {why}")
+                continue
+            # Only a project that a person trusts names modules of its own folder.
+            found = functools.partial(_found, source.target)
+            if source.origin.startswith(PROJECT_FILE):
+                found = functools.partial(_found_anywhere, source.target)
+            self._try(source.target, source.name, source.origin, found)
+        if self.installed and not self.fixed:
+            for entry in entry_points(group=GROUP):
+                if entry.dist is not None and is_in_current_folder(
+                    str(entry.dist.locate_file("x"))
+                ):
+                    continue  # planted beside the notebook, and installed by nobody
+                package = entry.dist.name if entry.dist is not None else "a package"
+                name = entry.name if entry.name in HOOK_NAMES else None
+                self._try(entry.value, name, f"package {package}", entry.load)
+
+    def _try(self, target: str, name: Any, origin: str, find: Callable[[], Any]) -> None:
+        try:
+            self._take(find(), name, origin, target)
+        except UserError as problem:
+            self.problems.append(f"The hook {target!r} ({origin}) is not used: {problem}")
+        except BaseException as error:  # noqa: BLE001  a module of somebody's may do anything
+            words = f"{type(error).__name__}: {error}"
+            self.problems.append(f"The hook {target!r} ({origin}) cannot be loaded: {words}.")
+
+    def _take(self, function: Any, name: Any, origin: str, target: str) -> None:
+        if not callable(function):
+            raise UserError("it is not a function.")
+        own = function.__name__ if getattr(function, "__name__", "") in HOOK_NAMES else None
+        meant = name or getattr(function, MARK, None) or own
+        if meant not in HOOK_NAMES:
+            raise UserError(
+                f"nothing says which hook it is; name it in a table, such as hooks.tool_before = {target!r}."
+            )
+        self.add(meant, function, origin, target.partition(":")[2] or target)
+
+
+class HookFailed(Exception):
+    """A hook failed; the message is the end of a sentence that begins with its name."""
+
+
+class SessionHooks:
+    """The hooks as one session calls them, and what is to be told of those that failed."""
+
+    def __init__(self, book: HookBook, session_id: Callable[[], str]) -> None:
+        self.book = book
+        self.session_id = session_id
+        self._told: set[str] = set()
+        self._waiting: list[tuple[str, str]] = []
+
+    def any(self, name: str) -> bool:
+        """Tell whether there is a hook of this name at all."""
+        return bool(self.book.of(name))
+
+    async def turn_began(self) -> None:
+        """Make ready for a turn: every failure may be told once more."""
+        self._told.clear()
+        await self.book.load()
+        self.tell("hook", *self.book.untold())
+
+    def tell(self, about: str, *sentences: str) -> None:
+        """Note what a person is to be told."""
+        self._waiting += [(about, words) for words in sentences]
+
+    def told(self) -> tuple[tuple[str, str], ...]:
+        """Take what a person is to be told: what it is about, and a sentence."""
+        waiting, self._waiting = tuple(self._waiting), []
+        return waiting
+
+    async def ask(self, hook: Hook, event: Any, read: Callable[[Any], Any]) -> Any:
+        """Call one hook and read its answer; None where it is silent, or had to be skipped."""
+        try:
+            answer = await self.book.call(hook, event)
+            return None if answer is None else read(answer)
+        except HookFailed as failed:
+            self._skip(hook, str(failed))
+        except Nonsense as nonsense:
+            self._skip(hook, f"answered what cannot be used: {nonsense}")
+        except Exception as broken:  # noqa: BLE001  an answer may be an object that does anything
+            self._skip(hook, f"answered what cannot be used: {type(broken).__name__}")
+        return None
+
+    def skipped(self, rule: str, why: str) -> None:
+        """Note that the answer of a hook could not be used."""
+        for hook in self.book.hooks:
+            if hook.rule == rule:
+                self._skip(hook, f"answered what cannot be used: {why}")
+                return
+
+    def _skip(self, hook: Hook, why: str) -> None:
+        hook.failures += 1
+        hook.problem = why
+        if hook.rule not in self._told:
+            self._told.add(hook.rule)
+            self.tell("hook", f"The hook {hook.label} ({hook.name}) {why}. It was skipped.")
+
+
+def label_of(function: Function) -> str:
+    """Return what a function is called in rules and lists."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def mark(function: Function, name: str) -> Function:
+    """Let a function say which hook it is; raises UserError for a name that there is not."""
+    if name not in HOOK_NAMES:
+        raise UserError(f"There is no hook {name!r}. Hooks: {', '.join(HOOK_NAMES)}.")
+    if not callable(function):
+        raise UserError(f"{function!r} is no function, so it cannot be a hook.")
+    setattr(function, MARK, name)
+    return function
+
+
+def check_target(target: str) -> str:
+    """Say what is wrong with how a hook is named; empty where nothing is."""
+    module, colon, function = target.partition(":")
+    right = colon and all(
+        part.isidentifier() for part in (*module.split("."), *function.split("."))
+    )
+    return "" if right else f"{target!r} is not of the form 'package.module:function'"
+
+
+def _found(target: str) -> Any:
+    problem = check_target(target)
+    if problem:
+        raise UserError(f"{problem}.")
+    module, _, path = target.partition(":")
+    found: Any = importlib.import_module(module)
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise UserError(f"there is no {path!r} in {module!r}.")
+        found = getattr(found, name)
+    return found
+
+
+def _found_anywhere(target: str) -> Any:
+    """Find a hook among what is installed, else in the current folder."""
+    try:
+        return _found(target)
+    except ModuleNotFoundError:
+        with from_anywhere():
+            return _found(target)
+
+
+def _plain(error: BaseException) -> Exception:
+    """Return an error that may pass through a future; sys.exit in a hook ends no kernel."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return RuntimeError(type(error).__name__)
+
+
+BOOKS: list[HookBook] = []
+"""The books of the kernels of this process that are open."""
+OF_CELLS: list[tuple[HookName, Function]] = []
+"""Hooks that cells and scripts added, also for kernels that open later."""
+
+
+def hook(name: HookName) -> Callable[[Function], Function]:
+    """Let a function take part in the sessions of this kernel; a decorator.
+
+    Names: ``prompt``, ``system``, ``tool_before``, ``tool_after``, ``compacting``, ``decide`` and
+    ``request``. To run the cell again replaces the function; ``unhook`` takes it out.
+    """
+
+    def add(function: Function) -> Function:
+        marked = mark(function, name)
+        for book in BOOKS:
+            book.refuse_fixed()
+        same = (name, label_of(function))
+        OF_CELLS[:] = [one for one in OF_CELLS if (one[0], label_of(one[1])) != same]
+        OF_CELLS.append((name, marked))
+        for book in BOOKS:
+            book.add(name, marked, ORIGIN)
+        return marked
+
+    return add
+
+
+def unhook(function: Function | str) -> bool:
+    """Take a function out of the sessions of this kernel; false where it was no hook."""
+    label = function if isinstance(function, str) else label_of(function)
+    kept = [one for one in OF_CELLS if label_of(one[1]) != label]
+    found = len(kept) < len(OF_CELLS)
+    OF_CELLS[:] = kept
+    removed = [book.remove(label) for book in BOOKS]
+    return found or any(removed)
+
+
+def open_book(
+    sources: Sequence[HookSource], fixed: str = "", changed: Callable[[str], str] = _never
+) -> HookBook:
+    """Return the hooks of a kernel that opens; of cells only where nobody fixed them."""
+    book = HookBook(sources, changed=changed, fixed=fixed)
+    for name, function in OF_CELLS if not fixed else ():
+        book.add(name, function, ORIGIN)
+    BOOKS.append(book)
+    return book
+
+
+def close_book(book: HookBook) -> None:
+    """Forget the hooks of a kernel that closes."""
+    if book in BOOKS:
+        BOOKS.remove(book)

@@ -1,0 +1,157 @@
+"""What strangers add to a session: hooks of the user, and MCP servers.
+
+Border: asks both at a turn's beginning, and writes down what they say before it is sent: beside the
+prompt as synthetic parts, or in the system prompt when that is settled. What they failed at becomes a
+notice. Later requests, and review, read the record and ask nobody.
+"""
+
+from typing import Any
+
+from palimpsest.context.engine_text.system_prompt import joined, with_added
+from palimpsest.context.visible_messages.view import View
+from palimpsest.loop.run_inputs.run_context import StateView
+from palimpsest.processor.tool_call_runner import Offer
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.extensions.hook_points import HookedOffer, Hooking
+from palimpsest.session.extensions.hooks import HookBook
+from palimpsest.tools.mcp.content import instructions, names_told
+from palimpsest.tools.mcp.servers import Servers
+from palimpsest.tools.mcp.values import sanitize
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import Message, UserMessage
+from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.session_record.hook_values import PromptEvent, SystemEvent
+
+MCP = "mcp"
+"""Key in the metadata of a text: the servers whose words it holds. Notices about them say it too."""
+HOOK = "hook"
+"""Key in the metadata of a text: the rule of the hook that wrote it."""
+ARRIVED = "MCP servers that came after the conversation began say of their tools:"
+
+
+class TurnExtensions:
+    """The hooks and servers of one session, from turn to turn."""
+
+    def __init__(
+        self, book: HookBook | None, servers: Servers | None, log: SessionLog, ids: Ids
+    ) -> None:
+        self.hooks = Hooking(book or HookBook(installed=False), self._session_id)
+        self._servers = servers
+        self._log = log
+        self._ids = ids
+        self._due = True
+        self._greeted: set[str] = set()
+
+    def run_began(self) -> None:
+        """Look again at the next request: a turn begins."""
+        self._due = True
+
+    async def begin(self) -> None:
+        """Make ready for a turn, once: load what is new, and connect what is not connected.
+
+        For a further step of it, take in which tools servers have added, changed or taken away.
+        """
+        if not self._due:
+            if self._servers is not None:
+                self.hooks.tell(MCP, *await self._servers.step_began())
+            return
+        self._due = False
+        await self.hooks.turn_began()
+        if self._servers is not None:
+            self.hooks.tell(MCP, *await self._servers.turn_began())
+
+    async def greet(self, policy: Policy, system: tuple[str, ...]) -> None:
+        """Write beside prompts that were not sent yet what hooks and new servers say."""
+        for message in _waiting(self._log.state):
+            if message.id in self._greeted:
+                continue
+            self._greeted.add(message.id)
+            await self._ask_hooks(message)
+        self._tell_of_servers(policy, system)
+
+    async def finish_system(
+        self, agent: str, model: str, texts: tuple[str, ...], *, fixed: bool
+    ) -> tuple[str, ...]:
+        """Return a new system prompt as hooks make it, with what servers say at its end.
+
+        Where an administrator ``fixed`` what stands in it, hooks only add to it.
+        """
+        if self.hooks.any("system"):
+            event = SystemEvent(self._session_id(), agent, model, texts)
+            texts = await self.hooks.system(event, fixed=fixed)
+        said = self._servers.connected() if self._servers is not None else ()
+        return with_added(texts, "", instructions(said))
+
+    def offer(self, offer: Offer) -> Offer:
+        """Return the tools of a step, with hooks around them where there are any."""
+        if self.hooks.any("tool_before") or self.hooks.any("tool_after"):
+            return HookedOffer(offer, self.hooks)
+        return offer
+
+    def _session_id(self) -> str:
+        session = self._log.state.session
+        return session.id if session is not None else ""
+
+    async def _ask_hooks(self, message: Message) -> None:
+        info = message.info
+        if not self.hooks.any("prompt") or not isinstance(info, UserMessage):
+            return
+        words = (
+            part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic
+        )
+        event = PromptEvent(
+            self._session_id(), message.id, joined(tuple(words)), info.agent, info.model.id
+        )
+        said = await self.hooks.prompt(event)
+        self._log.append(*(self._part(info, text, {HOOK: rule}) for rule, text in said))
+
+    def _tell_of_servers(self, policy: Policy, system: tuple[str, ...]) -> None:
+        """Say what servers say that the system prompt could not hold yet; again after a summary."""
+        waiting = _waiting(self._log.state)
+        if self._servers is None or not waiting:
+            return
+        said = [(name, text) for name, text in self._servers.connected() if text.strip()]
+        known = names_told("\n".join(system))
+        new = [one for one in said if sanitize(one[0]) not in known]
+        if not new:
+            return
+        state = self._log.state
+        seen = View(state.messages(), state.decisions).folded(policy.compact)
+        told = {name for one in seen for part in one.parts for name in _servers_in(part)}
+        new = [(name, text) for name, text in new if name not in told]
+        info = waiting[-1].info
+        if new and isinstance(info, UserMessage):
+            text = f"{ARRIVED}\n{instructions(new)}"
+            self._log.append(self._part(info, text, {MCP: [name for name, _ in new]}))
+
+    def _part(self, info: UserMessage, text: str, metadata: dict[str, Any]) -> PartUpdated:
+        part = TextPart(
+            id=self._ids.new("prt"),
+            session_id=info.session_id,
+            message_id=info.id,
+            text=text,
+            synthetic=True,
+            metadata=metadata,
+        )
+        return PartUpdated(part=part)
+
+
+def _waiting(state: StateView) -> tuple[Message, ...]:
+    """Return the prompts of people that stand at the end: no request held them yet."""
+    found: list[Message] = []
+    for message in reversed(state.messages()):
+        info = message.info
+        if not isinstance(info, UserMessage):
+            break
+        said = any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
+        if said and (info.origin is None or info.origin.kind != "engine"):
+            found.append(message)
+    return tuple(reversed(found))
+
+
+def _servers_in(part: Any) -> tuple[str, ...]:
+    metadata = getattr(part, "metadata", None) or {}
+    names = metadata.get(MCP)
+    return tuple(names) if isinstance(names, list) else ()

@@ -1,0 +1,1 @@
+"""Protocols and values between front ends, sessions and their parts."""

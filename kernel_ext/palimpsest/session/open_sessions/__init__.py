@@ -1,0 +1,1 @@
+"""The sessions of a project that this kernel has open, writes or follows."""

@@ -1,0 +1,357 @@
+"""A session that another kernel writes: read and followed here, and gone on with once that has let go.
+
+While the other kernel has it, everything that would change it is refused with one sentence that says what
+can be done. When it is free, the first call that needs it takes it over; who holds this object goes on with it.
+"""
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from palimpsest.context.policy_overrides import chosen
+from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
+from palimpsest.context.request_kinds.request_inputs import Basis, recorded
+from palimpsest.context.visible_messages.view import View
+from palimpsest.model.tokenizer import counter
+from palimpsest.session.controls.context_edits import Wish, WishAction
+from palimpsest.session.controls.session_controls import Control
+from palimpsest.session.interfaces.kernel_session import KernelSession, RecordsCallback, Snapshot
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.revert_operations import Undoing
+from palimpsest.session.open_sessions.picture_preview import picture
+from palimpsest.session.revert.operations import HeldUndoing
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.log.follower import Follower
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.lease import LeaseFile, is_dead
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import NotFound, SessionHeld
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.session_record.events import Record, StepRequested
+from palimpsest.transcript.values import Reply
+
+LOG = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.2
+"""Five looks a second follow a person's reading; each costs one file size while nothing changes."""
+LOOKS = 5
+"""Once a second it is seen whether the other kernel is gone."""
+NOT_ASKED = (
+    "Another kernel writes this session and has asked nothing yet, so there is no window to show."
+)
+
+
+class FollowedSession:
+    """A session of another kernel, followed live, until it can be gone on with here.
+
+    Responsibilities: fold new records, tell subscribers, refuse changes while the other kernel has it.
+    """
+
+    def __init__(
+        self,
+        store: JsonlStore,
+        session_id: str,
+        state: State,
+        reason: str,
+        snapshots: Snapshots | None = None,
+        reopen: Callable[[], Awaitable[KernelSession]] | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self._id = session_id
+        self.reason = reason
+        """Who holds the session, and what to do."""
+        self._undoing = HeldUndoing(reason, lambda: store.load(session_id), snapshots)
+        self._store = store
+        self._state = state
+        self._reopen = reopen
+        self._loop = loop
+        self._alive: KernelSession | None = None
+        """The same session, once this kernel writes it."""
+        self._free = False
+        """Nobody writes it, as far as was seen."""
+        self._lease = LeaseFile(store.layout.session(session_id))
+        self._lock = threading.Lock()
+        self._subscribers: list[RecordsCallback] = []
+        self._moved: dict[int, Callable[[], None]] = {}
+        """How to end what was subscribed here and goes on there."""
+        self._listeners: list[Callable[[], None]] = []
+        self._ends: dict[int, Callable[[], None]] = {}
+        self._ended = threading.Event()
+        self._follower = Follower(store, session_id, after=state.seq)
+        self._resets = self._follower.resets
+        self._thread = threading.Thread(
+            target=self._follow, name=f"palimpsest-follow-{session_id[-6:]}", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self._id if self._alive is None else self._alive.id
+
+    @property
+    def read_only(self) -> bool:
+        """Whether another kernel still writes it."""
+        return not self._free if self._alive is None else self._alive.read_only
+
+    @property
+    def journal(self) -> Any:
+        """The journal, once this kernel writes it; else None."""
+        return getattr(self._alive, "journal", None)
+
+    @property
+    def undoing(self) -> Undoing:
+        """Takes back what was said and done, once this kernel writes it."""
+        return self._undoing if self._alive is None else self._alive.undoing
+
+    def take_withheld(self) -> str:
+        """Return what its log claims and does not hold, once this kernel writes it."""
+        return "" if self._alive is None else self._alive.take_withheld()
+
+    async def prompt(self, text: str, options: PromptOptions) -> Answer:
+        """Send a prompt, where the other kernel has let go of the session."""
+        return await (await self._here()).prompt(text, options)
+
+    @property
+    def control(self) -> Control:
+        """Its mode and limits, where the other kernel has let go of the session."""
+        return self._at_once().control
+
+    async def retry(self) -> Answer:
+        """Try the newest turn again, where the other kernel has let go of the session."""
+        return await (await self._here()).retry()
+
+    async def loop(self) -> Answer:
+        """Go on with what was left, where the other kernel has let go of the session."""
+        return await (await self._here()).loop()
+
+    async def compact(
+        self,
+        focus: str | None = None,
+        origin: Origin | None = None,
+        *,
+        model: str | None = None,
+        auto: bool = False,
+    ) -> Answer:
+        """Summarise, where the other kernel has let go of the session."""
+        return await (await self._here()).compact(focus, origin, model=model, auto=auto)
+
+    async def wait_compaction(self) -> bool:
+        """Wait for a compaction, where the other kernel has let go of the session."""
+        return await (await self._here()).wait_compaction()
+
+    def policy(self) -> Policy:
+        """Return what was chosen, or what the newest request was made under."""
+        if self._alive is not None:
+            return self._alive.policy()
+        with self._lock:
+            session, request = self._state.session, self._state.request
+        if session is not None and session.policy_choice is not None:
+            return chosen(session.policy_choice)
+        if request is not None and request.policy_blob is not None:
+            kept = self._store.get_blob(request.policy_blob.sha256)
+            return Policy.model_validate_json(kept)
+        raise SessionHeld(self.reason)
+
+    async def use_policy(self, *words: str | Policy) -> Policy:
+        """Choose a policy, where the other kernel has let go of the session."""
+        return await (await self._here()).use_policy(*words)
+
+    def wish(self, action: WishAction, name: str = "") -> Wish:
+        """Pin or leave out, where the other kernel has let go of the session."""
+        return self._at_once().wish(action, name)
+
+    def cancel(self, reason: str = "Stopped.") -> bool:
+        """Stop what runs here; what runs there is stopped there."""
+        return self._alive is not None and self._alive.cancel(reason)
+
+    def reply(self, ask_id: str, reply: Reply) -> bool:
+        """Answer a question that is asked here; others are answered in the kernel that asks."""
+        return self._alive is not None and self._alive.reply(ask_id, reply)
+
+    def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
+        """Answer a question that is asked here; others are answered in the kernel that asks."""
+        return self._alive is not None and self._alive.answer(question_id, answers)
+
+    def nobody_answers(self, question_id: str) -> bool:
+        """Say so of a question that is asked here; of others, the kernel that asks knows."""
+        return self._alive is not None and self._alive.nobody_answers(question_id)
+
+    def picture(self, url: str) -> str:
+        """Return a picture as a page is shown it."""
+        if self._alive is not None:
+            return self._alive.picture(url)
+        return picture(self.snapshot().messages, self._store.get_blob, url)
+
+    def withdraw(self, prompt_id: str) -> bool:
+        """Take back a prompt that waits here."""
+        return self._alive is not None and self._alive.withdraw(prompt_id)
+
+    def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
+        """Be told every record, of the other kernel and then of this one."""
+        with self._lock:
+            self._subscribers = [*self._subscribers, callback]
+            if self._alive is not None:
+                self._moved[id(callback)] = self._alive.subscribe(callback)
+
+        def unsubscribe() -> None:
+            with self._lock:
+                self._subscribers = [held for held in self._subscribers if held is not callback]
+                moved = self._moved.pop(id(callback), None)
+            if moved is not None:
+                moved()
+
+        return unsubscribe
+
+    def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back when the session can be gone on with here, or not any more."""
+        with self._lock:
+            self._listeners = [*self._listeners, callback]
+            if self._alive is not None:
+                self._ends[id(callback)] = self._alive.on_problem(callback)
+
+        def forget() -> None:
+            with self._lock:
+                self._listeners = [held for held in self._listeners if held is not callback]
+                ends = self._ends.pop(id(callback), None)
+            if ends is not None:
+                ends()
+
+        return forget
+
+    def snapshot(self) -> Snapshot:
+        """Return the newest immutable picture."""
+        if self._alive is not None:
+            return self._alive.snapshot()
+        with self._lock:
+            return Snapshot.of(self._state)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return what was scraped off for the model so far, in order."""
+        if self._alive is not None:
+            return self._alive.decisions()
+        with self._lock:
+            return self._state.decisions
+
+    def basis(self) -> Basis:
+        """Return what the session holds, as the writing kernel's newest step would send it."""
+        if self._alive is not None:
+            return self._alive.basis()
+        with self._lock:
+            messages, decisions, older = (
+                self._state.messages(),
+                self._state.decisions,
+                self._state.older,
+            )
+        steps = (
+            record.event.request
+            for record in self._store.read(self.id)
+            if isinstance(record.event, StepRequested) and record.event.request.purpose == "step"
+        )
+        newest = deque(steps, maxlen=1)
+        if not newest:
+            raise SessionHeld(NOT_ASKED)
+        read = self._store.get_blob
+        view = View.of(messages, decisions, read)
+        basis = recorded(newest[0], view, read, counter, self.id)
+        return replace(basis, request_id="", version=PROJECTION_VERSION, older=older)
+
+    def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
+        """Return the records after a sequence number, of some types or of all."""
+        return tuple(self._store.read(self.id, after=seq, only=only))
+
+    async def close(self) -> None:
+        """Stop following."""
+        self._ended.set()
+
+    # Going on with it here
+
+    async def _here(self) -> KernelSession:
+        """Return the session as this kernel writes it; raises SessionHeld while another one does."""
+        if self._alive is None:
+            if self._reopen is None:
+                raise SessionHeld(self.reason)
+            self._alive = await self._reopen()
+        return self._alive
+
+    def _at_once(self) -> KernelSession:
+        """Return the same to who cannot await it."""
+        if self._alive is not None:
+            return self._alive
+        if not self._free or self._loop is None or _on(self._loop):
+            raise SessionHeld(self.reason)
+        return asyncio.run_coroutine_threadsafe(self._here(), self._loop).result()
+
+    def catch_up(self) -> None:
+        """Tell the last of what the other kernel wrote, and follow no more; in a thread."""
+        self._ended.set()
+        self._thread.join()
+        self._look()
+
+    def hand_over(self, journal: Journal) -> None:
+        """Let who listens here hear this kernel's journal from now on."""
+        with self._lock:
+            for callback in self._subscribers:
+                self._moved[id(callback)] = journal.subscribe(callback)
+
+    def go_on(self, live: KernelSession) -> None:
+        """Stand for the session that this kernel writes now."""
+        with self._lock:
+            self._alive = live
+            listeners = self._listeners
+            self._ends = {id(one): live.on_problem(one) for one in listeners}
+        for listener in listeners:
+            listener()
+
+    def _follow(self) -> None:
+        looks = 0
+        while not self._ended.wait(POLL_SECONDS):
+            self._look()
+            looks += 1
+            if looks % LOOKS == 0:
+                self._look_for_holder()
+
+    def _look_for_holder(self) -> None:
+        """Note whether somebody writes the session."""
+        lease = self._lease.read()
+        free = self._reopen is not None and (lease is None or is_dead(lease))
+        if free is not self._free:
+            self._free = free
+            for listener in self._listeners:
+                listener()
+
+    def _look(self) -> None:
+        """Fold and tell what is new."""
+        try:
+            records = self._follower.poll()
+        except (OSError, NotFound):
+            return  # its disk is away, or it is being deleted: it may come back
+        if not records:
+            return
+        with self._lock:
+            if self._follower.resets != self._resets:
+                # A take-over cut off what had been told: the records come from the beginning.
+                self._resets = self._follower.resets
+                self._state = State()
+            for record in records:
+                self._state.apply(record)
+            subscribers = self._subscribers
+        for subscriber in subscribers:
+            try:
+                subscriber(records)
+            except Exception:
+                LOG.exception("A listener of a followed session failed; the others go on.")
+
+
+def _on(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False

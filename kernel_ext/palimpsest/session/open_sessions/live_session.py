@@ -1,0 +1,437 @@
+"""A session that this kernel has open, as front ends see it.
+
+``LiveSession`` writes it; ``FollowedSession`` follows one that another kernel writes.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from palimpsest.context.policy_overrides import choice
+from palimpsest.context.request_kinds.request_inputs import Basis
+from palimpsest.loop.context_management.compaction import WantedSummary
+from palimpsest.loop.run_inputs.request_cache import Memory
+from palimpsest.loop.run_inputs.run_context import Stage
+from palimpsest.session.config.context_policy import Configured
+from palimpsest.session.controls.context_edit_journal import grant
+from palimpsest.session.controls.context_edits import Wish, WishAction
+from palimpsest.session.controls.session_controls import Control
+from palimpsest.session.controls.spending_limit import Purse
+from palimpsest.session.controls.user_questions import JournaledTodos, Questioning
+from palimpsest.session.engine.run_state import Run
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine.thread import CLOSED, off_loop
+from palimpsest.session.interfaces.kernel_session import RecordsCallback, Snapshot
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.open_sessions.picture_preview import picture
+from palimpsest.session.permissions.asks import Asks
+from palimpsest.session.permissions.project_move import PERMISSION, Moving, ProjectMove
+from palimpsest.session.permissions.withheld_claims import settled
+from palimpsest.session.prompts.prompt_checks import check
+from palimpsest.session.prompts.prompt_expansion import Expander
+from palimpsest.session.records.recall_archive import SessionArchive
+from palimpsest.session.revert.operations import live_undoing
+from palimpsest.session.runs.child_sessions import is_child, writable
+from palimpsest.session.runs.runner import Runner
+from palimpsest.session.runs.subagent_runner import ChildSessionRunner
+from palimpsest.session.runs.title_writer import Naming
+from palimpsest.session.runs.tool_gate import Calling
+from palimpsest.session.runs.turn_summaries import TurnSummaries
+from palimpsest.session.sharing.sharing_service import AutoShare
+from palimpsest.session.turn_setup.prompt_resolver import Outfit
+from palimpsest.store.blobs.blob_folder import keep_attachment
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.session_state.state import State
+from palimpsest.tools.tool import Abort
+from palimpsest.tools.workflow.question import Interview
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import Aborted, ConfigError, StorageFailed, UserError
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.session_record.events import (
+    Event,
+    Record,
+    SessionDeleted,
+    SessionUpdated,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import ModelInfo, Reply
+
+T = TypeVar("T")
+
+UNWRITTEN = "The disk did not take what was written; it is in memory, and tried again."
+NOT_SENT = "Nothing was sent to the model, since your prompt could not be written. {problem}"
+
+
+class LiveSession:
+    """A session that this kernel writes.
+
+    Responsibilities: build the stage for a run; answer front ends from any thread.
+    """
+
+    def __init__(
+        self, services: Services, journal: Journal, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._services = services
+        self._configured = Configured(services.policy, services.policy_fixed)
+        self._loop = loop
+        self.journal = journal
+        session = journal.state.session
+        if session is None:
+            raise ValueError("A live session needs its session record first.")
+        self._first_id = session.id
+        self.read_only = is_child(session)
+        """Nobody but the agent that began it asks here."""
+        self._moved = False
+        self.log = SessionLog(journal)
+        permitting = services.permitting
+        self._find = permitting.open[session.id] = lambda: self.log.state.session
+        self.archive = SessionArchive(self.journal, services.store)
+        self.asks = Asks(session.id, self.log, services.ids, permitting)
+        self.purse = Purse(permitting, self.log, self.asks, self._purse_above)
+        self.control = Control(
+            permitting, services.rules, self.log, self.asks, self.purse, self._on_loop
+        )
+        services.purses[session.id] = self.purse
+        self._calling = Calling(services, self.log, self.asks)
+        self.questioning = Questioning(self.log, services.ids)
+        self.interview: Interview = self.questioning
+        """Who is asked what the model asks; of a task's session, who began it."""
+        self._outfit = Outfit(services, journal, self.log, self._configured)
+        self.runner = Runner(
+            session.id,
+            self.log,
+            services.ids,
+            services.clock,
+            self._stage,
+            self._outfit.accept,
+            self._outfit.recovery,
+            self._turn_ended,
+        )
+        self.naming = Naming(services, self.log)
+        self.undoing = live_undoing(services, journal, self.log, lambda: self.runner.busy)
+        self.sharing = AutoShare(services, journal, self.log, loop)
+        self.turn_summaries = TurnSummaries(
+            services, self.log, self.purse.affordable, self.sharing.refresh
+        )
+        self._expander = Expander(services)
+        self._memory = Memory()
+        self.withheld = ""
+        """What was held back of its log when it was opened, to be told a person once."""
+        journal.subscribe(self._watch)
+
+    @property
+    def id(self) -> str:
+        """The session's id; a fork's after another kernel took the session over."""
+        return self.journal.session_id
+
+    # What front ends call
+
+    def take_withheld(self) -> str:
+        """Return what its log claims and does not hold, once."""
+        words, self.withheld = self.withheld, ""
+        return words
+
+    async def prompt(self, text: str, options: PromptOptions) -> Answer:
+        """Send a prompt and await its own answer."""
+        check(text, options)
+        writable(self.log.state.session, options.origin)
+        options = self._expander.options(text, options)
+        await self._outfit.look_for(options.tools)
+        await self.undoing.settle()
+        if options.files:
+            kept = await off_loop(functools.partial(self._kept, options.files))
+            options = dataclasses.replace(options, files=kept)
+        self.naming.prompted(text)
+        if self._services.user and options.origin.user is None:
+            origin = options.origin.model_copy(update={"user": self._services.user})
+            options = dataclasses.replace(options, origin=origin)
+        return await self.runner.prompt(text, options)
+
+    def _kept(self, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+        """Return files as the log keeps them: what is long lies beside it."""
+        store = self._services.store
+        return tuple(
+            one.model_copy(update={"url": keep_attachment(store, one.url)}) for one in files
+        )
+
+    async def retry(self) -> Answer:
+        """Try the newest turn again after it failed, and await its answer."""
+        await self.undoing.settle()
+        return await self.runner.retry()
+
+    async def loop(self) -> Answer:
+        """Await the end of the run and its final answer; begin one over what was left unanswered."""
+        await self.undoing.settle()
+        return await self.runner.loop()
+
+    async def compact(
+        self,
+        focus: str | None = None,
+        origin: Origin | None = None,
+        *,
+        model: str | None = None,
+        auto: bool = False,
+    ) -> Answer:
+        """Put a summary in the place of what was said, and await it; joins one that runs."""
+        named = self._outfit.accept_summariser(model) if model is not None else None
+        await self.undoing.settle()
+        wanted = WantedSummary(focus, named, goes_on=auto)
+        return await self.runner.compact(wanted, origin or Origin())
+
+    async def wait_compaction(self) -> bool:
+        """Return when no compaction runs and what it interrupted was tried again."""
+        return await self.runner.wait_compaction()
+
+    def wish(self, action: WishAction, name: str = "") -> Wish:
+        """Pin, leave out or bring back what a name stands for, from the next request on."""
+        made = self._on_loop(self._grant, action, name)
+        if made is None:
+            # It is about messages that a summary stands for, which were left in the log.
+            self.journal.widen(lambda: self._services.store.load(self.id))
+            made = self._on_loop(self._grant, action, name)
+        if made is None:
+            raise StorageFailed("The session cannot be read whole now; try again.")
+        return made
+
+    def _grant(self, action: WishAction, name: str) -> Wish | None:
+        count = self._services.count(self.policy().estimator)
+        new_id = functools.partial(self._services.ids.new, "dec")
+        return grant(self.journal, new_id, count, action, name)
+
+    def cancel(self, reason: str = "Stopped.") -> bool:
+        """Stop the turn that runs and what waits in the inbox."""
+        run = self.runner.run
+        if run is not None:
+            # At once, from whatever thread: a tool that blocks must not wait for the engine.
+            run.abort.set(reason)
+        return bool(self._on_loop(self.runner.cancel, reason)) or run is not None
+
+    def reply(self, ask_id: str, reply: Reply) -> bool:
+        """Answer a question."""
+        return self.asks.reply(ask_id, reply)
+
+    def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
+        """Answer what the model asks; None declines."""
+        if answers is None:
+            return self.questioning.decline(question_id)
+        return self.questioning.answer(question_id, answers)
+
+    def nobody_answers(self, question_id: str) -> bool:
+        """Tell the model that nobody is here to answer."""
+        return self.questioning.decline(question_id, "headless")
+
+    def picture(self, url: str) -> str:
+        """Return a picture as a page is shown it."""
+        messages = self.journal.read_state(lambda state: state.messages())
+        return picture(messages, self._services.store.get_blob, url)
+
+    def withdraw(self, prompt_id: str) -> bool:
+        """Take a waiting prompt back."""
+        return bool(self._on_loop(self.runner.withdraw, prompt_id))
+
+    def policy(self) -> Policy:
+        """Return the context policy that holds from the next request on."""
+        return self._outfit.policy()
+
+    async def use_policy(self, *words: str | Policy) -> Policy:
+        """Choose the context policy of this session, from the next request on; returns it."""
+        session = self.log.state.session
+        if session is not None:
+            before = self.policy().compact.model
+            made = self._configured.choose(session, words)
+            kept = choice(made) if made is not None else None
+            self._update(session, policy_choice=kept, policy=None)
+            if made is not None and made.compact.model not in (None, before):
+                with contextlib.suppress(ConfigError):  # what is no model is told when it is needed
+                    info = self._services.info(made.compact.model, None)
+                    self._services.permitting.use(self._services.default_agent, info.ref)
+        return self.policy()
+
+    def change(self, **fields: Any) -> None:
+        """Change the session's own record, such as its title; on the engine's loop."""
+        session = self.log.state.session
+        if session is not None:
+            self._update(session, **fields)
+
+    async def record(self, change: Callable[[State], Sequence[Event]]) -> None:
+        """Append what ``change`` makes of the whole state; raises SessionBusy while the agent works."""
+        self.runner.idle()
+        if self.journal.read_state(lambda state: state.partial):
+            load = functools.partial(self._services.store.load, self.id)
+            await off_loop(functools.partial(self.journal.widen, load))
+            self.runner.idle()
+        self.journal.append(*self.journal.read_state(change), sync=True)
+        if not await self.journal.flush(sync=True):
+            raise StorageFailed(self.journal.failed or UNWRITTEN)
+
+    def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
+        """Be told every record after it was written."""
+        return self.journal.subscribe(callback)
+
+    def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back, on any thread, when a write hangs and when it goes on."""
+        return self.journal.stall.listen(callback)
+
+    def snapshot(self) -> Snapshot:
+        """Return the newest immutable picture."""
+        picture = self.journal.read_state(Snapshot.of)
+        words = self.journal.stall.words
+        return dataclasses.replace(picture, problem=words) if words else picture
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Return what was scraped off for the model so far, in order."""
+        return self.journal.read_state(lambda state: state.decisions)
+
+    def basis(self) -> Basis:
+        """Return what the next request would be made from; nothing is sent or written."""
+        return self._outfit.basis(running=self.runner.run is not None)
+
+    def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
+        """Return the records after a sequence number, of some types or of all."""
+        return tuple(self._services.store.read(self.id, after=seq, only=only))
+
+    async def close(self, *, deleted: bool = False) -> None:
+        """Stop what runs, write a checkpoint, give the session back; the last word may be that it is deleted."""
+        self.runner.compactions.close()
+        self.naming.end()
+        self.turn_summaries.end()
+        self.runner.cancel("The session is closed.", "interrupted")
+        await self.runner.wait_idle()
+        await self.sharing.settle()
+        if deleted:
+            session = self.log.state.session
+            self.log.append(SessionDeleted(session_id=self.id, session=session), sync=True)
+        await off_loop(self.journal.close)
+        services, known_as = self._services, self._first_id
+        if services.purses.get(known_as) is self.purse:
+            del services.purses[known_as]
+        if services.permitting.open.get(known_as) is self._find:
+            del services.permitting.open[known_as]
+
+    def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
+        """Run a short call on the engine's loop and return what it says."""
+        if self._here():
+            return call(*arguments)
+        future: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(call(*arguments))
+            except BaseException as problem:  # noqa: BLE001  handed to the caller's thread
+                future.set_exception(problem)
+
+        try:
+            self._loop.call_soon_threadsafe(run)
+        except RuntimeError:
+            raise UserError(CLOSED) from None
+        return future.result(timeout=5.0)
+
+    def _here(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
+    def _watch(self, _records: Sequence[Record]) -> None:
+        """Stop the turn when another kernel took the session over; on the writer thread."""
+        if not self._moved and self.journal.session_id != self._first_id:
+            self._moved = True
+            run = self.runner.run
+            if run is not None:
+                run.abort.set(
+                    self.journal.failed or "Another kernel took this session over.", "interrupted"
+                )
+
+    # What the runner and the loop call
+
+    def _stage(self, run: Run) -> Stage:
+        services = self._services
+        self._calling.turn_began()
+        self._outfit.guests.run_began()
+        self.purse.turn_began()
+        stage = Stage(
+            session_id=self.id,
+            log=self.log,
+            blobs=services.store,
+            ids=services.ids,
+            clock=services.clock,
+            abort=run.abort,
+            root=services.root,
+            cwd=services.cwd,
+            setup=self._outfit.setup,
+            deliver=lambda: self.runner.deliver_steers(run),
+            ask=lambda message_id, call_id, tool: self._calling.asker(
+                run, message_id, call_id, tool
+            ),
+            guard=lambda message_id, call: self._calling.guard(run, message_id, call),
+            afford=lambda info: self._afford(info, run.abort),
+            spent=self.purse.tell,
+            jitter=services.jitter,
+            clean=services.clean,
+            first_time=services.first_time,
+            memory=self._memory,
+            python=services.python(self.id) if services.python else None,
+            namespace=self._outfit.namespace(),
+            compactions=self.runner.compactions,
+            hooks=self._outfit.guests.hooks,
+            files=self.undoing.files,
+            extra={
+                "environment": services.environment,
+                "variables": services.variables,
+                "archive": self.archive,
+                "interview": self.interview,
+                "errands": ChildSessionRunner(services, self, run),
+                "todos": JournaledTodos(self.log),
+            },
+        )
+        stage = self.naming.watch(self._expander.watch(stage, self._calling.announce))
+        return self.turn_summaries.watch(stage)
+
+    def _turn_ended(self, stage: Stage) -> None:
+        self.turn_summaries.turn_ended(stage)
+
+    async def _afford(self, info: ModelInfo, abort: Abort) -> None:
+        """Return when the next request may be sent; a project that was moved asks before its first.
+
+        What it answers is written then.
+        """
+        unwritten = await self.log.kept(abort.is_set)
+        if abort.is_set():
+            raise Aborted(abort.reason or "Stopped.")
+        if unwritten:
+            raise StorageFailed(NOT_SENT.format(problem=unwritten))
+        moving = self._services.permitting.moving
+        if moving is not None and not self.read_only:
+            async with moving.asking:
+                move = await moving.found()
+                if move is not None:
+                    await self._take_along(move, moving, abort)
+        await self.purse.afford(info, abort)
+
+    async def _take_along(self, move: ProjectMove, moving: Moving, abort: Abort) -> None:
+        reply = await self.asks.question(
+            PERMISSION, (str(move.before),), title=move.question, abort=abort
+        )
+        if reply.by == "cancel":
+            raise Aborted(abort.reason or "Stopped.")
+        session = self.log.state.session
+        if moving.settle(reply) and session is not None:
+            held = settled(session, self._services.permitting, ())
+            self.log.append(SessionUpdated(session=held), sync=True)
+            self.asks.approve(held.permission)
+
+    def _purse_above(self) -> Purse | None:
+        """Return the purse of the session that began this one, where this kernel has it open."""
+        session = self.log.state.session
+        began = self._services.permitting.began
+        return self._services.purses.get(began.get(session.id, "") if session else "")
+
+    def _update(self, session: SessionInfo, **fields: Any) -> None:
+        self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

@@ -1,0 +1,660 @@
+"""The sessions of one project, as one kernel sees them.
+
+A session belongs to a notebook. Front ends name it by its path relative to the kernel's start
+directory; kept is its path relative to the project. A kernel without a notebook (a console) has
+one session of its own. Opening a session runs nothing:
+what a dead kernel left running is closed as interrupted, and what waited in its inbox is
+withdrawn, to be read in the transcript.
+"""
+
+import asyncio
+import functools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from palimpsest import __version__
+from palimpsest.session.interfaces.kernel_session import KernelSession as LiveSessionProtocol
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.open_sessions.followed_session import FollowedSession
+from palimpsest.session.open_sessions.live_session import UNWRITTEN, LiveSession
+from palimpsest.session.open_sessions.open_children import Attendance
+from palimpsest.session.permissions.withheld_claims import settled, withheld
+from palimpsest.session.records.notebook_paths import in_project
+from palimpsest.session.records.retention import (
+    PrunePlan,
+    RetentionLimits,
+    SessionTree,
+    holds_pins,
+    plan,
+)
+from palimpsest.session.records.session_search import (
+    Page,
+    Query,
+    is_meant,
+    page,
+    prompts,
+    with_children,
+)
+from palimpsest.session.records.titles import default_title, title_from
+from palimpsest.session.revert.fork import fork
+from palimpsest.session.runs.child_sessions import depth_of, ruled
+from palimpsest.session.sharing.share_page import remove_page
+from palimpsest.session.sharing.sharing_service import Giving
+from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded, survey
+from palimpsest.store.blobs.blob_sweep import delete as delete_blobs
+from palimpsest.store.blobs.disk_usage import Sizes, measure
+from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
+from palimpsest.store.interface import Owner, Problem, SessionSummary, Store, Writer
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import Layout
+from palimpsest.store.session_state.interrupted_work import close_interrupted
+from palimpsest.store.session_state.state import State
+from palimpsest.tools.permission_rules.permissions import Rules, from_config
+from palimpsest.transcript.errors import (
+    NotFound,
+    SessionHeld,
+    StorageFailed,
+    UnknownError,
+    UserError,
+)
+from palimpsest.transcript.session_record.events import (
+    Event,
+    PromptDelivered,
+    SessionCreated,
+    SessionError,
+    SessionUpdated,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
+
+NEWEST = 200
+"""Sessions that are looked at before anything is shown, while the list of thousands is made: 0.1 s."""
+
+Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
+
+
+class Workspace:
+    """Opens, creates, lists and closes sessions."""
+
+    def __init__(
+        self,
+        services: Services,
+        owner: Owner,
+        *,
+        project_id: str,
+        warning: str | None = None,
+        notice: str = "",
+    ) -> None:
+        self.project: Path = services.root
+        self.warning = warning
+        self.notice = notice
+        self._services = services
+        self._store: Store = services.store
+        self._owner = owner
+        self._project_id = project_id
+        self._open: dict[str, LiveSession | FollowedSession] = {}
+        self._current: dict[str | None, str] = {}
+        self._lock = asyncio.Lock()
+        self._attendance = Attendance(self._shut)
+        services.permitting.default_model = services.default_model
+        services.permitting.default_agent = lambda: services.default_agent
+        family = services.family
+        family.begin, family.resume, family.end = self._work, self._resume, self._attendance.end
+        self.giving = Giving(services, self._settled, self._note_share)
+
+    async def current(self, notebook: str | None) -> LiveSessionProtocol:
+        """Return the notebook's session: the one used here last, its newest one, or a new one."""
+        async with self._lock:
+            name = self._name(notebook)
+            return await self._found(name) or await self._created(name)
+
+    async def known(self, notebook: str | None) -> LiveSessionProtocol | None:
+        """Return the notebook's session if it has one; none is begun."""
+        async with self._lock:
+            return await self._found(self._name(notebook))
+
+    async def new(
+        self,
+        notebook: str | None,
+        *,
+        title: str | None = None,
+        parent: str | None = None,
+        permission: Mapping[str, Any] | str | None = None,
+    ) -> LiveSessionProtocol:
+        """Begin a new session for the notebook and make it current.
+
+        ``title`` is kept instead of one that a model finds. ``permission`` are rules as settings write
+        them, for this session alone: what they deny or ask for holds whatever the settings allow, and
+        what they allow is not asked. One with a ``parent`` is like that of a task: it has the parent's
+        mode and limits, and does not become the notebook's current one. Raises NotFound and
+        ConfigError; then nothing is begun.
+        """
+        if title is not None and not isinstance(title, str):
+            raise UserError(f"title is a text, not {title!r:.60}.")
+        if isinstance(permission, Mapping) and any(not isinstance(one, str) for one in permission):
+            raise UserError(
+                f"permission names tools, such as {{'bash': 'deny'}}, not {permission!r:.60}."
+            )
+        home = self._services.environment.get("HOME") or str(Path.home())
+        rules = from_config(permission if permission is not None else {}, home=home)
+        title = title_from(" ".join(title.split())) if title is not None else None
+        async with self._lock:
+            if parent is not None:
+                return await self._begun_below(self._full_id(parent), title, rules)
+            return await self._created(self._name(notebook), title, rules)
+
+    async def open(self, session_id: str, notebook: str | None = None) -> LiveSessionProtocol:
+        """Open a session by id or unambiguous beginning of one and make it current."""
+        async with self._lock:
+            found = await self._opened(self._full_id(session_id), self._name(notebook))
+            self._attendance.look_at(found.id)
+            return found
+
+    async def rename(self, before: str, after: str) -> None:
+        """Let the sessions of a notebook go with it to its new name."""
+        before, after = self._name(before) or before, self._name(after) or after
+        async with self._lock:
+            known = self._current.pop(before, None)
+            if known is not None:
+                self._current[after] = known
+            for summary in await self._listed():
+                if summary.notebook == before:
+                    await self._renamed(summary.id, after)
+
+    async def fork(
+        self, session_id: str, message_id: str | None = None, *, notebook: str | None = None
+    ) -> LiveSessionProtocol:
+        """Begin a new session with everything of another one before a message, or all of it.
+
+        It belongs to the notebook that is named, else to the parent's, and is its current one.
+        """
+        async with self._lock:
+            parent_id = self._full_id(session_id)
+            await self._written(parent_id)
+            services = self._services
+            session = await asyncio.to_thread(
+                fork,
+                self._store,
+                parent_id,
+                functools.partial(services.ids.new, "ses", descending=True),
+                services.clock(),
+                message=message_id,
+                notebook=self._name(notebook),
+            )
+            return await self._opened(session.id, session.notebook)
+
+    async def _settled(self, session_id: str) -> str:
+        """Write what is known of a session into its log, and return its whole id."""
+        async with self._lock:
+            full = self._full_id(session_id)
+            await self._written(full)
+            return full
+
+    async def _note_share(self, session_id: str, share: dict[str, Any] | None) -> None:
+        async with self._lock:
+            await self._change(session_id, share=share)
+
+    async def children(self, session_id: str) -> Sequence[SessionSummary]:
+        """List the sessions that ``task`` calls of a session began, oldest first."""
+        parent_id = self._full_id(session_id)
+        found = [one for one in await self._listed() if one.parent_id == parent_id]
+        return sorted(found, key=lambda one: (one.created, one.id))
+
+    async def retitle(self, session_id: str, title: str) -> str:
+        """Call a session otherwise; returns the title as it is kept."""
+        line = title_from(title)
+        if not line:
+            raise UserError("A title has at least one letter.")
+        async with self._lock:
+            await self._change(self._full_id(session_id), title=line)
+        return line
+
+    async def archive(self, session_id: str, *, archived: bool = True) -> str:
+        """Put a session away, or fetch it back; returns its id.
+
+        What is put away keeps all it has, and is not listed or gone on with by itself.
+        """
+        async with self._lock:
+            full = self._full_id(session_id)
+            state = await asyncio.to_thread(self._store.open_live, full)
+            if state.session is not None:
+                moment = self._services.clock() if archived else None
+                time = state.session.time.model_copy(update={"archived": moment})
+                await self._change(full, time=time)
+            if archived:
+                self._current = {name: one for name, one in self._current.items() if one != full}
+            return full
+
+    async def record(self, session_id: str, change: Callable[[State], Sequence[Event]]) -> None:
+        """Append what ``change`` makes of a session's whole state to its log.
+
+        Raises SessionBusy while its agent works, and SessionHeld where another kernel writes it.
+        """
+        async with self._lock:
+            self._follow_moved(session_id)
+            known = self._open.get(session_id)
+            if isinstance(known, LiveSession):
+                await known.record(change)
+                return
+            journal = await self._journal(session_id, self._store.load)
+            try:
+                journal.append(*change(journal.state), sync=True)
+                kept = await journal.flush(sync=True)
+            finally:
+                await asyncio.to_thread(journal.close)
+            if not kept:
+                raise StorageFailed(journal.failed or UNWRITTEN)
+
+    def journal_of(self, session_id: str) -> Journal | None:
+        """Return the journal of a session that this kernel writes; from any thread."""
+        known = self._open.get(session_id)
+        return known.journal if isinstance(known, LiveSession) else None
+
+    async def delete(self, session_id: str) -> tuple[str, ...]:
+        """Delete a session and its children for good; returns their ids, the session's own last.
+
+        A session that a fork needs is hidden until its last fork is gone. Raises SessionHeld when
+        another kernel writes one of them; nothing is deleted then. A piece of an id is refused.
+        """
+        async with self._lock:
+            full = self._full_id(session_id)
+            if full != session_id:
+                raise UserError(f"A session is deleted by its whole id. Is {full} meant?")
+            family = with_children(await self._listed(), full)
+            for one in family:
+                self._follow_moved(one)
+                await self._claim(one)
+            for one in family:
+                known = self._open.pop(one, None)
+                if isinstance(known, LiveSession):
+                    await known.close(deleted=True)
+                elif known is not None:
+                    await known.close()
+            self._current = {name: one for name, one in self._current.items() if one not in family}
+            await asyncio.to_thread(self._delete, family)
+            return family
+
+    async def problems(self, session_id: str) -> Sequence[Problem]:
+        """Read all of a session's log, and say what of it cannot be read."""
+        full = self._full_id(session_id)
+        return await asyncio.to_thread(self._store.problems, full)
+
+    async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
+        """Return a session with those that it began: all that goes with it, its own line last."""
+        listed = await self._listed()
+        known = {one.id: one for one in listed}
+        return tuple(known[one] for one in with_children(listed, self._full_id(session_id)))
+
+    async def storage(self) -> tuple[Sizes, Sequence[SessionSummary]]:
+        """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
+        layout = self._layout()
+        listed = await self._listed()  # which may write the index anew
+        return await asyncio.to_thread(measure, layout), listed
+
+    async def plan(self, limits: RetentionLimits) -> PrunePlan:
+        """Say which sessions would go under limits of age and size, and which are never taken."""
+        sizes, listed = await self.storage()
+        opened = frozenset(self._open)
+        is_pinned = functools.partial(holds_pins, self._store)
+        now = self._services.clock()
+        return await asyncio.to_thread(
+            plan, listed, sizes, limits, now, opened.__contains__, is_pinned
+        )
+
+    async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
+        """Delete what may go under limits; returns the plan, and what went of it."""
+        found = await self.plan(limits)
+        gone = []
+        for one in found.due:
+            with suppress(SessionHeld, NotFound):  # it came into use, or somebody was faster
+                await self.delete(one.summary.id)
+                gone.append(one)
+        return found, tuple(gone)
+
+    async def page(self, query: Query) -> Page:
+        """Return a page of the sessions that a query finds, newest first."""
+        told = functools.partial(prompts, self._store)
+        if not query.words and query.cursor is None:
+            newest = max(NEWEST, 2 * query.number * query.limit)
+            listed, unread = await asyncio.to_thread(self._store.recent, newest)
+            found = page(listed, query, told, unread)
+            if not unread or len(found.sessions) == query.limit:
+                return found
+        return await asyncio.to_thread(page, await self._listed(), query, told)
+
+    def current_id(self, notebook: str | None) -> str:
+        """Return the id of the notebook's session without opening it; empty when it has none yet."""
+        name = self._name(notebook)
+        if name is None or name in self._current:
+            return self._current.get(name, "")
+        return next((one.id for one in self._store.recent(NEWEST)[0] if _belongs(one, name)), "")
+
+    def sessions(self) -> Sequence[SessionSummary]:
+        """List the sessions of the project, newest first; while the list is made, what it has so far."""
+        return self._store.recent(NEWEST)[0]
+
+    async def sweep(
+        self, days: float, *, delete: bool = False
+    ) -> tuple[Sweep, tuple[Unneeded, ...]]:
+        """Look for long texts that no session has needed for so many days, and delete them if asked to."""
+        return await asyncio.to_thread(_swept, self._layout(), days, delete=delete)
+
+    async def close(self) -> None:
+        """Close every open session."""
+        async with self._lock:
+            opened, self._open = list(self._open.values()), {}
+            self._current.clear()
+            await asyncio.gather(*(session.close() for session in opened))
+
+    def _name(self, notebook: str | None) -> str | None:
+        return in_project(notebook, self._services.cwd, self._services.root)
+
+    # With the lock held
+
+    async def _found(self, notebook: str | None) -> LiveSession | FollowedSession | None:
+        known = self._current.get(notebook)
+        if known is not None and known in self._open:
+            return await self._opened(known, notebook)
+        if notebook is not None:
+            listed, unread = await asyncio.to_thread(self._store.recent, NEWEST)
+            found = next((one for one in listed if _belongs(one, notebook)), None)
+            if found is None and unread:
+                found = next((one for one in await self._listed() if _belongs(one, notebook)), None)
+            if found is not None:
+                return await self._opened(found.id, notebook)
+        elif self._services.script:
+            return await self._of_folder()
+        return None
+
+    async def _of_folder(self) -> LiveSession | None:
+        """Return the newest session that scripts in this folder used, where no other process has it."""
+        listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
+        for one in listed:
+            if not _belongs(one, None):
+                continue
+            state = await asyncio.to_thread(self._store.open_live, one.id)
+            if state.session is None or state.session.directory != str(self._services.cwd):
+                continue
+            found = await self._opened(one.id, None)
+            if isinstance(found, LiveSession):
+                return found
+            await found.close()
+            del self._open[one.id], self._current[None]
+            return None
+        return None
+
+    async def _created(
+        self, notebook: str | None, title: str | None = None, rules: Rules = ()
+    ) -> LiveSession:
+        services = self._services
+        now = services.clock()
+        session = SessionInfo(
+            id=services.ids.new("ses", descending=True),
+            project_id=self._project_id,
+            directory=str(services.cwd),
+            notebook=notebook,
+            title=title or default_title(now),
+            version=__version__,
+            time=SessionTime(created=now, updated=now),
+        )
+        return self._use(await self._ruled(session, rules), notebook)
+
+    async def _begun_below(self, parent_id: str, title: str | None, rules: Rules) -> LiveSession:
+        """Begin a session that belongs to another one."""
+        services = self._services
+        await self._written(parent_id)
+        state = await asyncio.to_thread(self._store.open_live, parent_id)
+        parent = state.session
+        if parent is None:
+            raise NotFound(
+                f"The session {parent_id!r} has no record of its own. Begin one without a parent."
+            )
+        now = services.clock()
+        session = SessionInfo(
+            id=services.ids.new("ses", descending=True),
+            project_id=parent.project_id,
+            directory=parent.directory,
+            notebook=parent.notebook,
+            parent_id=parent.id,
+            title=title or default_title(now, child=True),
+            version=__version__,
+            time=SessionTime(created=now, updated=now),
+            policy=parent.policy,
+            policy_choice=parent.policy_choice,
+            limits=parent.limits,
+            metadata={"depth": depth_of(parent) + 1},
+        )
+        services.permitting.began[session.id] = parent.id
+        return await self._ruled(session, rules)
+
+    async def _ruled(self, session: SessionInfo, rules: Rules) -> LiveSession:
+        """Begin a session with rules of its own."""
+        if rules:
+            session = ruled(session, rules)
+            allowed = tuple(one for one in rules if one.action == "allow")
+            self._services.permitting.approvals.add_to(allowed, session.id)
+        return await self._begin(session)
+
+    async def _begin(self, session: SessionInfo) -> LiveSession:
+        """Begin a session with this record; also without the lock, since nobody knows it yet."""
+        writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
+        journal = Journal(
+            writer, State(), clock=self._services.clock, secrets=self._services.secrets
+        )
+        journal.append(SessionCreated(session=session), sync=True)
+        await journal.flush()  # another kernel that looks for the notebook's session finds it
+        live = LiveSession(self._services, journal, asyncio.get_running_loop())
+        self._open[session.id] = live
+        return live
+
+    async def _work(self, session: SessionInfo) -> LiveSession:
+        """Begin the session of a task."""
+        begun = await self._begin(session)
+        self._attendance.begin(session.id)
+        return begun
+
+    async def _shut(self, session_id: str) -> None:
+        """Close the session of a task that nobody needs any more."""
+        async with self._lock:
+            known = self._open.get(session_id)
+            needed = self._attendance.is_needed(session_id)
+            if isinstance(known, LiveSession) and known.read_only and not needed:
+                del self._open[session_id]
+                await known.close()
+
+    async def _resume(self, session_id: str) -> LiveSession:
+        """Open the session of a task again; raises NotFound or SessionHeld."""
+        async with self._lock:
+            before = self._current.get(None)
+            found = await self._opened(self._full_id(session_id), None)
+            # The session of a task is nobody's current one, a console's neither.
+            self._current.pop(None, None)
+            if before is not None:
+                self._current[None] = before
+        if isinstance(found, LiveSession):
+            self._attendance.begin(found.id)
+            return found
+        raise SessionHeld(found.reason)
+
+    async def _renamed(self, session_id: str, notebook: str) -> None:
+        """Write a notebook's new name into a session, unless another kernel writes that session."""
+        with suppress(SessionHeld):
+            await self._change(session_id, notebook=notebook)
+
+    async def _change(self, session_id: str, **fields: Any) -> None:
+        """Write something into a session's own record; raises SessionHeld."""
+        self._follow_moved(session_id)
+        known = self._open.get(session_id)
+        if isinstance(known, LiveSession):
+            known.change(**fields)
+            await known.journal.flush()  # what lists the sessions reads the log
+            return
+        journal = await self._journal(session_id, self._store.open_live)
+        session = journal.state.session
+        if session is not None:
+            journal.append(SessionUpdated(session=session.model_copy(update=fields)))
+        await asyncio.to_thread(journal.close)
+
+    async def _journal(self, session_id: str, read: Callable[[str], State]) -> Journal:
+        """Open a session's log for a moment; raises SessionHeld where another kernel writes it."""
+        writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
+        state = await asyncio.to_thread(self._read, writer, read)
+        return Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
+
+    def _delete(self, family: Sequence[str]) -> None:
+        for one in family:
+            session = self._store.open_live(one).session
+            if session is not None:
+                with suppress(UserError, OSError):
+                    remove_page(self._store, session)
+            self._services.permitting.grants.drop(one)
+        for one in family:
+            self._store.delete(one)
+
+    async def _written(self, session_id: str) -> None:
+        """Wait until all that this kernel knows of a session stands in its log."""
+        known = self._open.get(session_id)
+        if isinstance(known, LiveSession):
+            await known.journal.flush()
+
+    def _layout(self) -> Layout:
+        if isinstance(self._store, JsonlStore):
+            return self._store.layout
+        raise UserError(
+            "This kernel keeps its sessions in memory only, so there is no storage to look after."
+        )
+
+    async def _listed(self) -> Sequence[SessionSummary]:
+        return await asyncio.to_thread(self._store.list)
+
+    def _follow_moved(self, session_id: str) -> None:
+        """Know a session that goes on as a fork by the fork's id: its own is another kernel's now."""
+        known = self._open.get(session_id)
+        if known is not None and known.id != session_id:
+            self._open[known.id] = self._open.pop(session_id)
+            for notebook, one in self._current.items():
+                if one == session_id:
+                    self._current[notebook] = known.id
+
+    async def _claim(self, session_id: str) -> None:
+        """Raise SessionHeld unless this kernel may write a session."""
+        known = self._open.get(session_id)
+        if isinstance(known, FollowedSession):
+            raise SessionHeld(known.reason)
+        if known is None:
+            writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
+            await asyncio.to_thread(writer.close)
+
+    async def _opened(self, session_id: str, notebook: str | None) -> LiveSession | FollowedSession:
+        known = self._open.get(session_id)
+        if known is not None and known.id != session_id:
+            # Another kernel took it over; what this one wrote since goes on as a fork.
+            self._open.pop(session_id)
+            return self._use(known, notebook)
+        if isinstance(known, LiveSession):
+            return self._use(known, notebook)
+        loop = asyncio.get_running_loop()
+        try:
+            writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
+        except SessionHeld as held:
+            if known is not None:
+                return self._use(known, notebook)
+            if not isinstance(self._store, JsonlStore):
+                raise
+            state = await asyncio.to_thread(self._store.open_live, session_id)
+            shots = self._services.snapshots
+            reopen = functools.partial(self._revived, session_id)
+            followed = FollowedSession(
+                self._store, session_id, state, str(held), shots, reopen, loop
+            )
+            return self._use(followed, notebook)
+        if known is not None:
+            await asyncio.to_thread(known.catch_up)
+        state = await asyncio.to_thread(self._read, writer)
+        journal = Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
+        if known is not None:
+            known.hand_over(journal)
+        left = close_interrupted(state, self._services.clock())
+        left += [PromptDelivered(prompt_id=prompt_id) for prompt_id in state.inbox]
+        if left:
+            journal.append(*left, sync=True)
+        withheld = await self._settle(journal)
+        live = LiveSession(self._services, journal, loop)
+        live.withheld = withheld
+        if known is not None:
+            known.go_on(live)
+        return self._use(live, notebook)
+
+    async def _revived(self, session_id: str) -> LiveSession:
+        """Go on with a session that another kernel had; raises SessionHeld while it has it."""
+        async with self._lock:
+            names = [name for name, one in self._current.items() if one == session_id]
+            before = self._current.get(None)
+            found = await self._opened(session_id, names[0] if names else None)
+            if not names:  # somebody looks at it who does not go on with it by itself
+                self._current.pop(None, None)
+                if before is not None:
+                    self._current[None] = before
+        if isinstance(found, LiveSession):
+            return found
+        raise SessionHeld(found.reason)
+
+    async def _settle(self, journal: Journal) -> str:
+        """Bring a session's record to what holds here; returns what a person is told of it."""
+        session = journal.state.session
+        if session is None:
+            return ""
+        infos = [one.info for one in journal.state.messages()]
+        # By the folder's name: a record that names another session must not have what that has.
+        own = session.model_copy(update={"id": journal.session_id})
+        held = await asyncio.to_thread(settled, own, self._services.permitting, infos)
+        if held == session:
+            return ""
+        words = withheld(held) if held.claimed != session.claimed else ""
+        told = [SessionError(error=UnknownError(message=words, explained=True))] if words else []
+        journal.append(SessionUpdated(session=held), *told, sync=True)
+        return words
+
+    def _read(self, writer: Writer, read: Callable[[str], State] | None = None) -> State:
+        """Read the session that is to be written; one that cannot be read is given back."""
+        try:
+            return (read or self._store.open_live)(writer.session_id)
+        except BaseException:
+            writer.close()
+            raise
+
+    def _use(self, session: Opened, notebook: str | None) -> Opened:
+        self._open[session.id] = session
+        if not (isinstance(session, LiveSession) and session.read_only):
+            self._current[notebook] = session.id
+        return session
+
+    def _full_id(self, session_id: str) -> str:
+        if session_id in [one.id for one in self.sessions()]:
+            return session_id
+        listed = [one.id for one in self._store.list()]
+        if session_id in listed:
+            return session_id
+        found = [one for one in listed if is_meant(one, session_id)]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise NotFound(f"There is no session {session_id!r} here. %agent sessions lists them.")
+        raise NotFound(
+            f"{session_id!r} is the beginning of {len(found)} sessions. Give more of it."
+        )
+
+
+def _belongs(summary: SessionSummary, notebook: str | None) -> bool:
+    """Tell whether a notebook, or a script without one, goes on with a session by itself."""
+    return summary.notebook == notebook and summary.archived is None and summary.parent_id is None
+
+
+def _swept(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[Unneeded, ...]]:
+    files = sweep_snapshots(layout, time.time(), days, delete=delete)
+    found = replace(survey(layout, time.time(), days), snapshot_bytes=files.unneeded)
+    return found, delete_blobs(layout, found.due) if delete else ()

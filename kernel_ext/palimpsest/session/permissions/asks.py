@@ -1,0 +1,318 @@
+"""Questions for a person: asked when the rules say so, answered once, remembered as told.
+
+A question is journaled when it is asked and when it is answered; the first answer wins,
+whoever gives it: a view, the prompt in the cell, ``--yes``, or the end of the turn. "Always" holds for
+the session; where a person says so, for the project.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from palimpsest.loop.run_inputs.run_context import Log
+from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.tools.permission_rules.permissions import (
+    Allowed,
+    Denied,
+    MustAsk,
+    PendingAsk,
+    Rules,
+    Verdict,
+    decide,
+    limiting,
+    refusal,
+    rules_of,
+    settle,
+)
+from palimpsest.tools.tool import Abort
+from palimpsest.transcript.errors import (
+    Aborted,
+    PermissionDenied,
+    UnknownError,
+)
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.session_record.events import (
+    PermissionAsked,
+    PermissionReplied,
+    SessionError,
+    SessionUpdated,
+)
+from palimpsest.transcript.values import Ask, Reply
+
+NEVER_BY_YES = {"doom_loop", "budget"}
+"""What ``--yes`` does not answer: these questions mean that something went wrong."""
+IN_SESSION_ONLY = {"doom_loop"}
+"""An "always" about these holds for the session, wherever it was said to hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Which tool call asks."""
+
+    message_id: str
+    call_id: str
+    tool: str
+    input: dict[str, Any] | None = None
+    """What would run, where no part of a message says it."""
+
+
+def _strictest(verdict: Verdict, more: Sequence[Verdict]) -> tuple[Verdict, bool]:
+    """Return the strictest verdict, and whether only the first one asks or denies."""
+    for one in more:
+        if isinstance(one, Denied):
+            return (verdict if isinstance(verdict, Denied) else one), False
+    asking = [one for one in more if isinstance(one, MustAsk)]
+    if not asking or isinstance(verdict, Denied):
+        return verdict, True
+    locked = any(one.locked for one in asking)
+    own = verdict if isinstance(verdict, MustAsk) else MustAsk(())
+    return MustAsk(own.patterns, locked=own.locked or locked), False
+
+
+Relay = Callable[[PendingAsk, "asyncio.Future[Reply]", Abort], Awaitable[Reply]]
+"""Asks in another session too: ``(question, its answer here, abort)`` gives the answer there."""
+
+
+class Asks:
+    """The open questions of one session.
+
+    Responsibilities: decide by rules; journal questions and answers; wake who waits.
+    """
+
+    def __init__(
+        self, session_id: str, log: Log, ids: Ids, permitting: Permitting | None = None
+    ) -> None:
+        self.session_id = session_id
+        self._permitting = permitting or Permitting()
+        session = log.state.session
+        self._approved: Rules = self._permitting.held_rules(session) if session is not None else ()
+        self._log = log
+        self._ids = ids
+        self.relay: Relay | None = None
+        """Where else a question is asked: in the session that began this one."""
+        self._relaying: set[asyncio.Task[None]] = set()
+        self._lock = threading.Lock()
+        self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
+
+    async def ask(
+        self,
+        caller: Caller,
+        permission: str,
+        patterns: Sequence[str],
+        *,
+        rules: Rules,
+        abort: Abort,
+        yes: bool,
+        title: str = "",
+        always: Sequence[str] = (),
+        diff: str | None = None,
+        also: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        """Return when the call may run; raises PermissionDenied or Aborted otherwise.
+
+        ``also`` are further permissions that the same question is about.
+        """
+        answers = (*self._permitting.answers_of(self._log.state.session), *self._approved)
+        verdict = decide(permission, patterns, rules, answers)
+        more = [decide(name, texts, rules, answers) for name, texts in (also or {}).items()]
+        verdict, alone = _strictest(verdict, more)
+        if not alone:
+            # What would be allowed by "always" would not cover the rest of what is asked.
+            rules = (*rules, *limiting(rules_of(permission, "ask"), "lock"))
+            always = ()
+        locked = False
+        match verdict:
+            case Allowed():
+                if permission not in NEVER_BY_YES or self._said_always(permission, patterns):
+                    return
+            case Denied() as denied:
+                raise PermissionDenied(denied.message, stops=False)
+            case MustAsk():
+                locked = verdict.locked
+            case _:
+                assert_never(verdict)
+        ask = Ask(
+            id=self._ids.new("per"),
+            permission=permission,
+            patterns=tuple(patterns),
+            always=() if locked else tuple(always),
+            title=title or caller.tool,
+            input=self._input(caller),
+            diff=diff,
+            message_id=caller.message_id,
+            call_id=caller.call_id,
+            tool=caller.tool,
+        )
+        pending = PendingAsk(ask, self.session_id, rules)
+        reply = await self._answer(pending, abort, yes=yes and not locked)
+        if reply.answer == "reject":
+            if reply.by == "cancel":
+                raise Aborted("Stopped.")
+            raise refusal(reply)
+
+    async def question(
+        self, permission: str, patterns: Sequence[str], *, title: str, abort: Abort
+    ) -> Reply:
+        """Ask what no rule answers and no call asked, and return the answer."""
+        ask = Ask(
+            id=self._ids.new("per"),
+            permission=permission,
+            patterns=tuple(patterns),
+            title=title,
+            input={},
+        )
+        return await self._answer(PendingAsk(ask, self.session_id), abort, yes=False)
+
+    async def forward(
+        self,
+        pending: PendingAsk,
+        caller: Caller,
+        answered: "asyncio.Future[Reply]",
+        abort: Abort,
+    ) -> Reply:
+        """Ask here, for a call of this session, what a session that it began asks."""
+        own = {
+            "id": self._ids.new("per"),
+            "message_id": caller.message_id,
+            "call_id": caller.call_id,
+        }
+        ask = pending.ask.model_copy(update=own)
+
+        def close(there: "asyncio.Future[Reply]") -> None:
+            if not there.cancelled():
+                self.reply(ask.id, there.result())
+
+        answered.add_done_callback(close)
+        return await self._answer(PendingAsk(ask, self.session_id, pending.rules), abort, yes=False)
+
+    @property
+    def approved(self) -> Rules:
+        """What is always allowed in this session."""
+        return self._approved
+
+    def revoke(self, rules: Rules) -> None:
+        """Take back what was always allowed in this session; on the engine's loop."""
+        for rule in rules:
+            self._permitting.approvals.remove(rule, self.session_id)
+        with self._lock:
+            self._approved = tuple(rule for rule in self._approved if rule not in rules)
+        self._keep()
+
+    def approve(self, rules: Rules) -> None:
+        """Let rules that were granted elsewhere hold from the next call on; on the engine's loop."""
+        with self._lock:
+            new = tuple(rule for rule in rules if rule not in self._approved)
+            self._approved = (*self._approved, *new)
+        self._keep()
+
+    def reply(self, ask_id: str, reply: Reply) -> bool:
+        """Answer a question from any thread; false when somebody was first."""
+        with self._lock:
+            asked = self._waiting.get(ask_id)
+            if asked is not None and asked[0].ask.permission in IN_SESSION_ONLY:
+                reply = reply.model_copy(update={"scope": None})
+            settled = settle(
+                [pending for pending, _ in self._waiting.values()], ask_id, reply, self._approved
+            )
+            answered = [
+                (self._waiting.pop(identifier), given) for identifier, given in settled.replies
+            ]
+            # What holds for the project can be taken back for all, so it is no rule of this session.
+            if settled.new and not self._in_project(settled.new, reply):
+                self._approved = settled.approved
+        if not answered:
+            return False
+        for (pending, future), given in answered:
+            self._log.append(PermissionReplied(ask_id=pending.ask.id, reply=given), sync=True)
+            future.get_loop().call_soon_threadsafe(self._resolve, future, given)
+        return True
+
+    def _said_always(self, permission: str, patterns: Sequence[str]) -> bool:
+        """Tell whether a person said "always" to this very question; no other rule and no mode counts."""
+        said = {
+            one.pattern
+            for one in self._approved
+            if (one.permission, one.action) == (permission, "allow")
+        }
+        return said.issuperset(patterns)
+
+    def reject_all(self, by: str) -> None:
+        """Reject every open question, because the turn ends."""
+        for identifier in list(self._waiting):
+            self.reply(identifier, Reply(answer="reject", by=by))
+
+    async def _answer(self, pending: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        identifier = pending.ask.id
+        with self._lock:
+            self._waiting[identifier] = (pending, future)
+        self._log.append(PermissionAsked(ask=pending.ask), sync=True)
+        if yes and pending.ask.permission not in NEVER_BY_YES:
+            self.reply(identifier, Reply(answer="once", by="--yes"))
+        unregister = abort.on_abort(self._rejecter(identifier))
+        self._pass_on(pending, future, abort)
+        try:
+            return await future
+        finally:
+            unregister()
+            if not future.done():
+                self.reply(identifier, Reply(answer="reject", by="cancel"))
+
+    def _pass_on(self, pending: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort) -> None:
+        """Ask in the session that began this one too, unless it is answered already."""
+        relay = self.relay
+        if relay is None or pending.ask.id not in self._waiting:
+            return
+
+        async def ask() -> None:
+            reply = await relay(pending, future, abort)
+            # It holds for the project already if that was said there.
+            self.reply(pending.ask.id, reply.model_copy(update={"scope": None}))
+
+        task = asyncio.get_running_loop().create_task(ask())
+        self._relaying.add(task)
+        task.add_done_callback(self._relaying.discard)
+
+    def _rejecter(self, identifier: str) -> Callable[[], None]:
+        def reject() -> None:
+            self.reply(identifier, Reply(answer="reject", by="cancel"))
+
+        return reject
+
+    def _resolve(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
+        """On the engine's loop: keep what "always" allowed, and wake who waits."""
+        self._keep()
+        if not future.done():
+            future.set_result(reply)
+
+    def _keep(self) -> None:
+        session = self._log.state.session
+        if session is not None and self._approved != session.permission:
+            updated = session.model_copy(update={"permission": self._approved})
+            self._log.append(SessionUpdated(session=updated))
+
+    def _in_project(self, rules: Rules, reply: Reply) -> bool:
+        """Grant rules where that was said; returns whether it was for the whole project."""
+        approvals, before = self._permitting.approvals, self._permitting.approvals.problem
+        in_project = reply.scope == "project"
+        if in_project:
+            approvals.add(rules, self.session_id)
+        else:
+            approvals.add_to(rules, self.session_id)
+        if approvals.problem and approvals.problem != before:
+            error = UnknownError(message=approvals.problem, explained=True)
+            self._log.append(SessionError(error=error))
+        return in_project
+
+    def _input(self, caller: Caller) -> dict[str, Any]:
+        if caller.input is not None:
+            return caller.input
+        message = self._log.state.message(caller.message_id)
+        for part in message.parts if message is not None else ():
+            if isinstance(part, ToolPart) and part.call_id == caller.call_id:
+                # What a hook made of the call is what would run.
+                return getattr(part.state, "metadata", {}).get("changed_input") or part.state.input
+        return {}

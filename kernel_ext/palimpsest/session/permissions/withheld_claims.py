@@ -1,0 +1,140 @@
+"""A session that is opened: its record is brought to what holds here, and what was held back is named.
+
+So every view shows what holds, whatever the log claimed. What was held back stays in the record as
+a claim, which ``%agent trust session`` can grant. Border: works on values and grants; the workspace
+journals what it says.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.recorded_claims import (
+    at_least,
+    granted_rules,
+    limit_words,
+    reclaimed,
+    recorded,
+    ruled,
+    sane,
+)
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.transcript.messages import MessageInfo
+from palimpsest.transcript.session_record.budgets import Budget, Spent
+from palimpsest.transcript.session_record.sessions import Claims, SessionInfo
+
+MOST_NAMED = 5
+WITHHELD = (
+    "The log of this session says that this was allowed, and nobody allowed it here, so it does not hold: "
+    "{names}. %agent trust session allows it in this session."
+)
+
+
+def settled(
+    session: SessionInfo, permitting: Permitting, infos: Iterable[MessageInfo]
+) -> SessionInfo:
+    """Return the record of a session that is opened, with what holds and what was held back."""
+    whole = reclaimed(session)
+    rules = permitting.held_rules(whole)
+    mode = permitting.own_mode(whole)
+    budget = permitting.own_budget(whole)
+    is_usable = whole.model is None or permitting.may_use(whole.model, whole.id)
+    may_answer = whole.agent is None or permitting.may_answer(whole.agent, whole.id)
+    before = session.claimed or Claims()
+    claims = Claims(
+        permission=tuple(one for one in whole.permission if one not in rules),
+        mode=whole.mode if whole.mode_own and mode != whole.mode else None,
+        budget=whole.budget
+        if _loosens(whole.budget, budget, permitting.budget)
+        else (before.budget if before.budget != whole.budget else None),
+        model=None if is_usable else whole.model,
+        agent=None if may_answer else whole.agent,
+    )
+    changed: dict[str, Any] = {
+        "permission": rules,
+        "model": whole.model if is_usable else None,
+        "agent": whole.agent if may_answer else None,
+        "claimed": claims if claims != Claims() else None,
+    }
+    if claims.mode is not None:
+        # The mode of a task's session is its parent's; that is shown when its turn begins.
+        changed |= {"mode": mode or permitting.mode, "mode_own": True if mode else None}
+    elif whole.mode_own is not True and whole.mode not in (None, permitting.mode):
+        changed["mode"] = permitting.mode
+    if whole.budget is not None and whole.budget != budget:
+        changed["budget"] = budget
+    return whole.model_copy(update=changed | _spent(whole, infos))
+
+
+def withheld(session: SessionInfo) -> str:
+    """Say in one sentence what was held back; empty where nothing was."""
+    names = claimed_names(session.claimed)
+    if not names:
+        return ""
+    named = ", ".join(names[:MOST_NAMED])
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return WITHHELD.format(names=named + more)
+
+
+def is_named_whole(session: SessionInfo | None) -> bool:
+    """Tell whether the sentence names all that was held back."""
+    return len(claimed_names(session.claimed if session is not None else None)) <= MOST_NAMED
+
+
+def claimed_names(claims: Claims | None) -> list[str]:
+    """Return what was held back, each in a few words."""
+    if claims is None:
+        return []
+    names = [f"mode {one_line(claims.mode, 40)}"] if claims.mode is not None else []
+    names += [one_line(f"{one.permission}: {one.pattern}", 120) for one in claims.permission]
+    if claims.budget is not None:
+        names.append(f"spending limit {limit_words(claims.budget)}")
+    if claims.model is not None:
+        names.append(f"model {one_line(claims.model.id, 120)}")
+    if claims.agent is not None:
+        names.append(f"agent {one_line(claims.agent, 60)}")
+    return names
+
+
+def grant_claims(session: SessionInfo, permitting: Permitting) -> SessionInfo:
+    """Allow in this session what was held back; returns the record that holds from now on."""
+    claims = session.claimed
+    if claims is None:
+        return session
+    grants = permitting.grants
+    allowed: Rules = granted_rules(ruled(one) for one in claims.permission)
+    permitting.approvals.add_to(allowed, session.id)
+    if claims.mode is not None and not permitting.mode_fixed:
+        grants.put("mode", claims.mode, session.id)
+    if claims.budget is not None and not permitting.budget_fixed:
+        grants.put("budget", claims.budget.model_dump(exclude_none=True), session.id)
+    if claims.model is not None:
+        grants.put("model", claims.model.id, session.id)
+    if claims.agent is not None:
+        grants.put("agent", claims.agent, session.id)
+    changed: dict[str, Any] = {"claimed": claims.model_copy(update={"mode": None, "budget": None})}
+    if claims.mode is not None:
+        changed |= {"mode": claims.mode, "mode_own": True}
+    if claims.budget is not None:
+        changed["budget"] = claims.budget
+    return settled(session.model_copy(update=changed), permitting, ())
+
+
+def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:
+    """Tell whether a limit claims more than what holds; another one than is configured is past."""
+    if claimed is None or claimed == held:
+        return False
+    is_current = (claimed.usd, claimed.tokens) == (configured.usd, configured.tokens)
+    return claimed.own or is_current
+
+
+def _spent(session: SessionInfo, infos: Iterable[MessageInfo]) -> dict[str, Any]:
+    """Return what changes of what was spent: never less than the log's own answers took."""
+    own = sane(Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0))
+    if session.forked_from is None:  # a fork shows its parent's answers, which it did not pay for
+        own = at_least(own, recorded(infos))
+    changed: dict[str, Any] = {"cost": own.cost, "tokens": own.tokens}
+    changed["unpriced"] = own.unpriced or None
+    changed["below"] = sane(session.below) if session.below is not None else None
+    return changed

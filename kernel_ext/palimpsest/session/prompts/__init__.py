@@ -1,0 +1,1 @@
+"""A prompt checked, its files and commands filled in, and its answer collected."""

@@ -1,0 +1,170 @@
+"""What a prompt is journaled with, and what it is answered with.
+
+Border: reads messages, runs nothing; the runner decides when.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from pydantic import ValidationError
+
+from palimpsest.processor.tool_call_runner import no_more_threads
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.prompts.answer_format import format_of
+from palimpsest.tools.registration.registry import EVERY
+from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import Attachment, TextPart
+from palimpsest.transcript.stop_reasons import StoppedBy, stop_of, stop_of_error
+from palimpsest.transcript.values import Usage
+
+UNSAID = "The provider ended the answer without saying why. Ask it to go on."
+
+
+def given(options: PromptOptions) -> dict[str, Any]:
+    """Return what a person chose for one prompt, as it is journaled."""
+    chosen = {
+        "model": options.model,
+        "variant": options.variant,
+        "agent": options.agent,
+        "system": options.system,
+        "tools": _chosen(options.tools),
+        "files": [one.model_dump(mode="json") for one in options.files] or None,
+        "format": format_of(options.format),
+        "max_steps": options.max_steps,
+    }
+    return {key: value for key, value in chosen.items() if value is not None}
+
+
+def _chosen(tools: Sequence[str] | Mapping[str, bool] | None) -> Any:
+    """Return the choice of tools as JSON has it."""
+    if tools is None:
+        return None
+    return dict(tools) if isinstance(tools, Mapping) else list(tools)
+
+
+def files_of(options: Mapping[str, Any]) -> tuple[Attachment, ...]:
+    """Return the files of a prompt that was journaled; what is none, or lies elsewhere, is left out."""
+    found = options.get("files")
+    if not isinstance(found, list | tuple):
+        return ()
+    files = []
+    for one in found:
+        with suppress(ValidationError):
+            file = Attachment.model_validate(one)
+            if file.url.startswith(("data:", "blob:")):
+                files.append(file)
+    return tuple(files)
+
+
+def switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str, bool] | None:
+    """Return which tools a choice switches on and off; names alone switch off all others."""
+    if tools is None:
+        return None
+    if isinstance(tools, Mapping):
+        return dict(tools)
+    return {EVERY: False} | dict.fromkeys(tools, True)
+
+
+def collected(
+    session_id: str, messages: Messages, message_id: str, error: ErrorValue | None
+) -> Answer:
+    """Return what followed a user message as its answer."""
+    said = answers_after(messages, message_id)
+    infos = [m.info for m in said if isinstance(m.info, AssistantMessage)]
+    costs = [info.cost for info in infos if info.cost is not None]
+    usage = Usage()
+    for info in infos:
+        usage = usage.plus(info.tokens)
+    if error is None:
+        error = infos[-1].error if infos else UnknownError(message="Nothing was answered.")
+    by = (stop_of(infos[-1]) if infos else None) or (stop_of_error(error) if error else "error")
+    if error is None:
+        error = _unsaid(by)
+    return Answer(
+        session_id=session_id,
+        turn_id=message_id,
+        messages=said,
+        text=text_of(said),
+        usage=usage,
+        cost=sum(costs) if costs else None,
+        steps=len(infos),
+        error=error,
+        stopped_by=by,
+        structured=next(
+            (one.structured for one in reversed(infos) if isinstance(one.structured, dict)), None
+        ),
+    )
+
+
+def _unsaid(by: StoppedBy) -> ErrorValue | None:
+    """Return the error of a turn that ended by a failure which no message holds."""
+    match by:
+        case "error":
+            return UnknownError(message=UNSAID, explained=True)
+        case "cancelled" | "interrupted":
+            return AbortedError()
+        case _:
+            return None
+
+
+def answers_after(messages: Messages, message_id: str) -> Messages:
+    """Return the assistant messages behind a message."""
+    # From the end: a session may be long, and what is asked for is its newest turn.
+    for place in range(len(messages) - 1, -1, -1):
+        if messages[place].info.id == message_id:
+            later = messages[place + 1 :]
+            return tuple(m for m in later if isinstance(m.info, AssistantMessage))
+    return ()
+
+
+def is_summary(message: Message) -> bool:
+    """Tell whether a message is what a compaction wrote."""
+    return isinstance(message.info, AssistantMessage) and message.info.summary
+
+
+def text_of(messages: Messages) -> str:
+    """Return the words of the last message; a summary's only where it is good and nothing else was said."""
+    good = [message for message in messages if getattr(message.info, "error", None) is None]
+    said = [message for message in messages if not is_summary(message)] or good
+    if not said:
+        return ""
+    return "\n\n".join(
+        part.text
+        for part in said[-1].parts
+        if isinstance(part, TextPart)
+        and part.text
+        and not part.ignored
+        and not (part.metadata or {}).get("failed_attempt")
+    )
+
+
+def newest_turn(messages: Messages) -> str:
+    """Return the id of the user message with which the newest turn began; empty where none did."""
+    newest = ""
+    for message in reversed(messages):
+        info = message.info
+        if not isinstance(info, UserMessage):
+            continue
+        newest = newest or info.id
+        by_engine = info.origin is not None and info.origin.kind == "engine"
+        if not by_engine and not info.joins:
+            return info.id
+    return newest
+
+
+def ends(broken: Exception) -> bool:
+    """Tell whether this broke because the interpreter ends, where pools take no more."""
+    return no_more_threads(broken) or not threading.main_thread().is_alive()
+
+
+def defect(broken: Exception) -> ErrorValue:
+    """Say that we failed ourselves, unless the kernel ends."""
+    if ends(broken):
+        return AbortedError(message="The kernel ends.")
+    return UnknownError(
+        message=f"Palimpsest itself failed: {type(broken).__name__}: {broken}. "
+        "What was said is kept; please report this."
+    )

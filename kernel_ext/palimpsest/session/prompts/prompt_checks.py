@@ -1,0 +1,121 @@
+"""Check what a person hands over with a prompt, before anything of it is kept.
+
+Border: pure, but for files that a person's own code hands over, which are read here. What comes from a
+cell or a page was read already; a script hands over anything.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypedDict
+
+from pydantic import BaseModel
+
+from palimpsest.session.interfaces.prompt_answer import Delivery, PromptOptions
+from palimpsest.session.prompts.answer_format import format_of
+from palimpsest.session.prompts.prompt_files import prompt_files
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.values import Reply
+
+NO_PROMPT = "There is no prompt. Give the words for the agent."
+WORDS = ("model", "variant", "agent", "system", "prompt_id")
+ANSWERS = ("once", "always", "reject")
+
+
+class PromptWords(TypedDict, total=False):
+    """What may come with a prompt, by name; as in ``PromptOptions``."""
+
+    model: str | None
+    variant: str | None
+    agent: str | None
+    system: str | None
+    tools: Sequence[str] | Mapping[str, bool] | None
+    files: Iterable[Any] | None
+    """Paths, bytes, ``data:`` URLs, figures and pictures."""
+    format: Mapping[str, Any] | type[BaseModel] | None
+    """A JSON schema or a pydantic model: the form that the answer must have."""
+    max_steps: int | None
+    yes: bool
+    delivery: Delivery
+    origin: Origin
+    prompt_id: str | None
+
+
+def options_of(given: Mapping[str, Any]) -> PromptOptions:
+    """Return options from named values; raises UserError for a name or a value that is none."""
+    known = [field.name for field in fields(PromptOptions)]
+    for name in given:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(known)}."
+            raise UserError(f"A prompt takes no option {name!r}. {hint}")
+    tools = given.get("tools")
+    if isinstance(tools, Mapping):
+        given = {**given, "tools": dict(tools)}
+    elif isinstance(tools, Iterable) and not isinstance(tools, str):
+        given = {**given, "tools": tuple(tools)}
+    if "files" in given:
+        files = given["files"]
+        given = {**given, "files": () if files is None else prompt_files(files)}
+    if "format" in given:
+        given = {**given, "format": format_of(given["format"])}
+    return PromptOptions(**given)
+
+
+def check(text: Any, options: PromptOptions) -> None:
+    """Raise UserError for words or options with which nobody can be asked."""
+    if not isinstance(text, str) or not text.strip():
+        raise UserError(NO_PROMPT)
+    for name in WORDS:
+        value = getattr(options, name)
+        if value is not None and not isinstance(value, str):
+            raise UserError(f"{name} is a text, not {value!r:.60}.")
+    _check_tools(options.tools)
+    files: Any = options.files
+    if not isinstance(files, tuple) or not all(isinstance(one, Attachment) for one in files):
+        raise UserError(
+            f"files are attachments, as prompt(files=[...]) makes them, not {files!r:.60}."
+        )
+    format_of(options.format)
+    steps: Any = options.max_steps
+    if steps is not None and (not isinstance(steps, int) or steps < 1):
+        raise UserError(f"max_steps is a whole number of at least 1, not {steps!r:.60}.")
+    if options.delivery not in ("steer", "queue"):
+        raise UserError(f"delivery is 'steer' or 'queue', not {options.delivery!r:.60}.")
+
+
+def _check_tools(tools: Any) -> None:
+    """Raise UserError for what is neither names nor switches of tools."""
+    if isinstance(tools, Mapping):
+        good = all(isinstance(on, bool) for on in tools.values())
+    else:
+        good = tools is None or (isinstance(tools, Sequence) and not isinstance(tools, str))
+    if not good or any(not isinstance(name, str) for name in tools or ()):
+        raise UserError(
+            "tools is a list of the names to offer, such as ['read', 'grep'], or a mapping that switches "
+            f"single tools, such as {{'bash': False}}, not {tools!r:.60}."
+        )
+
+
+def reply_of(reply: Reply | str, feedback: str | None = None) -> Reply:
+    """Return the answer that a word is; raises UserError for a word that is none."""
+    if isinstance(reply, Reply):
+        return reply
+    if reply not in ANSWERS:
+        raise UserError(f"The answer is 'once', 'always' or 'reject', not {reply!r:.60}.")
+    return Reply.model_validate({"answer": reply, "feedback": feedback})
+
+
+def answers_of(
+    answers: Sequence[Any],
+) -> Sequence[Sequence[str]] | None:
+    """Return for each question the labels or words; None where there is no answer at all."""
+    given = []
+    for one in answers:
+        several = [one] if isinstance(one, str) else one if one is not None else []
+        if not isinstance(several, Sequence) or not all(isinstance(word, str) for word in several):
+            raise UserError(f"An answer is a label, own words or a list of them, not {one!r:.60}.")
+        given.append(list(several))
+    return given if any(given) else None

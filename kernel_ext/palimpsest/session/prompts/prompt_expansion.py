@@ -1,0 +1,354 @@
+"""Turn a prompt that names a command, an agent or a file into what the model is told, before its first request.
+
+Border: on the engine's loop, between a prompt's delivery and the step that sends it. What was typed
+stays as it was; beside it stand the words that were meant, as synthetic parts, with the shell's
+output and the files in them. A shell command is asked for as the bash tool asks, a file is read as
+the read tool reads it.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.session.definitions.agents import Agent, helpers
+from palimpsest.session.definitions.command_files import OwnCommand
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.prompts.prompt_syntax import (
+    FileMention,
+    Shell,
+    command_in,
+    files_in,
+    filled,
+    handed_on,
+    mentions,
+    pieces,
+)
+from palimpsest.store.blobs.blob_folder import keep_attachment
+from palimpsest.tools.file_access.paths import confine
+from palimpsest.tools.tool import ToolContext, ToolOutcome
+from palimpsest.transcript.errors import (
+    Aborted,
+    AbortedError,
+    ModelFailed,
+    PermissionDenied,
+    UserError,
+)
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import (
+    AgentPart,
+    Attachment,
+    FilePart,
+    FileSource,
+    Part,
+    SourceText,
+    SubtaskPart,
+    TextPart,
+)
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.user_notices import COMMAND
+from palimpsest.transcript.values import ModelRef
+
+ATTACHED = "attached"
+"""Key in the metadata of a text: the file that the prompt names."""
+DONE = "[exit code 0]"
+SHOWN = "The user attached {path}. The read tool shows of it:\n{output}"
+NOT_SHOWN = "The user attached {path}, which cannot be read: {problem}"
+HINT = (
+    "The user names the agent {name} above. Hand it this with the task tool, with a prompt that says all it "
+    "needs to know, and answer with what it reports."
+)
+MOST_FILES = 20
+
+
+Announce = Callable[[str, dict[str, Any]], None]
+
+
+class Expander:
+    """Expands the prompts of one session.
+
+    Responsibilities: know the commands and agents; fill in what a prompt names, once.
+    """
+
+    def __init__(self, services: Services) -> None:
+        library = services.library
+        self._library = library
+        self._commands: Mapping[str, OwnCommand] = library.commands if library is not None else {}
+        self._agents: Mapping[str, Agent] = services.agents
+        self._registry = services.registry
+        self._info = services.info
+        self._locks = services.locks
+        self._announce: Announce = _unheard
+
+    def options(self, text: str, options: PromptOptions) -> PromptOptions:
+        """Return the options of a prompt with what its command says of agent and model."""
+        if self._library is not None:
+            self._library.refresh()
+        command, _ = self._command(text)
+        if command is None:
+            return options
+        free = self._locks.free
+        if self._is_subtask(command):
+            return options  # what the command says is for its task; these are who answers
+        return dataclasses.replace(
+            options,
+            agent=options.agent or free("default_agent", command.agent),
+            model=options.model or free("model", command.model),
+            variant=options.variant
+            or (None if options.model else free("variant", command.variant)),
+        )
+
+    def watch(self, stage: Stage, announce: Announce) -> Stage:
+        """Return the stage of a run, before whose steps prompts are expanded.
+
+        ``announce(call id, input)`` says what a call would run that stands in no message.
+        """
+        resolve = stage.setup
+        self._announce = announce
+
+        async def setup(user: UserMessage) -> Setup:
+            for message in unanswered(stage.log.state.messages()):
+                await self._expand(stage, message)
+            return await resolve(user)
+
+        stage.setup = setup
+        return stage
+
+    def _command(self, text: str) -> tuple[OwnCommand | None, str]:
+        found = command_in(text)
+        if found is None:
+            return None, ""
+        return self._commands.get(found[0]), found[1]
+
+    def _is_subtask(self, command: OwnCommand) -> bool:
+        if command.subtask is not None:
+            return command.subtask
+        agent = self._agents.get(command.agent or "")
+        return agent is not None and agent.mode == "subagent"
+
+    async def _expand(self, stage: Stage, message: Message) -> None:
+        typed = next(
+            (p for p in message.parts if isinstance(p, TextPart) and not p.synthetic), None
+        )
+        info = message.info
+        if typed is None or not isinstance(info, UserMessage) or _expanded(message):
+            return
+        command, arguments = self._command(typed.text)
+        if command is not None:
+            parts = await self._of_command(stage, info, typed, command, arguments)
+        else:
+            parts = self._of_agents(stage, typed)
+            if not any(isinstance(part, SubtaskPart) for part in parts):
+                parts += await self._of_files(stage, info, typed)
+        if parts:
+            stage.write(*(PartUpdated(part=part) for part in parts), sync=True)
+
+    def _of_agents(self, stage: Stage, typed: TextPart) -> list[Part]:
+        known = helpers(self._agents)
+        tasks = handed_on(typed.text, known)
+        if tasks:
+            return [
+                self._subtask(stage, typed, name, task, description=_short(task))
+                for name, task in tasks
+            ]
+        made: list[Part] = []
+        for one in mentions(typed.text, known):
+            source = {"value": f"@{one.name}", "start": one.start, "end": one.end}
+            base = _base(stage, typed)
+            made.append(AgentPart(**base, name=one.name, source=source))
+        names = dict.fromkeys(part.name for part in made if isinstance(part, AgentPart))
+        hints = [_text(stage, typed, HINT.format(name=name), {"agent": name}) for name in names]
+        return [*made, *hints]
+
+    def _subtask(
+        self, stage: Stage, typed: TextPart, agent: str, task: str, *, description: str
+    ) -> SubtaskPart:
+        return SubtaskPart(**_base(stage, typed), prompt=task, description=description, agent=agent)
+
+    async def _of_command(
+        self, stage: Stage, user: UserMessage, typed: TextPart, command: OwnCommand, arguments: str
+    ) -> list[Part]:
+        """Fill in a command; raises UserError or ModelFailed where it cannot be."""
+        words = filled(command.template, arguments)
+        try:
+            text, attached = await self._filled(stage, user, words)
+        except PermissionDenied as denied:
+            raise UserError(f"/{command.name} was not sent. {denied}") from None
+        except Aborted:
+            stopped = AbortedError(message=stage.abort.reason or "Stopped.")
+            raise ModelFailed(stopped) from None
+        mark = {COMMAND: command.name}
+        own = typed.model_copy(
+            update={"ignored": True, "metadata": {**(typed.metadata or {}), **mark}}
+        )
+        if self._is_subtask(command):
+            texts = [text, *(outcome for _, outcome, _ in attached)]
+            part = self._subtask(
+                stage,
+                typed,
+                command.agent or "general",
+                "\n\n".join(texts),
+                description=_short(command.description or f"/{command.name} {arguments}"),
+            )
+            model = self._model(command, user)
+            return [own, part.model_copy(update={"command": command.name, "model": model})]
+        made: list[Part] = [own, _text(stage, typed, text, mark)]
+        for named, words_of_file, files in attached:
+            made += _file_parts(stage, typed, named, words_of_file, files, mark)
+        return made
+
+    async def _of_files(self, stage: Stage, user: UserMessage, typed: TextPart) -> list[Part]:
+        """Attach the project's files that a prompt names; other words behind an at sign stay words."""
+        named = files_in(typed.text, set(helpers(self._agents)))
+        made: list[Part] = []
+        for one in [each for each in named if _is_file_of(stage, each.path)][:MOST_FILES]:
+            try:
+                found = await self._file(stage, user, one.path)
+            except Aborted:
+                stopped = AbortedError(message=stage.abort.reason or "Stopped.")
+                raise ModelFailed(stopped) from None
+            if found is not None:
+                made += _file_parts(stage, typed, one, *found, {ATTACHED: one.path})
+        return made
+
+    def _model(self, command: OwnCommand, user: UserMessage) -> ModelRef | None:
+        """Return who does a command's task, where the command says so; raises ConfigError."""
+        if command.model is None and command.variant is None:
+            return None
+        agent = self._agents.get(command.agent or "")
+        name = command.model or (agent.model if agent is not None else None) or user.model.id
+        return self._info(name, command.variant).ref
+
+    async def _filled(
+        self, stage: Stage, user: UserMessage, words: str
+    ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
+        """Return the words with the shell's output in them, and the files that they name."""
+        text: list[str] = []
+        named: dict[str, FileMention] = {}
+        known = set(helpers(self._agents))
+        for piece in pieces(words):
+            if isinstance(piece, Shell):
+                text.append(await self._output(stage, user, piece.command))
+            else:
+                before = sum(map(len, text))
+                text.append(piece)
+                for one in files_in(piece, known):
+                    moved = dataclasses.replace(one, start=before + one.start, end=before + one.end)
+                    named.setdefault(one.path, moved)
+        found = []
+        for one in list(named.values())[:MOST_FILES]:
+            read = await self._file(stage, user, one.path)
+            if read is not None:
+                found.append((one, *read))
+        return "".join(text), found
+
+    async def _output(self, stage: Stage, user: UserMessage, command: str) -> str:
+        outcome = await self._call(stage, user, "bash", {"command": command})
+        return outcome.output.removesuffix(DONE).rstrip("\n")
+
+    async def _file(self, stage: Stage, user: UserMessage, path: str) -> tuple[str, Any] | None:
+        try:
+            outcome = await self._call(stage, user, "read", {"path": path})
+        except PermissionDenied as denied:
+            return NOT_SHOWN.format(path=path, problem=denied), ()
+        except UserError as problem:
+            if "/" not in path and "." not in path:
+                return None  # a word behind an at sign, and no file
+            return NOT_SHOWN.format(path=path, problem=problem), ()
+        return SHOWN.format(path=path, output=outcome.output), outcome.attachments
+
+    async def _call(
+        self, stage: Stage, user: UserMessage, name: str, given: dict[str, Any]
+    ) -> ToolOutcome:
+        """Run a tool as the person's own call."""
+        tool = self._registry.resolve(name)
+        if isinstance(tool, str):
+            raise UserError(tool)
+        arguments = self._registry.validate(tool, given)
+        if isinstance(arguments, str):
+            raise UserError(arguments)
+        call_id = f"call_{stage.ids.new('prt')}"
+        self._announce(call_id, given)
+        context = ToolContext(
+            session_id=stage.session_id,
+            message_id=user.id,
+            call_id=call_id,
+            agent=user.agent,
+            abort=stage.abort,
+            messages=stage.log.state.messages(),
+            root=stage.root,
+            cwd=stage.cwd,
+            metadata=lambda _title, _data: None,
+            ask=stage.ask(user.id, call_id, name),
+            extra=stage.extra,
+        )
+        return await tool.run(arguments, context)
+
+
+def _unheard(_call_id: str, _given: dict[str, Any]) -> None:
+    """Nobody listens."""
+
+
+def unanswered(messages: Messages) -> list[Message]:
+    """Return the prompts behind the newest answer, oldest first."""
+    found: list[Message] = []
+    for message in reversed(messages):
+        if isinstance(message.info, AssistantMessage):
+            break
+        found.append(message)
+    return found[::-1]
+
+
+def _expanded(message: Message) -> bool:
+    return any(
+        isinstance(part, AgentPart | SubtaskPart)
+        or (isinstance(part, TextPart) and {COMMAND, ATTACHED} & (part.metadata or {}).keys())
+        for part in message.parts
+    )
+
+
+def _base(stage: Stage, typed: TextPart) -> dict[str, str]:
+    return {
+        "id": stage.ids.new("prt"),
+        "session_id": typed.session_id,
+        "message_id": typed.message_id,
+    }
+
+
+def _file_parts(
+    stage: Stage,
+    typed: TextPart,
+    named: FileMention,
+    words: str,
+    files: Sequence[Attachment],
+    mark: dict[str, Any],
+) -> list[Part]:
+    made: list[Part] = [_text(stage, typed, words, mark)]
+    text = SourceText(value=f"@{named.path}", start=named.start, end=named.end)
+    source = FileSource(type="file", path=named.path, text=text)
+    for one in files:
+        kept = {"mime": one.mime, "filename": one.filename, "source": source}
+        url = keep_attachment(stage.blobs, one.url)
+        made.append(FilePart(**_base(stage, typed), **kept, url=url))
+    return made
+
+
+def _is_file_of(stage: Stage, path: str) -> bool:
+    """Tell whether a word behind an at sign is meant as a path, and leads to something of the project."""
+    if "/" not in path and "." not in path:
+        return False
+    try:
+        place = confine(path, stage.root, stage.cwd)
+        return place.inside and place.path.exists()
+    except (UserError, OSError):
+        return False
+
+
+def _text(stage: Stage, typed: TextPart, text: str, metadata: dict[str, Any]) -> TextPart:
+    return TextPart(**_base(stage, typed), text=text, synthetic=True, metadata=metadata)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:59].rstrip()}…"

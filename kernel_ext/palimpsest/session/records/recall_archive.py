@@ -1,0 +1,163 @@
+"""What a session keeps of itself, for the model to recall.
+
+Border: reads the session's own record, also what lies before the live window, and the blobs that
+its parts name; for a task also what the calling session names. What a person left out of the
+conversation is not found here.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from palimpsest.context.conversion.transcript_text import serialize
+from palimpsest.context.visible_messages.view import View, whole_output
+from palimpsest.render.content.phrases import subject
+from palimpsest.session.records.part_lookup import Target, find
+from palimpsest.store.interface import Store
+from palimpsest.store.log.journal import Journal
+from palimpsest.tools.tool import ArchivedText
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.ids import short
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import Part, TextPart, ToolCompleted, ToolFailed, ToolPart
+
+EARLIER = "earlier"
+"""The name of the messages that a summary stands for."""
+EVERYTHING = 10**9
+"""Characters of an output that are told: all."""
+
+
+class SessionArchive:
+    """Reads one session for its model."""
+
+    def __init__(self, journal: Journal, store: Store) -> None:
+        self._journal = journal
+        self._store = store
+        self.caller: SessionArchive | None = None
+        """What the session keeps whose task this one works at: what it names can be recalled here too."""
+
+    async def find(self, name: str) -> ArchivedText:
+        """Return what a name stands for; raises UserError with a sentence for the model."""
+        return await asyncio.to_thread(self._find, name.strip())
+
+    async def hidden(self) -> Sequence[ArchivedText]:
+        """Return all that the model is not shown, or not whole, oldest first."""
+        return await asyncio.to_thread(self._hidden)
+
+    def _find(self, name: str) -> ArchivedText:
+        messages, decisions = self._everything()
+        if name == EARLIER:
+            earlier = self._earlier(messages, decisions)
+            if earlier is None:
+                raise UserError("No summary stands for earlier messages; all of them are here.")
+            return earlier
+        try:
+            target = find(messages, name)
+        except NotFound:
+            if self.caller is not None:
+                return self.caller._find(name)  # noqa: SLF001 - of the same class
+            raise NotFound(
+                f"There is no output {name!r} in this session. The note in the place of an output names it; "
+                "a pattern without a name searches all that was taken out."
+            ) from None
+        holding = Standing(decisions)
+        kept = tuple(part for part in target.parts if _is_open(holding, part, target.message))
+        if not kept:
+            raise UserError(
+                "The user left this out of the conversation, so it can't be recalled. If it is needed, ask "
+                "them to restore it."
+            )
+        return ArchivedText(short(target.id), _title(target), self._text(target, kept))
+
+    def _hidden(self) -> list[ArchivedText]:
+        messages, decisions = self._everything()
+        holding = Standing(decisions)
+        found = [self._earlier(messages, decisions)]
+        for message in View(messages, decisions).folded():
+            for part in message.parts:
+                reduction = holding.reduction(part.id, message.id)
+                if reduction is not None and reduction.action in {"truncate", "clear"}:
+                    target = Target(message, part)
+                    found.append(
+                        ArchivedText(short(part.id), _title(target), self._text(target, (part,)))
+                    )
+        return [one for one in found if one is not None]
+
+    def _earlier(self, messages: Messages, decisions: tuple[Decision, ...]) -> ArchivedText | None:
+        """Return the messages that the newest summary stands for, as they were said."""
+        shown = {message.id for message in View(messages, decisions).folded()}
+        covered = tuple(one for one in messages if one.id not in shown)
+        if not covered:
+            return None
+        holding = Standing(decisions)
+        told = tuple(
+            one.model_copy(
+                update={
+                    "parts": tuple(
+                        self._whole(part) for part in one.parts if _is_open(holding, part, one)
+                    )
+                }
+            )
+            for one in covered
+        )
+        return ArchivedText(EARLIER, "Earlier messages", serialize(told, EVERYTHING))
+
+    def _text(self, target: Target, parts: Sequence[Part]) -> str:
+        if target.part is None:
+            told = target.message.model_copy(
+                update={"parts": tuple(self._whole(part) for part in parts)}
+            )
+            return serialize((told,), EVERYTHING)
+        match target.part:
+            case ToolPart(state=ToolCompleted()):
+                return whole_output(target.part, self._blobs(target.part))
+            case ToolPart(state=ToolFailed(error=error, metadata=metadata)):
+                printed = metadata.get("output")
+                return f"{error}\n{printed}" if isinstance(printed, str) else error
+            case TextPart(text=text):
+                return text
+            case _:
+                raise UserError("There is no text to recall of that.")
+
+    def _whole(self, part: Part) -> Part:
+        if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
+            return part
+        if part.state.blob is None:
+            return part
+        whole = whole_output(part, self._blobs(part))
+        return part.model_copy(update={"state": part.state.model_copy(update={"output": whole})})
+
+    def _blobs(self, part: ToolPart) -> dict[str, str]:
+        state = part.state
+        if not isinstance(state, ToolCompleted) or state.blob is None:
+            return {}
+        try:
+            content = self._store.get_blob(state.blob.sha256)
+        except NotFound:
+            return {}
+        return {state.blob.sha256: content.decode("utf-8", "surrogatepass")}
+
+    def _everything(self) -> tuple[Messages, tuple[Decision, ...]]:
+        """Return the whole session, also what the live window leaves in the log."""
+        messages, decisions, partial = self._journal.read_state(
+            lambda state: (state.messages(), state.decisions, state.partial)
+        )
+        if not partial:
+            return messages, decisions
+        self._journal.flush_sync()
+        state = self._store.load(self._journal.session_id)
+        return state.messages(), state.decisions
+
+
+def _is_open(holding: Standing, part: Part, message: Message) -> bool:
+    """Tell whether a person lets the model have a part."""
+    reduction = holding.reduction(part.id, message.id)
+    return reduction is None or reduction.action != "drop"
+
+
+def _title(target: Target) -> str:
+    part = target.part
+    if isinstance(part, ToolPart):
+        return f"Output of {part.tool} {subject(part.state.input)}".strip()[:80]
+    return "A message" if part is None else "Text of a message"

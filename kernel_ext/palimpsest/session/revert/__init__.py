@@ -1,0 +1,1 @@
+"""Messages and files taken back, that undone again, and a session forked."""

@@ -1,0 +1,151 @@
+"""Say and do what a revert means for the project's files; on a thread, never on the engine's loop.
+
+The first step that names a file says how it was; the last one how the agent left it. Between two
+steps of the agent it must not have changed, else somebody else's work would go with the agent's.
+"""
+
+from collections.abc import Collection, Iterable
+
+from palimpsest.session.revert.plan import RevertPlan, left_by
+from palimpsest.store.file_snapshots.file_diffs import file_diff
+from palimpsest.store.file_snapshots.file_restore import (
+    FileRestore,
+    WantedFile,
+    perform,
+    plan_moves,
+    wanted,
+)
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, UnsafeTree
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.parts import PatchPart
+from palimpsest.transcript.session_record.reverts import RevertedFile, RevertState
+
+GONE = "the snapshot that held it is no longer kept"
+
+Files = tuple[tuple[WantedFile, ...], tuple[tuple[str, str], ...]]
+"""How each file is to become, and the files of which nothing is known, with the reason."""
+
+
+class Trees:
+    """Reads snapshots, and remembers which are gone."""
+
+    def __init__(self, snapshots: Snapshots) -> None:
+        self._snapshots = snapshots
+        self.why: dict[str, str] = {}
+        """Of snapshots that are not used, what is wrong with them."""
+
+    def tree(self, name: str | None) -> Tree | None:
+        """Return a snapshot; None where it is gone."""
+        if name is None:
+            return None
+        try:
+            return self._snapshots.read(name)
+        except UnsafeTree as problem:
+            self.why[name] = str(problem)
+            return None
+        except NotFound:
+            return None
+
+    def entry(self, name: str | None, path: str) -> TreeEntry | None:
+        """Return what stood at a path."""
+        tree = self.tree(name)
+        return tree.get(path) if tree is not None else None
+
+
+def wanted_files(
+    snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing: RevertState | None
+) -> Files:
+    """Return how each file is to become, and the files whose snapshot is gone or not used."""
+    trees = Trees(snapshots)
+    first: dict[str, str] = {}
+    left: dict[str, TreeEntry | None] = {}
+    disturbed: set[str] = set()
+    for patch in plan.patches:
+        behind = left_by(messages, patch)
+        for path in _paths(snapshots, patch, behind):
+            if path in left and left[path] != trees.entry(patch.hash, path):
+                disturbed.add(path)
+            first.setdefault(path, patch.hash)
+            left[path] = trees.entry(behind, path)
+    if standing is not None:
+        for path in standing.files:
+            left[path] = trees.entry(standing.left, path)
+            if standing.snapshot is not None:
+                first.setdefault(path, standing.snapshot)
+    return _wanted(trees, first, left, disturbed)
+
+
+def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[str, ...]:
+    """Return every file that a step changed, also where its part does not name them all."""
+    if not patch.more or behind is None:
+        return patch.files
+    try:
+        return snapshots.changed(patch.hash, behind)
+    except NotFound:
+        return patch.files
+
+
+def wanted_back(snapshots: Snapshots, standing: RevertState) -> Files:
+    """Return how each file becomes again when a revert is undone."""
+    trees = Trees(snapshots)
+    first = dict.fromkeys(standing.files, standing.snapshot or "")
+    left = {path: trees.entry(standing.left, path) for path in standing.files}
+    return _wanted(trees, first, left, set())
+
+
+def _wanted(
+    trees: Trees, first: dict[str, str], left: dict[str, TreeEntry | None], disturbed: set[str]
+) -> Files:
+    found: list[WantedFile] = []
+    gone: list[tuple[str, str]] = []
+    for path, name in first.items():
+        tree = trees.tree(name)
+        if tree is None:
+            gone.append((path, trees.why.get(name, GONE)))
+        else:
+            found.append(wanted(path, tree, left[path], disturbed=path in disturbed))
+    return tuple(found), tuple(gone)
+
+
+def look(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
+    """Say what would be done with each file."""
+    moves = plan_moves(snapshots, files[0])
+    found = [_told(snapshots, move) for move in moves]
+    found += [RevertedFile(file=path, action="impossible", reason=why) for path, why in files[1]]
+    return tuple(sorted(found, key=lambda one: one.file))
+
+
+def carry_out(
+    snapshots: Snapshots,
+    files: Files,
+    overwrite: Collection[str],
+) -> tuple[RevertedFile, ...]:
+    """Do it, and say what was done with each file."""
+    moves = plan_moves(snapshots, files[0])
+    told = {one.file: one for one in (_told(snapshots, move) for move in moves)}
+    done = perform(snapshots, moves, overwrite)
+    for path, problem in done.failed:
+        told[path] = told[path].model_copy(update={"action": "impossible", "reason": problem})
+    for move in moves:
+        if move.action == "conflict" and move.path in done.files:
+            action = "delete" if move.wanted is None else "restore"
+            told[move.path] = told[move.path].model_copy(update={"action": action, "reason": None})
+    gone = [RevertedFile(file=path, action="impossible", reason=why) for path, why in files[1]]
+    return tuple(sorted([*told.values(), *gone], key=lambda one: one.file))
+
+
+def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
+    """Return the files that were really changed."""
+    return tuple(one.file for one in files if one.action in {"restore", "delete"})
+
+
+def _told(snapshots: Snapshots, move: FileRestore) -> RevertedFile:
+    diff = None
+    if move.action in {"write", "delete", "conflict"}:
+        diff = file_diff(snapshots, move.path, snapshots.keep(move.path), move.wanted)
+    action = {"write": "restore"}.get(move.action, move.action)
+    return RevertedFile.model_validate(
+        {"file": move.path, "action": action, "reason": move.reason or None, "diff": diff}
+    )

@@ -1,0 +1,96 @@
+"""Say what a fork begins with: its own record, and the place up to which it shares the log.
+
+Border: reads a store, writes nothing. A fork shares its parent's log by reference, so its messages
+keep their ids, and what names a message (``parent_id``, ``tail_start_id``) needs no mapping.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.context.request_kinds.turn_summary_request import BODY, LAST_TURN, told_turns
+from palimpsest.session.records.part_lookup import find
+from palimpsest.session.records.titles import fork_title
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.session_record.events import MessageUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.values import Usage
+
+
+def fork(
+    store: Store,
+    parent_id: str,
+    new_id: Callable[[], str],
+    now: int,
+    *,
+    message: str | None = None,
+    notebook: str | None = None,
+) -> SessionInfo:
+    """Begin a session with everything of another one before a message, or all of it.
+
+    ``message`` is the id of a message or part, its beginning or its end. Raises NotFound.
+    """
+    state = store.load(parent_id) if message is not None else store.open_live(parent_id)
+    parent = state.session
+    if parent is None:
+        raise NotFound(f"Session {parent_id!r} has no readable beginning.")
+    before = find(state.messages(), message).message.id if message is not None else None
+    session = parent.model_copy(
+        update={
+            "id": new_id(),
+            "title": fork_title(parent.title),
+            "time": SessionTime(created=now, updated=now),
+            "notebook": notebook if notebook is not None else parent.notebook,
+            "parent_id": None,
+            "limits": (),
+            "metadata": _metadata(parent),
+            "cost": None,
+            "tokens": Usage(),
+            "unpriced": None,
+            "below": None,
+            "share": None,
+            "summary": _summary(parent, state, before),
+            "revert": _revert(parent, state, before),
+        }
+    )
+    seq = seq_before(store, parent_id, before) if before is not None else None
+    return store.fork(parent_id, session, seq=seq)
+
+
+def _summary(parent: SessionInfo, state: State, before: str | None) -> dict[str, Any] | None:
+    """Return the words about what the fork has; its own changes of files are counted from zero."""
+    if before is None:
+        kept = {name: (parent.summary or {}).get(name) for name in (BODY, LAST_TURN)}
+        return kept if all(kept.values()) else None
+    messages = state.messages()
+    at = next(i for i, one in enumerate(messages) if one.id == before)
+    return dict(told_turns(messages[:at])) or None
+
+
+def _metadata(parent: SessionInfo) -> dict[str, Any] | None:
+    """Return what is noted of the parent, but for how deep it stood: a fork stands by itself."""
+    kept = {name: value for name, value in (parent.metadata or {}).items() if name != "depth"}
+    return kept or None
+
+
+def seq_before(store: Store, session_id: str, message_id: str) -> int:
+    """Return the number that comes just before a message first appeared; raises NotFound."""
+    for record in store.read(session_id, only=("message.updated",)):
+        if isinstance(record.event, MessageUpdated) and record.event.info.id == message_id:
+            return record.seq - 1
+    raise NotFound(f"There is no message {message_id!r} in session {session_id!r}.")
+
+
+def _revert(parent: SessionInfo, state: State, before: str | None) -> object:
+    """Return what is hidden in the fork: what was hidden in the parent, if the fork has it at all."""
+    if parent.revert is None or before is None:
+        return parent.revert
+    hidden = str(parent.revert.get("message_id") or parent.revert.get("messageID") or "")
+    return parent.revert if _comes_before(state.messages(), hidden, before) else None
+
+
+def _comes_before(messages: Messages, first: str, second: str) -> bool:
+    ids = [message.id for message in messages]
+    return first in ids and second in ids and ids.index(first) < ids.index(second)

@@ -1,0 +1,361 @@
+"""Take back what was said and done, undo that, or make it final.
+
+A revert hides messages and brings files back; nothing is lost until a cleanup, which comes before
+the next prompt, before a compaction, or by hand. Files are looked at on threads, one operation at
+a time, and only while the session is idle.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from typing import Any
+
+from palimpsest.context.request_kinds.turn_summary_request import without_turns
+from palimpsest.context.visible_messages.prompted_turns import begins_turn, newest_turn, turn_of
+from palimpsest.loop.run_inputs.project_files import Files
+from palimpsest.loop.step_snapshots import (
+    merged,
+    net_diffs,
+    patches_of,
+    tell_session,
+)
+from palimpsest.render.content.phrases import subject
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.records.part_lookup import find
+from palimpsest.session.revert.files import (
+    carry_out,
+    changed_by,
+    look,
+    wanted_back,
+    wanted_files,
+)
+from palimpsest.session.revert.plan import (
+    RevertPlan,
+    plan_revert,
+    removal,
+    standing,
+    without_taken_back,
+)
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.errors import NotFound, SessionBusy, SessionHeld, UserError
+from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.parts import PatchPart, TextPart, ToolPart
+from palimpsest.transcript.session_record.events import MessageRemoved, PartRemoved, SessionUpdated
+from palimpsest.transcript.session_record.reverts import (
+    FileDiff,
+    RevertedFile,
+    RevertedMessage,
+    RevertPreview,
+    RevertState,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo
+
+LAST = "last"
+OFF = "Changes of files are not kept here (snapshot = false), so files stay as they are."
+MEMORY = "This kernel keeps its sessions in memory only, so files stay as they are."
+BUSY = "The agent works; wait for its answer, or stop it, and then take it back."
+NOTHING = "Nothing is taken back in this session."
+EXCERPT_CHARS = 80
+
+
+class LiveUndoing:
+    """Takes back in a session that this kernel writes."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        log: SessionLog,
+        load: Callable[[], State],
+        busy: Callable[[], bool],
+        files: Files | None,
+        why_not: str = OFF,
+    ) -> None:
+        self._journal = journal
+        self._log = log
+        self._load = load
+        self._busy = busy
+        self.files = files
+        """What the steps of the session take snapshots with; None where none are taken."""
+        self._why_not = why_not
+        self._lock = asyncio.Lock()
+
+    async def preview(self, name: str = "") -> RevertPreview:
+        """Say what taking back would do."""
+        async with self._lock:
+            messages, revert, plan = await self._planned(name)
+            files: tuple[RevertedFile, ...] = ()
+            if self.files is not None:
+                shots = self.files.snapshots
+                files = await asyncio.to_thread(
+                    lambda: look(shots, wanted_files(shots, messages, plan, revert))
+                )
+            return self._told(messages, plan, files)
+
+    async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
+        """Take back a message or part and what follows."""
+        async with self._lock:
+            self._idle()
+            messages, revert, plan = await self._planned(name)
+            files, before, after = await self._carried_out(messages, plan, revert, overwrite)
+            changed = set(changed_by(files))
+            if revert is not None:
+                changed |= set(revert.files)
+            made = RevertState(
+                message_id=plan.message_id,
+                part_id=plan.part_id,
+                snapshot=plan.restore or before,
+                left=after,
+                files=tuple(sorted(changed)),
+                diff=tuple(_counted(one) for one in files if one.diff is not None),
+                kept=tuple(one.file for one in files if one.action == "conflict"),
+            )
+            await self._journaled(made, files)
+            return self._told(messages, plan, files, done=True)
+
+    async def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
+        """Undo the revert that stands."""
+        async with self._lock:
+            self._idle()
+            revert = standing(self._log.state.session)
+            if revert is None:
+                raise UserError(NOTHING)
+            files: tuple[RevertedFile, ...] = ()
+            if self.files is not None and revert.snapshot is not None:
+                shots = self.files.snapshots
+                files = await asyncio.to_thread(
+                    lambda: carry_out(shots, wanted_back(shots, revert), overwrite)
+                )
+            await self._journaled(None, files)
+            plan = RevertPlan(revert.message_id, revert.part_id, None, ())
+            return self._told(self._log.state.messages(), plan, files, done=True)
+
+    async def cleanup(self) -> int:
+        """Remove what is taken back for good."""
+        async with self._lock:
+            return await self._cleaned_up()
+
+    async def _cleaned_up(self) -> int:
+        revert = standing(self._log.state.session)
+        if revert is None:
+            return 0
+        self._idle()
+        await self._whole()
+        messages = self._log.state.messages()
+        gone = removal(messages, revert)
+        session = self._log.state.session
+        events: list[Any] = [MessageRemoved(message_id=one) for one in gone.messages]
+        events += [PartRemoved(message_id=one, part_id=part) for one, part in gone.parts]
+        if session is not None:
+            update = {
+                "revert": None,
+                "summary": without_turns(session.summary, gone.messages, messages),
+            }
+            events.append(SessionUpdated(session=session.model_copy(update=update)))
+        self._log.append(*events, sync=True)
+        return len(gone.messages)
+
+    async def settle(self) -> None:
+        """Make a revert final, since something new is about to be said.
+
+        One that is still at the files is waited for: else it would take back the new words, too.
+        """
+        async with self._lock:
+            await self._cleaned_up()
+
+    async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
+        """Return what a turn, or without a name the whole session, changed in files."""
+        if self.files is None:
+            raise UserError(self._why_not)
+        await self._whole()
+        patches = _patches(self._log.state.messages(), self._log.state.session, name)
+        return await asyncio.to_thread(net_diffs, self.files.snapshots, patches)
+
+    @property
+    def problem(self) -> str | None:
+        """Why files are not kept; None where they are."""
+        return self._why_not if self.files is None else self.files.problem or None
+
+    async def _planned(self, name: str) -> tuple[Messages, RevertState | None, RevertPlan]:
+        await self._whole()
+        messages, session = self._log.state.messages(), self._log.state.session
+        revert = standing(session)
+        if name in ("", LAST):
+            shown = without_taken_back(messages, revert)
+            message_id, part_id = _newest(shown), None
+        else:
+            target = find(messages, name)
+            message_id, part_id = target.message.id, target.part.id if target.part else None
+        plan = plan_revert(messages, message_id, part_id, standing=revert)
+        if plan is None:
+            raise NotFound(f"There is no message {name!r} in this session.")
+        return messages, revert, plan
+
+    async def _carried_out(
+        self,
+        messages: Messages,
+        plan: RevertPlan,
+        revert: RevertState | None,
+        overwrite: Collection[str],
+    ) -> tuple[tuple[RevertedFile, ...], str | None, str | None]:
+        """Bring the files back; returns what was done, and the snapshots before and behind it."""
+        files = self.files
+        if files is None:
+            return (), None, None
+        if files.background:
+            await asyncio.wait(set(files.background))
+        before = await files.take()
+        if before is None:  # without it the revert could not be undone
+            return (), None, None
+        shots = files.snapshots
+        done = await asyncio.to_thread(
+            lambda: carry_out(shots, wanted_files(shots, messages, plan, revert), overwrite)
+        )
+        return done, before, await files.take()
+
+    async def _journaled(self, revert: RevertState | None, files: tuple[RevertedFile, ...]) -> None:
+        session = self._log.state.session
+        if session is None:
+            return
+        kept = revert.model_dump(mode="json", exclude_none=True) if revert is not None else None
+        changed = [one.diff for one in files if one.diff and one.action in {"restore", "delete"}]
+        self._log.append(
+            SessionUpdated(session=session.model_copy(update={"revert": kept})), sync=True
+        )
+        if changed and self.files is not None:
+            try:
+                whole = await asyncio.to_thread(
+                    merged, self.files.snapshots, self._log.state.diff, changed
+                )
+            except NotFound:
+                return
+            tell_session(self._log, whole)
+
+    def _told(
+        self,
+        messages: Messages,
+        plan: RevertPlan,
+        files: tuple[RevertedFile, ...],
+        *,
+        done: bool = False,
+    ) -> RevertPreview:
+        gone = removal(messages, RevertState(message_id=plan.message_id, part_id=plan.part_id))
+        by_id = {one.id: one for one in messages}
+        return RevertPreview(
+            message_id=plan.message_id,
+            part_id=plan.part_id,
+            messages=tuple(_excerpt(by_id[one]) for one in gone.messages),
+            files=files,
+            problem=self.problem,
+            done=done,
+        )
+
+    def _idle(self) -> None:
+        if self._busy():
+            raise SessionBusy(BUSY)
+
+    async def _whole(self) -> None:
+        """Go on with the whole session where a part of it was left in the log."""
+        if self._journal.read_state(lambda state: state.partial):
+            await asyncio.to_thread(self._journal.widen, self._load)
+
+
+def live_undoing(
+    services: Services, journal: Journal, log: SessionLog, busy: Callable[[], bool]
+) -> LiveUndoing:
+    """Return what takes back in a session that this kernel writes."""
+
+    def own_notebook() -> frozenset[str]:
+        # The page writes it, at any moment and with outputs that are nobody's to take back.
+        session = log.state.session
+        return frozenset({session.notebook} if session and session.notebook else ())
+
+    snapshots = services.snapshots
+    files = Files(snapshots, own_notebook) if snapshots is not None else None
+    is_memory = isinstance(services.store, MemoryStore)
+    return LiveUndoing(
+        journal,
+        log,
+        lambda: services.store.load(journal.session_id),
+        busy,
+        files,
+        MEMORY if is_memory else OFF,
+    )
+
+
+class HeldUndoing:
+    """Says what was changed, and refuses the rest: another kernel writes the session."""
+
+    def __init__(
+        self,
+        reason: str,
+        load: Callable[[], State] | None = None,
+        snapshots: Snapshots | None = None,
+    ) -> None:
+        self._reason = reason
+        self._load = load
+        self._snapshots = snapshots
+
+    async def preview(self, name: str = "") -> RevertPreview:  # noqa: ARG002
+        """Refuse."""
+        raise SessionHeld(self._reason)
+
+    async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:  # noqa: ARG002
+        """Refuse."""
+        raise SessionHeld(self._reason)
+
+    async def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:  # noqa: ARG002
+        """Refuse."""
+        raise SessionHeld(self._reason)
+
+    async def cleanup(self) -> int:
+        """Refuse."""
+        raise SessionHeld(self._reason)
+
+    async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
+        """Return what a turn, or without a name the whole session, changed in files."""
+        load, snapshots = self._load, self._snapshots
+        if load is None or snapshots is None:
+            raise SessionHeld(self._reason)
+        state = await asyncio.to_thread(load)
+        return await asyncio.to_thread(
+            net_diffs, snapshots, _patches(state.messages(), state.session, name)
+        )
+
+
+def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tuple[PatchPart, ...]:
+    """Return what changed files in a turn, or without a name in the whole session."""
+    messages = without_taken_back(messages, standing(session))
+    if name == LAST:
+        messages = newest_turn(messages)
+    elif name:
+        messages = turn_of(messages, find(messages, name).message.id)
+    return patches_of(messages)
+
+
+def _newest(messages: Messages) -> str:
+    """Return the newest prompt of a person."""
+    for message in reversed(messages):
+        if begins_turn(message):
+            return message.id
+    raise UserError("There is nothing to take back: nothing was asked yet.")
+
+
+def _counted(one: RevertedFile) -> FileDiff:
+    assert one.diff is not None
+    return one.diff.model_copy(update={"patch": None, "before": None, "after": None})
+
+
+def _excerpt(message: Message) -> RevertedMessage:
+    role = message.info.role
+    for part in message.parts:
+        if isinstance(part, TextPart) and part.text.strip() and not part.synthetic:
+            words = " ".join(part.text.split())
+            return RevertedMessage(id=message.id, role=role, excerpt=words[:EXCERPT_CHARS])
+    for part in message.parts:
+        if isinstance(part, ToolPart):
+            words = f"{part.tool} {subject(part.state.input)}".strip()
+            return RevertedMessage(id=message.id, role=role, excerpt=words[:EXCERPT_CHARS])
+    return RevertedMessage(id=message.id, role=role)

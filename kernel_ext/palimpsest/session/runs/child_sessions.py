@@ -1,0 +1,122 @@
+"""Sessions that a task call begins: who opens them, what they inherit, how deep they go.
+
+Border: says what a child session is; ``errands`` runs one, ``Workspace`` opens and keeps it. A
+child that this kernel had work is in its parent's mode, has its approvals and spends from its purse
+(``permitting``, ``purse``); here it gets what its parent may not do.
+"""
+
+from collections.abc import Sequence
+
+from palimpsest import __version__
+from palimpsest.session.definitions.agents import Agent
+from palimpsest.session.permissions.recorded_claims import RULED
+from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, disabled
+from palimpsest.transcript.errors import PermissionDenied, UserError
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.values import ModelRef, Rule
+
+NOT_HANDED_ON = ("task", "todowrite")
+"""An agent that works for another has these only if one of its rules is about them."""
+
+READ_ONLY = (
+    "This is the session of a task, and the agent that began it talks to it. Ask in session {parent}, or fork "
+    "this one to go on from here."
+)
+
+
+def is_child(session: SessionInfo | None) -> bool:
+    """Tell whether another session began this one, as a task call does."""
+    return session is not None and session.parent_id is not None
+
+
+def depth_of(session: SessionInfo) -> int:
+    """Return how many sessions stand above this one."""
+    least = 1 if session.parent_id is not None else 0
+    depth = (session.metadata or {}).get("depth")
+    return max(depth, least) if isinstance(depth, int) else least
+
+
+def child_of(
+    parent: SessionInfo,
+    *,
+    id: str,  # noqa: A002  a field's name
+    now: int,
+    description: str,
+    caller: Agent,
+    agent: Agent,
+    model: ModelRef,
+    depth: int,
+) -> SessionInfo:
+    """Return the record of a session that works on a task for another one."""
+    below = depth_of(parent) + 1
+    return SessionInfo(
+        id=id,
+        project_id=parent.project_id,
+        directory=parent.directory,
+        notebook=parent.notebook,
+        parent_id=parent.id,
+        title=f"{description} (@{agent.name} subagent)",
+        version=__version__,
+        time=SessionTime(created=now, updated=now),
+        agent=agent.name,
+        model=model,
+        policy=parent.policy,
+        policy_choice=parent.policy_choice,
+        permission=outside(caller),
+        limits=(*(parent.limits or ()), *_limits(caller, agent, last=below >= depth)),
+        metadata={"depth": below},
+    )
+
+
+def ruled(session: SessionInfo, rules: Rules) -> SessionInfo:
+    """Return the record of a session that a person begins with rules of its own.
+
+    What they deny is denied, what they ask for is asked for, whatever the settings allow.
+    """
+    limits = (
+        (*session.limits, rules) if any(one.action == "deny" for one in rules) else session.limits
+    )
+    metadata = {**(session.metadata or {}), RULED: True}
+    return session.model_copy(update={"permission": rules, "limits": limits, "metadata": metadata})
+
+
+def outside(caller: Agent) -> Rules:
+    """Return where outside the project the caller may go, which its errands may too."""
+    return tuple(rule for rule in caller.rules if rule.permission == "external_directory")
+
+
+def _limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ...]:
+    own = tuple(
+        Rule(permission=name, action="deny")
+        for name in NOT_HANDED_ON
+        if not agent.declares(name) or (last and name == "task")
+    )
+    return tuple(rules for rules in (caller.rules, own) if any(r.action == "deny" for r in rules))
+
+
+def refuse_beyond(
+    session: SessionInfo | None, base: Rules, permission: str, patterns: Sequence[str]
+) -> None:
+    """Raise PermissionDenied for what whoever began this session may not do."""
+    for rules in (session.limits or ()) if session is not None else ():
+        verdict = decide(permission, patterns, (*base, *rules))
+        if isinstance(verdict, Denied):
+            raise PermissionDenied(verdict.message, stops=False)
+
+
+def hidden_by(
+    session: SessionInfo | None, base: Rules, permissions: dict[str, str]
+) -> frozenset[str]:
+    """Name the tools (tool name to permission) that whoever began this session has not."""
+    found: frozenset[str] = frozenset()
+    for rules in (session.limits or ()) if session is not None else ():
+        found |= disabled(permissions, (*base, *rules))
+    return found
+
+
+def writable(session: SessionInfo | None, origin: Origin) -> None:
+    """Raise UserError where a person asks in the session of a task."""
+    asks = origin.kind in ("cell", "panel")
+    if asks and session is not None and session.parent_id is not None:
+        raise UserError(READ_ONLY.format(parent=session.parent_id))

@@ -1,0 +1,482 @@
+"""One runner per session: prompts wait in the inbox, one turn runs at a time.
+
+A prompt that arrives while a turn runs is journaled and awaits its own answer: *steer* is
+delivered before the next request, *queue* after the turn (DESIGN.md 5). Runs on the engine's loop.
+"""
+
+import asyncio
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from palimpsest.context.request_assembly.fit import possible
+from palimpsest.context.visible_messages.fold import marker
+from palimpsest.loop.context_management.compaction import WantedSummary, begin
+from palimpsest.loop.model_requests.engine_messages import refuse
+from palimpsest.loop.run_inputs.compaction_state import CompactionState
+from palimpsest.loop.run_inputs.run_context import Log, Stage
+from palimpsest.loop.turn import failure, newest_user, run_turn
+from palimpsest.loop.turn_end import journal_end, say_stopped
+from palimpsest.loop.turn_time_limit import watch
+from palimpsest.session.engine.run_state import Run
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.prompts.answer_format import journaled_format
+from palimpsest.session.prompts.answers import (
+    answers_after,
+    collected,
+    defect,
+    ends,
+    files_of,
+    given,
+    is_summary,
+    newest_turn,
+    switches,
+    text_of,
+)
+from palimpsest.transcript.context_values.policies import RecoveryPolicy
+from palimpsest.transcript.errors import (
+    Aborted,
+    AbortedError,
+    ErrorValue,
+    SessionBusy,
+    UnknownError,
+    UserError,
+    WaitAborted,
+)
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Messages,
+    MessageTime,
+    Origin,
+    UserMessage,
+)
+from palimpsest.transcript.parts import FilePart, TextPart
+from palimpsest.transcript.session_record.events import (
+    MessageUpdated,
+    PartUpdated,
+    PromptAdmitted,
+    PromptDelivered,
+    SessionError,
+    SessionStatus,
+)
+from palimpsest.transcript.session_record.sessions import Busy, Idle
+from palimpsest.transcript.stop_reasons import StoppedBy, stop_of, stop_of_error
+from palimpsest.transcript.values import ModelRef
+
+BUSY = "The agent works already; wait for its answer, or stop it."
+NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to answer."
+UNKEPT = "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
+REMEMBERED = 100
+"""Answers kept for prompts that are sent again with the same id."""
+
+
+Start = Callable[[Run, Stage], None]
+"""Begins a turn that no prompt begins."""
+
+
+class Runner:
+    """Admit prompts, run turns, answer everybody."""
+
+    def __init__(
+        self,
+        session_id: str,
+        log: Log,
+        ids: Ids,
+        clock: Callable[[], int],
+        stage: Callable[[Run], Stage],
+        resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
+        recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
+        ended: Callable[[Stage], None] = lambda _stage: None,
+    ) -> None:
+        """``ended`` is told of each run that did not break, after its prompts were answered."""
+        self._session_id = session_id
+        self._log = log
+        self._ids = ids
+        self._clock = clock
+        self._stage = stage
+        self._resolve = resolve
+        self._recovery = recovery
+        self._ended = ended
+        self.compactions = CompactionState()
+        """Who waits for a compaction asks this."""
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._answered: OrderedDict[str, Answer] = OrderedDict()
+        self._joined: list[asyncio.Future[Answer]] = []
+        self._yes: set[str] = set()
+        self._run: Run | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def run(self) -> Run | None:
+        """The run that is going on, if any."""
+        return self._run
+
+    async def prompt(self, text: str, options: PromptOptions) -> Answer:
+        """Admit a prompt and await its own answer; a repeated prompt id joins the first."""
+        prompt_id = options.prompt_id or self._ids.new("pmt")
+        if prompt_id in self._answered:
+            return self._answered[prompt_id]
+        if prompt_id not in self._waiting:
+            chosen = given(options)
+            self._resolve(chosen)
+            future = self._await(prompt_id)
+            if options.yes:
+                self._yes.add(prompt_id)
+            self._log.append(
+                PromptAdmitted(
+                    prompt_id=prompt_id,
+                    text=text,
+                    delivery=options.delivery,
+                    origin=options.origin,
+                    options=chosen,
+                ),
+                sync=True,
+            )
+            if not self.busy:
+                self._begin(self._work())
+            return await asyncio.shield(future)
+        return await asyncio.shield(self._waiting[prompt_id])
+
+    async def loop(self) -> Answer:
+        """Await the end of the run and return its final answer; begin one where none runs.
+
+        All who join get the same answer. A run that is begun so answers what was left: the newest
+        message, if it has no answer yet, and the prompts that wait. Raises UserError when nothing
+        was said.
+        """
+        if not self.busy:
+            if newest_user(self._log.state.messages()) is not None:
+                self._begin(self._work(lambda _run, _stage: None))
+            elif self._log.state.inbox:
+                self._begin(self._work())
+            else:
+                raise UserError(NOTHING_SAID)
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._joined.append(future)
+        return await asyncio.shield(future)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on."""
+        return self._task is not None and not self._task.done()
+
+    def idle(self) -> None:
+        """Raise SessionBusy where something runs that an operation would disturb."""
+        if self.busy:
+            raise SessionBusy(BUSY)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._task = asyncio.get_running_loop().create_task(work)
+
+    def _await(self, key: str) -> "asyncio.Future[Answer]":
+        future = self._waiting[key] = asyncio.get_running_loop().create_future()
+        return future
+
+    async def retry(self) -> Answer:
+        """Send the request that failed again, and await the answer of its turn.
+
+        The newest user message is answered anew; it is not said twice, and what its turn did
+        before the failure stays. Raises UserError when there is nothing to try again.
+        """
+        self.idle()
+        messages = self._log.state.messages()
+        error = failure(messages)
+        newest = messages[-1].info if messages else None
+        if error is None or not isinstance(newest, AssistantMessage):
+            raise UserError("There is nothing to try again: the newest turn did not fail.")
+        if isinstance(error, AbortedError):
+            raise UserError("The newest turn was stopped and did not fail; say how to go on.")
+        key = self._ids.new("pmt")
+        future = self._await(key)
+        answered = newest.parent_id
+
+        def start(run: Run, _stage: Stage) -> None:
+            run.delivered[key] = answered
+
+        self._begin(self._work(start, again=True))
+        return await asyncio.shield(future)
+
+    def cancel(self, reason: str, by: StoppedBy = "cancelled") -> bool:
+        """Stop the run and everything that waits; false when nothing ran."""
+        waiting = self._log.state.inbox
+        for prompt_id in waiting:
+            self.withdraw(prompt_id)
+        if self._run is not None:
+            self._run.withdrawn += [prompt.text for prompt in waiting.values()]
+            self._run.abort.set(reason, by)
+        return bool(waiting) or self._run is not None
+
+    def withdraw(self, prompt_id: str, error: ErrorValue | None = None) -> bool:
+        """Take a waiting prompt back, and answer it with an error."""
+        if prompt_id not in self._log.state.inbox:
+            return False
+        self._log.append(PromptDelivered(prompt_id=prompt_id))
+        self._yes.discard(prompt_id)
+        answer = Answer(self._session_id, "", error=error or AbortedError(), stopped_by="withdrawn")
+        self._answer(prompt_id, answer)
+        return True
+
+    async def wait_idle(self) -> None:
+        """Return when nothing runs."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def compact(self, wanted: WantedSummary, origin: Origin) -> Answer:
+        """Summarise the conversation now, and await the summary; one that runs already is joined.
+
+        Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
+        """
+        if self.compactions.in_flight:
+            return await self._join()
+        self.idle()
+        messages = self._log.state.messages()
+        user = newest_user(messages)
+        if user is None or not possible(messages):
+            raise UserError("There is nothing to summarise yet: the agent has not answered.")
+        key = self._ids.new("pmt")
+        future = self._await(key)
+
+        def start(run: Run, stage: Stage) -> None:
+            marked = begin(stage, user, auto=False, wanted=wanted, origin=origin)
+            run.delivered[key] = marked.id
+
+        self._begin(self._work(start))
+        return await asyncio.shield(future)
+
+    async def wait_compaction(self) -> bool:
+        """Return when no compaction runs and what it interrupted was tried again.
+
+        False when what it interrupted takes longer than the policy waits. Raises WaitAborted where the
+        session is closed, before or meanwhile.
+        """
+        try:
+            return await self.compactions.run_wait(self._recovery().wait_seconds)
+        except Aborted as closed:
+            raise WaitAborted(str(closed)) from None
+
+    async def _join(self) -> Answer:
+        """Await the compaction that runs, and return its summary."""
+        first = self._log.state.seq
+        marked = next(one for one in reversed(self._log.state.messages()) if marker(one))
+        problem: ErrorValue | None = None
+        try:
+            await self.compactions.landed()
+        except Aborted as closed:
+            problem = AbortedError(message=str(closed))
+        run = Run()
+        run.first_seq = first
+        answer = self._collect(run, marked.id, problem)
+        summary = tuple(one for one in answer.messages if is_summary(one))[:1]
+        if not summary or not isinstance(summary[0].info, AssistantMessage):
+            return answer
+        info = summary[0].info
+        return dataclasses.replace(
+            answer,
+            messages=summary,
+            text=text_of(summary),
+            usage=info.tokens,
+            cost=info.cost,
+            steps=1,
+            error=problem or info.error,
+            stopped_by=stop_of(info) or "error",
+        )
+
+    def _answer_joined(self) -> None:
+        """Give the final answer of the run to all who joined it."""
+        joined, self._joined = self._joined, []
+        if not joined:
+            return
+        answer = self._collect(Run(), newest_turn(self._log.state.messages()), None)
+        for future in joined:
+            if not future.done():
+                future.set_result(answer)
+
+    async def _work(self, start: Start | None = None, *, again: bool = False) -> None:
+        try:
+            self._log.append(SessionStatus(status=Busy()))
+            if start is not None:
+                await self._turn(start, again=again)
+            while self._log.state.inbox:
+                await self._turn()
+        except Exception as broken:  # noqa: BLE001  who waits must be told, whatever broke
+            for prompt_id in list(self._waiting):
+                problem = defect(broken)
+                by = stop_of_error(problem)
+                self._answer(prompt_id, Answer(self._session_id, "", error=problem, stopped_by=by))
+        finally:
+            try:
+                self._log.append(SessionStatus(status=Idle()), sync=True)
+            finally:
+                self._answer_joined()
+
+    async def _turn(self, start: Start | None = None, *, again: bool = False) -> None:
+        """Run what ``start`` begins, else the oldest waiting prompt; ``again`` a turn that failed."""
+        run = self._run = Run()
+        run.first_seq = self._log.state.seq + 1
+        problem: ErrorValue | None = None
+        stage: Stage | None = None
+        self.compactions.turn_began()
+        watching = asyncio.get_running_loop().create_task(
+            watch(run.abort, self.compactions, self._recovery())
+        )
+        try:
+            stage = self._stage(run)
+            if start is None:
+                self._deliver(run, next(iter(self._log.state.inbox.values())))
+            else:
+                start(run, stage)
+            if start is not None or run.delivered:
+                self._end(run, stage, await run_turn(stage, again=again))
+        except asyncio.CancelledError:
+            run.abort.set("The kernel ends.", "interrupted")
+            problem = AbortedError(message="The kernel ends.")
+            raise
+        except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
+            problem = defect(broken)
+            if not ends(broken):
+                # Else the next kernel tells that this one ended before the answer did.
+                self._tell(stage, problem)
+                if stage is not None:
+                    self._end(run, stage, "error")
+            if start is None and not run.delivered:
+                self.withdraw(next(iter(self._log.state.inbox), ""), problem)
+        finally:
+            watching.cancel()
+            self._run = None
+            self.compactions.turn_ended()
+            unwritten = await self._log.kept()
+            for prompt_id, message_id in run.delivered.items():
+                answer = self._collect(run, message_id, problem)
+                self._answer(prompt_id, _unkept(answer, unwritten) if unwritten else answer)
+        if stage is not None and problem is None and not self._is_compaction(run):
+            self._ended(stage)
+
+    def _is_compaction(self, run: Run) -> bool:
+        """Tell whether a run only wrote a summary that somebody asked for."""
+        delivered = (self._log.state.message(one) for one in run.delivered.values())
+        return any(one is not None and marker(one) is not None for one in delivered)
+
+    def _end(self, run: Run, stage: Stage, guard: StoppedBy | None) -> None:
+        """Journal why the turn ended; who stopped it says so, unless it had ended before.
+
+        What was stopped before it was answered gets an answer that says so, and so do prompts that
+        waited and were taken back.
+        """
+        answers = self._answers(run)
+        by = guard
+        if run.abort.is_set() and by is None:
+            # A summary answers nobody: behind it the engine's words wait for an answer.
+            messages = self._log.state.messages()
+            waits = bool(messages) and isinstance(messages[-1].info, UserMessage)
+            info = answers[-1].info if answers and not waits else None
+            said = stop_of(info) if isinstance(info, AssistantMessage) else None
+            by = run.abort.by if said in (None, "cancelled") else said
+        if run.abort.is_set() and by == run.abort.by:
+            say_stopped(stage, self._log.state.messages(), run.abort.reason)
+            answers = self._answers(run)
+        if answers:
+            journal_end(stage, by, answers, withdrawn=run.withdrawn)
+
+    def _answers(self, run: Run) -> Messages:
+        """Return what was said in the turn so far."""
+        first = next(iter(run.delivered.values()), "")
+        return answers_after(self._log.state.messages(), first)
+
+    def _tell(self, stage: Stage | None, problem: ErrorValue) -> None:
+        """Write what broke where it is read: as the answer to what was asked."""
+        user = newest_user(self._log.state.messages())
+        if stage is None or user is None:
+            self._log.append(SessionError(error=problem))
+        else:
+            refuse(stage, user, problem)
+
+    def deliver_steers(self, run: Run) -> bool:
+        """Turn steered prompts into messages; called by the loop before each request."""
+        steers = [p for p in self._log.state.inbox.values() if p.delivery == "steer"]
+        for prompt in steers:
+            self._deliver(run, prompt)
+        return bool(steers)
+
+    def _deliver(self, run: Run, prompt: PromptAdmitted) -> None:
+        try:
+            agent, model = self._resolve(prompt.options)
+        except UserError as problem:
+            # What it names was there when it was sent, and is gone now; it must not wait for ever.
+            error = UnknownError(message=str(problem), explained=True)
+            self._log.append(SessionError(error=error))
+            self.withdraw(prompt.prompt_id, error)
+            return
+        message = UserMessage(
+            id=self._ids.new("msg"),
+            session_id=self._session_id,
+            time=MessageTime(created=self._clock()),
+            agent=agent,
+            model=model,
+            system=prompt.options.get("system"),
+            tools=switches(prompt.options.get("tools")),
+            format=journaled_format(prompt.options) or self._format_of(run),
+            origin=prompt.origin,
+            max_steps=prompt.options.get("max_steps"),
+            joins=True if run.delivered else None,
+        )
+        part = TextPart(
+            id=self._ids.new("prt"),
+            session_id=self._session_id,
+            message_id=message.id,
+            text=prompt.text,
+        )
+        files = [
+            FilePart(
+                id=self._ids.new("prt"),
+                session_id=self._session_id,
+                message_id=message.id,
+                **one.model_dump(),
+            )
+            for one in files_of(prompt.options)
+        ]
+        run.delivered[prompt.prompt_id] = message.id
+        run.yes = run.yes or prompt.prompt_id in self._yes
+        self._yes.discard(prompt.prompt_id)
+        self._log.append(
+            PromptDelivered(prompt_id=prompt.prompt_id, message_id=message.id),
+            MessageUpdated(info=message),
+            PartUpdated(part=part),
+            *(PartUpdated(part=one) for one in files),
+            sync=True,
+        )
+
+    def _format_of(self, run: Run) -> dict[str, Any] | None:
+        """Return the form that a turn's answer must have; what is said into the turn does not lift it."""
+        began = self._log.state.message(next(iter(run.delivered.values()), ""))
+        return began.info.format if began and isinstance(began.info, UserMessage) else None
+
+    def _answer(self, prompt_id: str, answer: Answer) -> None:
+        future = self._waiting.pop(prompt_id, None)
+        if future is not None and not future.done():
+            self._answered[prompt_id] = answer
+            while len(self._answered) > REMEMBERED:
+                self._answered.popitem(last=False)
+            future.set_result(answer)
+
+    def _collect(self, run: Run, message_id: str, problem: ErrorValue | None) -> Answer:
+        state = self._log.state
+        messages = state.messages()
+        if problem is None and run.abort.is_set() and not answers_after(messages, message_id):
+            problem = AbortedError(message=run.abort.reason)
+        answer = collected(self._session_id, messages, message_id, problem)
+        return dataclasses.replace(answer, seq=(run.first_seq, state.seq))
+
+
+def _unkept(answer: Answer, problem: str) -> Answer:
+    """Return an answer that is in no log, and says so."""
+    if answer.error is not None:
+        return answer
+    error = UnknownError(message=UNKEPT.format(problem=problem), explained=True)
+    return dataclasses.replace(answer, error=error, stopped_by="error")
+
+
+def origin_or_api(origin: Origin | None) -> Origin:
+    """Return the origin of a prompt; what names none came by the API."""
+    return origin or Origin()

@@ -1,0 +1,134 @@
+"""Give a session its title: the first words at once, and what a model calls it a little later.
+
+Border: never blocks a turn and never fails one. What a person named is left alone, also when it was
+named while the model was still asked.
+"""
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from palimpsest.context.request_kinds.title_request import real_prompts
+from palimpsest.loop.model_requests.side_request import SideAnswer, run_title
+from palimpsest.loop.model_requests.usage_totals import added, spent_on
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.model import providers
+from palimpsest.session.definitions.agents import Agent
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.records.titles import first_words, is_default, title_from
+from palimpsest.transcript.errors import PalimpsestError
+from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import ModelInfo
+
+
+def small_model(
+    named: str | None,
+    agents: Mapping[str, Agent],
+    info_of: Callable[[str], ModelInfo],
+    info: ModelInfo,
+) -> ModelInfo:
+    """Return the model that writes titles and turn summaries.
+
+    It is the title agent's, or the one named for such work, else a small one of the same provider,
+    else the one that answers. A server of one's own has the models that it has, so none is guessed there.
+    """
+    agent = agents.get("title")
+    wanted = (agent.model if agent is not None else None) or named
+    if wanted is None and info.api_base is None:
+        wanted = providers.small_model(info.ref)
+    return info_of(wanted) if wanted is not None else info
+
+
+LOGGER = logging.getLogger(__name__)
+
+
+class Naming:
+    """Names one session.
+
+    Responsibilities: put the first words in the place of a default title; ask for a better one
+    beside the first step, at most once.
+    """
+
+    def __init__(self, services: Services, log: SessionLog) -> None:
+        self._services = services
+        self._log = log
+        self._stand_in: str | None = None
+        """The first words, while a title is still to be asked for."""
+        self._task: asyncio.Task[None] | None = None
+
+    def prompted(self, text: str) -> None:
+        """Take in a prompt that is about to be sent."""
+        session = self._log.state.session
+        words = first_words(text)
+        if session is None or not words or not is_default(session.title):
+            return
+        self._update(session, title=words)
+        if self._services.titles and session.parent_id is None:
+            self._stand_in = words
+
+    def watch(self, stage: Stage) -> Stage:
+        """Return the stage of a run, in whose first step the title is asked for."""
+        resolve = stage.setup
+
+        async def setup(user: UserMessage) -> Setup:
+            made = await resolve(user)
+            self._begin(stage, made)
+            return made
+
+        stage.setup = setup
+        return stage
+
+    def end(self) -> None:
+        """Ask no more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def wait(self) -> None:
+        """Return when no title is being asked for."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def _begin(self, stage: Stage, setup: Setup) -> None:
+        stand_in, self._stand_in = self._stand_in, None
+        if stand_in is None or len(real_prompts(self._log.state.messages())) != 1:
+            return
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(self._name(stage, setup, stand_in))
+
+    async def _name(self, stage: Stage, setup: Setup, stand_in: str) -> None:
+        try:
+            if await self._log.kept(stage.abort.is_set) or stage.abort.is_set():
+                return
+            info = self._services.small_model(setup.info)
+            model = setup.model if info is setup.info else self._services.model(info)
+            agent = self._services.agents.get("title")
+            titled = await run_title(
+                stage,
+                dataclasses.replace(setup, model=model, info=info),
+                agent.prompt if agent is not None else None,
+            )
+        except (PalimpsestError, TimeoutError) as problem:
+            LOGGER.debug("No title for session %s: %s", stage.session_id, problem)
+        except Exception:
+            LOGGER.exception("No title for session %s", stage.session_id)
+        else:
+            self._settle(titled, stand_in)
+
+    def _settle(self, titled: SideAnswer, stand_in: str) -> None:
+        """Take the title, unless a person was faster, and count what it took."""
+        session = self._log.state.session
+        if session is None:
+            return
+        changed = added(session, spent_on(titled.usage, titled.cost))
+        title = title_from(titled.text)
+        if title and session.title == stand_in:
+            changed["title"] = title
+        self._update(session, **changed)
+
+    def _update(self, session: SessionInfo, **fields: Any) -> None:
+        self._log.append(SessionUpdated(session=session.model_copy(update=fields)))

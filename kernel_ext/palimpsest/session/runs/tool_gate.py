@@ -1,0 +1,158 @@
+"""What stands before a tool call: the rules that hold, the question, and the guard against circles."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palimpsest.model.interface import ToolCalled
+from palimpsest.processor.loop_detection import circle, fingerprint
+from palimpsest.session.engine.run_state import Run
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.permissions.asks import Asks, Caller
+from palimpsest.session.runs.child_sessions import refuse_beyond
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.tool import AskFunction
+from palimpsest.transcript.errors import PermissionDenied
+from palimpsest.transcript.messages import Messages, UserMessage
+from palimpsest.transcript.parts import TextPart, ToolPart
+
+REFUSED = (
+    "Refused: you repeat {words}, and nothing has changed in between. Do something else, or end with what you "
+    "have; the same again ends the turn."
+)
+ENDED = (
+    "The turn was ended because the model went in a circle: it repeated {words} after it was told not to, and "
+    "nobody was there to ask. Change the prompt, or choose another model."
+)
+MOST_CIRCLES = 2
+"""Different circles that are refused in a turn before the next one ends it."""
+
+
+class Calling:
+    """Ask a person for the tool calls of one session."""
+
+    def __init__(self, services: Services, log: SessionLog, asks: Asks) -> None:
+        self._services = services
+        self._log = log
+        self._asks = asks
+        self._circling: set[frozenset[str]] = set()
+        self._refused: dict[frozenset[str], str] = {}
+        """Circles that nobody was there to ask about, and the message in which each was refused."""
+        self._guarding = asyncio.Lock()
+        self._given: dict[str, dict[str, Any]] = {}
+
+    def announce(self, call_id: str, given: dict[str, Any]) -> None:
+        """Say what a call would run that stands in no message: a question about it shows that."""
+        self._given[call_id] = given
+
+    def turn_began(self) -> None:
+        """Forget what was said of circles in the turn before."""
+        self._circling.clear()
+        self._refused.clear()
+
+    def asker(self, run: Run, message_id: str, call_id: str, tool: str) -> AskFunction:
+        """Return how the tool of a call asks."""
+        caller = Caller(message_id, call_id, tool, self._given.pop(call_id, None))
+
+        async def ask(
+            permission: str,
+            patterns: Sequence[str],
+            *,
+            title: str = "",
+            always: Sequence[str] = (),
+            diff: str | None = None,
+            also: Mapping[str, Sequence[str]] | None = None,
+        ) -> None:
+            session = self._log.state.session
+            base = self._services.permitting.rules_of(session, self._services.rules, ())
+            for name, texts in {permission: patterns, **(also or {})}.items():
+                refuse_beyond(session, base, name, texts)
+            await self._asks.ask(
+                caller,
+                permission,
+                patterns,
+                rules=self._rules(message_id),
+                abort=run.abort,
+                yes=run.yes,
+                title=title,
+                always=always,
+                diff=diff,
+                also=also,
+            )
+
+        return ask
+
+    def _rules(self, message_id: str) -> Rules:
+        message = self._log.state.message(message_id)
+        name = getattr(message.info, "agent", None) if message is not None else None
+        agent = self._services.agents.get(name or self._services.default_agent)
+        own = agent.rules if agent is not None else ()
+        services = self._services
+        return services.permitting.rules_of(self._log.state.session, services.rules, own)
+
+    async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
+        """Ask before a call that goes round in circles; "once" holds for the turn, "always" for the tool and session.
+
+        Where nobody can be asked, the call is refused once, with words for the model; the same
+        circle again ends the turn, and so does one circle too many.
+        """
+        calls = _calls_of_turn(self._log.state.messages(), upto=call.id)
+        found = circle(calls)
+        if not found:
+            return
+        # Calls run side by side: of those that make one circle, the first asks for all.
+        async with self._guarding:
+            if found in self._circling:
+                return
+            words = "the same call" if len(found) == 1 else f"the same {len(found)} calls"
+            if self._refused.get(found, message_id) != message_id:
+                raise _ended(words)
+            ask = self.asker(run, message_id, call.id, call.tool)
+            try:
+                await ask(
+                    "doom_loop",
+                    [call.tool],
+                    title=f"The model repeats {words}. Go on?",
+                    always=[call.tool],
+                )
+            except PermissionDenied as denied:
+                if denied.by == "person":
+                    raise
+                self._refused[found] = message_id
+                if len(self._refused) > MOST_CIRCLES:
+                    raise _ended(words) from None
+                raise PermissionDenied(REFUSED.format(words=words), stops=False) from None
+            self._circling.add(found)
+
+
+def _ended(words: str) -> PermissionDenied:
+    return PermissionDenied(ENDED.format(words=words), stops=True, guard="circle")
+
+
+def _turn_of(messages: Messages, call_id: str) -> int:
+    """Return where the turn of a call begins, from the end, since it is mostly the newest."""
+    found = False
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        found = found or any(
+            isinstance(part, ToolPart) and part.call_id == call_id for part in message.parts
+        )
+        if (
+            found
+            and isinstance(message.info, UserMessage)
+            and any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
+        ):
+            return at
+    return 0
+
+
+def _calls_of_turn(messages: Messages, *, upto: str) -> list[str]:
+    calls: list[str] = []
+    for message in messages[_turn_of(messages, upto) :]:
+        for part in message.parts:
+            if isinstance(part, ToolPart) and not (part.metadata or {}).get("failed_attempt"):
+                calls.append(fingerprint(part.tool, part.state.input))
+                if part.call_id == upto:
+                    return calls
+    return calls

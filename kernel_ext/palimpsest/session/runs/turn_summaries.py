@@ -1,0 +1,164 @@
+"""Note in words what each turn did, after it and beside everything else; only where that is switched on.
+
+Border: delays no turn, no prompt and no close, and fails none. One request runs at a time; where
+turns pass faster than the answers come, the newest one is asked for, and those in between are told
+to the model with it.
+"""
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from palimpsest.context.request_kinds.turn_summary_request import (
+    BODY,
+    LAST_TURN,
+    TITLE,
+    TurnWords,
+    turn_words,
+)
+from palimpsest.context.visible_messages.prompted_turns import newest_turn
+from palimpsest.loop.model_requests.side_request import SideAnswer, run_turn_summary
+from palimpsest.loop.model_requests.usage_totals import added, spent_on
+from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.interfaces.services import Services
+from palimpsest.transcript.errors import PalimpsestError
+from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
+from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import Event, MessageUpdated, SessionUpdated
+from palimpsest.transcript.values import ModelInfo
+
+LOGGER = logging.getLogger(__name__)
+
+MOST_TURNS = 4
+"""Turns that one request tells: the newest, and those that passed while another one was asked for."""
+
+
+class TurnSummaries:
+    """Writes the summaries of one session's turns, and its own.
+
+    Responsibilities: notice a turn that ended with an answer; ask for its summary, one at a time.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        log: SessionLog,
+        affordable: Callable[[ModelInfo], bool],
+        written: Callable[[], None],
+    ) -> None:
+        """``affordable`` tells whether the spending limit lets a request pass; ``written`` is told of new words."""
+        self._services = services
+        self._log = log
+        self._affordable = affordable
+        self._written = written
+        self._setup: Setup | None = None
+        """Of the newest step."""
+        self._turns: list[str] = []
+        """The prompts of turns that ended and are still to be asked about, oldest first."""
+        self._answer = ""
+        """The newest answer that was asked about."""
+        self._ended = False
+        self._task: asyncio.Task[None] | None = None
+
+    def watch(self, stage: Stage) -> Stage:
+        """Return the stage of a run, whose newest setup is remembered."""
+        resolve = stage.setup
+
+        async def setup(user: UserMessage) -> Setup:
+            self._setup = made = await resolve(user)
+            return made
+
+        stage.setup = setup
+        return stage
+
+    def turn_ended(self, stage: Stage) -> None:
+        """Take in that a run ended; one that answered nothing new is passed over."""
+        session, setup = self._log.state.session, self._setup
+        if self._ended or not self._services.turn_summaries or setup is None:
+            return
+        turn = newest_turn(self._log.state.messages())
+        answer = _answer_of(turn)
+        if session is None or session.parent_id is not None or answer in ("", self._answer):
+            return
+        self._answer = answer
+        prompt_id = turn[0].id
+        self._turns = [one for one in self._turns if one != prompt_id] + [prompt_id]
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._work(stage))
+
+    def end(self) -> None:
+        """Ask no more."""
+        self._ended = True
+        if self._task is not None:
+            self._task.cancel()
+
+    async def wait(self) -> None:
+        """Return when nothing is being asked for."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _work(self, stage: Stage) -> None:
+        while self._turns:
+            turns, self._turns = tuple(self._turns[-MOST_TURNS:]), []
+            try:
+                answered = await self._ask(stage, turns)
+            except (PalimpsestError, TimeoutError) as problem:
+                LOGGER.debug("No turn summary for session %s: %s", stage.session_id, problem)
+            except Exception:
+                LOGGER.exception("No turn summary for session %s", stage.session_id)
+            else:
+                if answered is not None:
+                    self._settle(answered, turns[-1])
+
+    async def _ask(self, stage: Stage, turns: tuple[str, ...]) -> SideAnswer | None:
+        setup = self._setup
+        if setup is None or await self._log.kept():
+            return None
+        info = self._services.small_model(setup.info)
+        if not self._affordable(info):
+            LOGGER.debug("No turn summary for session %s: its limit is reached", stage.session_id)
+            return None
+        model = setup.model if info is setup.info else self._services.model(info)
+        asking = dataclasses.replace(setup, model=model, info=info)
+        return await run_turn_summary(stage, asking, turns)
+
+    def _settle(self, answered: SideAnswer, prompt_id: str) -> None:
+        """Write what the model said, where the turn still stands, and count what it took."""
+        session = self._log.state.session
+        if session is None:
+            return
+        changed = added(session, spent_on(answered.usage, answered.cost))
+        events: list[Event] = []
+        words = turn_words(answered.text)
+        message = self._log.state.message(prompt_id)
+        if message is not None and isinstance(message.info, UserMessage):
+            told = _fields(words)
+            if told:
+                summary = {**(message.info.summary or {}), **told}
+                info = message.info.model_copy(update={"summary": summary})
+                events.append(MessageUpdated(info=info))
+            if words.session:
+                paragraph = {BODY: words.session, LAST_TURN: prompt_id}
+                changed["summary"] = {**(session.summary or {}), **paragraph}
+        self._log.append(*events, SessionUpdated(session=session.model_copy(update=changed)))
+        if events or "summary" in changed:
+            self._written()
+
+
+def _fields(words: TurnWords) -> dict[str, Any]:
+    """Return what a prompt's summary is given; what the model left out stays as it was."""
+    return {name: text for name, text in ((TITLE, words.title), (BODY, words.turn)) if text}
+
+
+def _answer_of(turn: Messages) -> str:
+    """Return the id of the answer that a turn ended with; empty where it failed or said nothing."""
+    for message in reversed(turn):
+        info = message.info
+        if isinstance(info, AssistantMessage) and not info.summary:
+            said = any(isinstance(one, TextPart) and one.text.strip() for one in message.parts)
+            answered = said or info.structured is not None
+            return message.id if answered and info.error is None else ""
+    return ""

@@ -1,0 +1,1 @@
+"""Share pages, exports and imports of sessions."""

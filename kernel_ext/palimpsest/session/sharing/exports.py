@@ -1,0 +1,221 @@
+"""Write a session to a file in another form: Markdown, a notebook, JSON, a page, OpenCode's folder.
+
+Border: writes one new file, or one folder, where it is told to, and nothing over what is there. Keys
+are taken out of every form; the names of home folders out of those that people read.
+"""
+
+import itertools
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from palimpsest.render.content.outline import Notes
+from palimpsest.render.formats.markdown import render_message
+from palimpsest.render.formats.notebook import NOTEBOOK_CAPS, Prompts, notebook
+from palimpsest.render.safety.escaping import inline, one_line
+from palimpsest.session.interfaces.sharing_operations import FORMS, Exported, Form
+from palimpsest.session.sharing.share_page import (
+    Attachments,
+    clean_json,
+    cleaner,
+    facts_of,
+    messages_of,
+    page,
+)
+from palimpsest.session.sharing.visible_state import hide_taken_back
+from palimpsest.store.exchange.json_export import export_json, export_storage
+from palimpsest.store.interface import Store
+from palimpsest.store.session_state.state import State
+from palimpsest.tools.file_access.protected_files import protection_of
+from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.strings.relative_paths import RECORDS, folded_names
+
+ENDINGS: Mapping[str, str] = {
+    "md": ".md",
+    "ipynb": ".ipynb",
+    "json": ".json",
+    "html": ".html",
+    "opencode": "-opencode",
+}
+OTHER_NAMES = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "html"}
+_NAME_CHARS = 60
+LONGEST_NAME = 300
+"""Of a path, in a sentence about it."""
+
+
+def form_of(word: str) -> Form | None:
+    """Return the form that a word or a file's ending names."""
+    name = OTHER_NAMES.get(word.lower().lstrip("."), word.lower().lstrip("."))
+    return name if name in FORMS else None  # type: ignore[return-value]  # the names are the literals
+
+
+def export_session(
+    store: Store,
+    session_id: str,
+    form: Form | None,
+    path: str | Path | None,
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    within: Path | None = None,
+    prompts: Prompts = "markdown",
+) -> Exported:
+    """Write a session to a new file and say where it is.
+
+    Without a path it lies in ``cwd`` and is called after the session's title. ``within`` is the
+    folder that the file must be in, when it is not a person at the keyboard who names it. Raises
+    UserError with one sentence, also when the file is there already.
+    """
+    chosen = form or (form_of(Path(path).suffix) if path is not None else None) or "md"
+    session = store.load(session_id).session
+    if session is None:
+        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    target = cwd if path is None else Path(path)  # for a sentence about a path that cannot be
+    try:
+        target = _target(path, chosen, session, cwd, within)
+        if chosen == "opencode":
+            keys = _without_keys(environment)
+            export_storage(store, session_id, target, clean_json(keys))
+            size = sum(one.stat().st_size for one in target.rglob("*.json"))
+        else:
+            size = _write(target, _pieces(store, session_id, chosen, environment, prompts))
+    except FileExistsError:
+        raise UserError(f"{str(target)!r} is there already; name another file.") from None
+    except (OSError, ValueError) as error:  # a zero character in the name is no OSError
+        why = getattr(error, "strerror", None) or error
+        name = one_line(str(target), LONGEST_NAME)
+        raise StorageFailed(f"{name!r} cannot be written: {why}.") from error
+    return Exported(target, chosen, size)
+
+
+def _target(
+    path: str | Path | None, form: Form, session: SessionInfo, cwd: Path, within: Path | None
+) -> Path:
+    if path is None:
+        return _free(cwd, _file_name(session), ENDINGS[form])
+    target = cwd / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for unknown users
+    target = target.parent.resolve() / target.name
+    if RECORDS & set(folded_names(str(target))):
+        raise UserError(
+            f"{str(target)!r} lies in a folder that holds the record of the sessions, or git's own; name another place."
+        )
+    real = target.resolve() if within is not None else target
+    if within is not None and within.resolve() not in (*real.parents, real):
+        raise UserError(f"{str(target)!r} is outside the project; name a file inside it.")
+    if target.is_dir() and form != "opencode":
+        return _free(target, _file_name(session), ENDINGS[form])
+    if within is not None and protection_of(real.relative_to(within.resolve()).as_posix()):
+        raise UserError(f"{str(target)!r} is a protected file; name another.")
+    if not target.parent.is_dir():
+        raise UserError(
+            f"There is no folder {str(target.parent)!r}; make it first, or name another."
+        )
+    return target
+
+
+def _free(folder: Path, name: str, ending: str) -> Path:
+    """Return the first name that is not taken."""
+    for number in itertools.count(1):
+        path = folder / f"{name}{'' if number == 1 else f'-{number}'}{ending}"
+        if not path.exists():
+            return path
+    raise AssertionError
+
+
+def _file_name(session: SessionInfo) -> str:
+    words = re.sub(r"[^\w]+", "-", session.title.lower()).strip("-_")
+    return words[:_NAME_CHARS].strip("-_") or session.id
+
+
+def _write(path: Path, pieces: Iterable[str]) -> int:
+    """Write a new file; one that cannot be finished is taken away again."""
+    file = path.open("x", encoding="utf-8", errors="replace")
+    try:
+        with file:  # the end of a short one is written when it is closed
+            for piece in pieces:
+                file.write(piece)
+    except BaseException:
+        path.unlink()
+        raise
+    return path.stat().st_size
+
+
+def _pieces(
+    store: Store, session_id: str, form: Form, environment: Mapping[str, str], prompts: Prompts
+) -> Iterator[str]:
+    match form:
+        case "html":
+            return page(store, session_id, environment)
+        case "json":
+            return export_json(store, session_id, clean_json(_without_keys(environment)))
+        case "ipynb":
+            return _notebook(store, session_id, environment, prompts)
+        case _:
+            return _markdown(store, session_id, environment)
+
+
+def _without_keys(environment: Mapping[str, str]) -> Callable[[str], str]:
+    """Return what takes keys out; paths stay, since another program reads them."""
+    values = secret_values(environment)
+    return lambda text: scrub(text, values)
+
+
+def _opened(store: Store, session_id: str) -> tuple[State, SessionInfo]:
+    state = hide_taken_back(store.load(session_id))
+    if state.session is None:
+        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    return state, state.session
+
+
+def _notebook(
+    store: Store, session_id: str, environment: Mapping[str, str], prompts: Prompts
+) -> Iterator[str]:
+    state, session = _opened(store, session_id)
+    clean = cleaner(environment)
+    made = notebook(
+        session.title,
+        facts_of(session, state),
+        messages_of(store, state),
+        scrub=clean,
+        embed=Attachments(store, clean).embed,
+        notes=Notes(decisions=state.decisions, answers=state.replies),
+        prompts=prompts,
+        metadata={"session": session.id},
+    )
+    yield json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def _markdown(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
+    state, session = _opened(store, session_id)
+    clean = cleaner(environment)
+    yield f"# {inline(clean(session.title)) or 'Session'}\n\n"
+    for key, value in facts_of(session, state):
+        yield f"- {inline(key)}: {inline(clean(value))}\n"
+    notes = Notes(decisions=state.decisions, answers=state.replies)
+    left, step = NOTEBOOK_CAPS, 1
+    for message in messages_of(store, state):
+        if message.info.role == "user":
+            left, step = NOTEBOOK_CAPS, 1
+        said = render_message(message, caps=left, scrub=clean, notes=notes, first_step=step)
+        if said:
+            yield f"\n{said}\n"
+        for name in _attached(message):
+            yield f"\n*▤ {inline(clean(name))} is not in this file.*\n"
+        left = left.after(message.parts)
+        step += sum(part.type == "step-finish" for part in message.parts)
+
+
+def _attached(message: Message) -> Iterator[str]:
+    """Name what Markdown cannot hold."""
+    for part in message.parts:
+        if isinstance(part, FilePart):
+            yield part.filename or "an attachment"
+        elif isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+            for one in part.state.attachments:
+                yield one.filename or "a figure"

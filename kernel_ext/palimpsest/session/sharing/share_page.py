@@ -1,0 +1,410 @@
+"""Make a session into a page that can be passed on, keep it up to date, and take it back.
+
+Border: writes below ``.palimpsest/share`` only, under a name that nobody can guess, for the user's
+eyes until they hand it to somebody. Nothing is sent anywhere. ``render.sharing`` says how the page
+looks; here is decided what is on it.
+"""
+
+import base64
+import binascii
+import datetime
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote_to_bytes
+
+from palimpsest import __version__
+from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.phrases import count, money, size
+from palimpsest.render.formats.share_page import Embedded, SharePageHead, share_page
+from palimpsest.session.sharing.visible_state import hide_taken_back
+from palimpsest.store.exchange.json_export import whole_output
+from palimpsest.store.interface import Store
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
+from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
+from palimpsest.transcript.parts import Attachment, FilePart, TextPart, ToolPart
+from palimpsest.transcript.redaction.home_folders import without_homes
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import Usage
+
+FOLDER = "share"
+NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
+SECRET_BYTES = 16
+"""128 bits: a name that is found by nobody who was not told it; in hex, which means nothing in Markdown."""
+FILE_BYTES = 5_000_000
+"""The largest attachment that comes along."""
+ALL_BYTES = 20_000_000
+"""All attachments together; a page that no browser opens helps nobody."""
+TEXT_CHARS = 40_000
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
+TEXTS = frozenset({"application/json", "application/xml", "application/x-ndjson", "image/svg+xml"})
+
+DISABLED = "Sharing is switched off here: the setting share is 'disabled'."
+IN_MEMORY = (
+    "This kernel keeps its sessions in memory only, so there is no folder for a page; "
+    "%agent export html FILE writes it where you say."
+)
+ABOUT = (
+    "A copy of one conversation with the Palimpsest agent, as it was on {made}. What was cleared or "
+    "summarised for the model is marked, and can be opened here."
+)
+CLOSING = (
+    "This page was made by Palimpsest {version} from session {id} on {made}. It is one file, loads nothing "
+    "from anywhere and runs no script. What was said in the session since then is not on it."
+)
+SCRUBBED = (
+    "What looks like a key was replaced by [redacted], and the names of home folders by ~. This catches "
+    "what has the usual shapes: look through the page before you pass it on."
+)
+
+
+def cleaner(environment: Mapping[str, str]) -> Callable[[str], str]:
+    """Return what takes keys and the names of home folders out of text."""
+    values = secret_values(environment)
+    named = [environment.get(name, "") for name in ("HOME", "USERPROFILE")]
+    homes = tuple(dict.fromkeys(home for home in (str(Path.home()), *named) if home))
+
+    def clean(text: str) -> str:
+        return without_homes(scrub(text, values), homes)
+
+    return clean
+
+
+def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
+    """Return what cleans every text in a JSON value, names included."""
+
+    def through(value: Any) -> Any:
+        match value:
+            case str() if value.startswith("data:") and ";base64," in value:
+                return _clean_url(clean(value), clean)
+            case str():
+                return clean(value)
+            case dict():
+                return {clean(name): through(inner) for name, inner in value.items()}
+            case list() | tuple():
+                return [through(inner) for inner in value]
+            case _:
+                return value
+
+    return through
+
+
+def _clean_url(url: str, clean: Callable[[str], str]) -> str:
+    """Return a ``data:`` url whose content holds nothing secret either."""
+    head, _, data = url.partition(",")
+    try:
+        seen = base64.b64decode(data).decode("latin-1")
+    except (binascii.Error, ValueError):
+        return url
+    made = clean(seen)
+    return url if made == seen else f"{head},{base64.b64encode(made.encode('latin-1')).decode()}"
+
+
+def share_folder(store: Store) -> Path:
+    """Return the folder of the pages; raises UserError where nothing is kept on a disk."""
+    if not isinstance(store, JsonlStore):
+        raise UserError(IN_MEMORY)
+    folder = store.layout.root / FOLDER
+    if folder.is_symlink():
+        raise UserError(f"{str(folder)!r} is a link, so no page is made there; put it away.")
+    return folder
+
+
+def page_path(store: Store, session: SessionInfo) -> Path | None:
+    """Return where a session's page is; None when it is not shared."""
+    secret = _secret(session)
+    if secret is None or not isinstance(store, JsonlStore):
+        return None
+    path = share_folder(store) / f"{secret}.html"
+    return path if path.is_file() else None
+
+
+def _secret(session: SessionInfo) -> str | None:
+    """Return the name of a session's page; a fork's record tells of its parent's, which stays."""
+    share = session.share or {}
+    secret = share.get("secret")
+    known = isinstance(secret, str) and NAME.fullmatch(secret) is not None
+    return secret if known and share.get("session") == session.id else None
+
+
+def make_page(store: Store, session: SessionInfo, environment: Mapping[str, str]) -> dict[str, Any]:
+    """Write a session's page, again under its name if it has one; return the record of it."""
+    folder = share_folder(store)
+    secret = _secret(session) or secrets.token_hex(SECRET_BYTES)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_page(store, session.id, folder / f"{secret}.html", environment)
+    except OSError as error:
+        raise StorageFailed(
+            f"The page cannot be written ({error.strerror or error}): {str(folder)!r}."
+        ) from error
+    url = f".palimpsest/{FOLDER}/{secret}.html"
+    return {"secret": secret, "url": url, "session": session.id}
+
+
+def remove_page(store: Store, session: SessionInfo) -> bool:
+    """Delete a session's page; false when there was none."""
+    path = page_path(store, session)
+    if path is None:
+        return False
+    path.unlink(missing_ok=True)
+    return True
+
+
+def write_page(
+    store: Store, session_id: str, path: Path, environment: Mapping[str, str], *, new: bool = False
+) -> None:
+    """Write the page to a file, for the user's eyes only; readers see the old one or the new one.
+
+    With ``new`` a file that is there is an error (FileExistsError).
+    """
+    scratch = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
+            for piece in page(store, session_id, environment):
+                file.write(piece)
+        if new:
+            os.link(scratch, path)
+        else:
+            scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def page(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the page of a session in pieces; one message at a time is held."""
+    state = hide_taken_back(store.load(session_id))
+    session = state.session
+    if session is None:
+        raise NotFound(f"Session {session_id!r} has no readable beginning.")
+    clean = cleaner(environment)
+    made = _when(int(datetime.datetime.now(tz=datetime.UTC).timestamp() * 1000))
+    survey = _survey(state)
+    attachments = Attachments(store, clean)
+
+    def closing() -> Sequence[str]:
+        words = [CLOSING.format(version=__version__, id=session.id, made=made), SCRUBBED]
+        if attachments.left_out:
+            words.append(f"Attachments that are not on this page: {attachments.left_out}.")
+        return words
+
+    return share_page(
+        SharePageHead(
+            title=session.title,
+            about=ABOUT.format(made=made),
+            summary=session.about,
+            facts=(*_facts(session, survey), ("This page", made)),
+            todos=state.todos,
+            prompts=survey.prompts,
+        ),
+        messages_of(store, state),
+        scrub=clean,
+        embed=attachments.embed,
+        when=_when,
+        notes=Notes(decisions=state.decisions, answers=state.replies),
+        closing=closing,
+    )
+
+
+@dataclass(slots=True)
+class _Survey:
+    """What the head of a page says of all messages."""
+
+    prompts: list[str] = field(default_factory=list)
+    models: dict[str, None] = field(default_factory=dict)
+    steps: int = 0
+    tokens: Usage = field(default_factory=Usage)
+    cost: float = 0.0
+    unknown: int = 0
+    """Answers whose price nobody knows."""
+    last: int = 0
+
+
+def _survey(state: State) -> _Survey:
+    """Look at all messages; only prompts are read whole."""
+    found = _Survey()
+    for slot in state.slots():
+        info = slot.info.read(_passed_over)
+        if info is None:
+            continue
+        found.last = max(found.last, info.time.created)
+        if isinstance(info, AssistantMessage):
+            _add(found, info)
+            continue
+        message = state.message(slot.id)
+        if message is not None and _is_prompt(message):
+            found.prompts.append(_first_words(message))
+    return found
+
+
+def _passed_over(_line: bytes, _why: str) -> None:
+    """Say nothing of an unreadable line; what is readable is shown."""
+
+
+def _add(found: _Survey, info: AssistantMessage) -> None:
+    found.models[info.model.id] = None
+    found.steps += 1
+    found.tokens = found.tokens.plus(info.tokens)
+    found.cost += info.cost or 0
+    found.unknown += info.cost is None
+    found.last = max(found.last, info.time.completed or 0)
+
+
+def _is_prompt(message: Message) -> bool:
+    """Tell whether the page shows a message as a prompt."""
+    if not isinstance(message.info, UserMessage):
+        return False
+    if any(part.type == "compaction" for part in message.parts):
+        return False
+    return any(
+        (part.text.strip() and not part.synthetic)
+        if isinstance(part, TextPart)
+        else part.type in {"file", "agent", "subtask"}
+        for part in message.parts
+    )
+
+
+def _first_words(message: Message) -> str:
+    texts = (
+        part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic
+    )
+    return next((text for text in texts if text.strip()), "")
+
+
+def facts_of(session: SessionInfo, state: State) -> tuple[tuple[str, str], ...]:
+    """Return what there is to say of a session: pairs of words, with keys and homes still in."""
+    words = (("About", session.about),) if session.about else ()
+    return (*words, *_facts(session, _survey(state)))
+
+
+def _facts(session: SessionInfo, found: _Survey) -> Iterator[tuple[str, str]]:
+    """Yield what a page says below a session's title and its words."""
+    tokens = found.tokens
+    yield "Begun", _when(session.time.created)
+    yield "Last change", _when(max(found.last, session.time.created))
+    yield "Model", ", ".join(found.models) or "none yet"
+    yield "Prompts", f"{count(len(found.prompts))}, answered in {count(found.steps)} steps"
+    cached = f", {count(tokens.cache_read)} of them cached" if tokens.cache_read else ""
+    yield "Tokens in", f"{count(tokens.prompt)}{cached}"
+    yield "Tokens out", count(tokens.output + tokens.reasoning)
+    yield "Cost", _cost(found)
+    if session.notebook:
+        yield "Notebook", session.notebook
+    if session.directory:
+        yield "Folder", session.directory
+
+
+def _cost(found: _Survey) -> str:
+    if not found.unknown:
+        return money(found.cost)
+    return f"at least {money(found.cost)}" if found.cost else money(None)
+
+
+def messages_of(store: Store, state: State) -> Iterator[Message]:
+    """Yield the messages with their long outputs, and let go of each."""
+    for slot in state.slots():
+        message = state.message(slot.id)
+        slot.built = None
+        slot.parts.clear()
+        if message is not None:
+            parts = tuple(
+                whole_output(store, part) if isinstance(part, ToolPart) else part
+                for part in message.parts
+            )
+            yield message.model_copy(update={"parts": parts})
+
+
+class Attachments:
+    """Decides what of the attachments comes along, within what a page can carry."""
+
+    def __init__(self, store: Store, clean: Callable[[str], str]) -> None:
+        self._store = store
+        self._clean = clean
+        self._room = ALL_BYTES
+        self.left_out = 0
+
+    def embed(self, file: Attachment | FilePart) -> Embedded:
+        """Return what is shown of an attachment."""
+        name = file.filename or _last(file.url)
+        shown = Embedded("left-out", name, file.mime)
+        content = self._content(file.url)
+        if content is None:
+            return self._without(shown, self._elsewhere(file.url))
+        if len(content) > FILE_BYTES:
+            return self._without(shown, f"{size(len(content))} are too many for this page")
+        if len(content) > self._room:
+            return self._without(shown, "this page holds as many attachments as it can")
+        if _is_text(file.mime):
+            return self._text(shown, content)
+        seen = content.decode("latin-1")
+        if self._clean(seen) != seen:
+            return self._without(shown, "it holds what looks like a key or a home folder")
+        self._room -= len(content)
+        kind: Literal["picture", "file"] = "picture" if file.mime in PICTURES else "file"
+        return Embedded(kind, name, file.mime, _data_url(file.mime, content))
+
+    def _text(self, shown: Embedded, content: bytes) -> Embedded:
+        text = self._clean(content.decode("utf-8", "replace"))
+        if shown.mime in PICTURES:
+            self._room -= len(content)
+            return Embedded("picture", shown.name, shown.mime, _data_url(shown.mime, text.encode()))
+        self._room -= min(len(content), TEXT_CHARS)
+        more = len(text) - TEXT_CHARS
+        why = f"{count(more)} more characters are not on this page" if more > 0 else ""
+        return Embedded("text", shown.name, shown.mime, text[:TEXT_CHARS], why)
+
+    def _content(self, url: str) -> bytes | None:
+        if url.startswith("blob:"):
+            with suppress(NotFound):
+                return self._store.get_blob(url.removeprefix("blob:"))
+            return None
+        head, comma, data = url.partition(",")
+        if not comma or not head.startswith("data:"):
+            return None
+        if not head.endswith(";base64"):
+            return unquote_to_bytes(data)
+        with suppress(binascii.Error, ValueError):
+            return base64.b64decode(data)
+        return None
+
+    def _elsewhere(self, url: str) -> str:
+        """Say where an attachment is that is not with the session."""
+        if url.startswith(("http://", "https://", "file:")):
+            return f"it was not kept with the session; it is at {self._clean(url)[:300]}"
+        return "its content is gone"
+
+    def _without(self, shown: Embedded, why: str) -> Embedded:
+        self.left_out += 1
+        return Embedded("left-out", shown.name, shown.mime, why=why)
+
+
+def _is_text(mime: str) -> bool:
+    return mime.startswith("text/") or mime in TEXTS
+
+
+def _data_url(mime: str, content: bytes) -> str:
+    safe = mime if all(sign.isalnum() or sign in "/+.-" for sign in mime) else "text/plain"
+    return f"data:{safe};base64,{base64.b64encode(content).decode()}"
+
+
+def _last(url: str) -> str:
+    return (
+        "attachment" if url.startswith(("data:", "blob:")) else url.rstrip("/").rpartition("/")[2]
+    )
+
+
+def _when(milliseconds: int) -> str:
+    try:
+        moment = datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC)
+    except (ValueError, OverflowError, OSError):
+        return "unknown"
+    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,218 @@
+"""What leaves a project and what comes into it: shared pages, exports, imports.
+
+Border: for one kernel's workspace; every operation may take its time and runs beside the engine.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from palimpsest.render.formats.notebook import Prompts
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.interfaces.sharing_operations import Exported, Form
+from palimpsest.session.sharing.exports import export_session
+from palimpsest.session.sharing.share_page import (
+    DISABLED,
+    make_page,
+    page_path,
+    remove_page,
+    share_folder,
+)
+from palimpsest.store.exchange.importer import ImportReport, import_sessions
+from palimpsest.store.log.journal import Journal
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
+
+TAKEN_BACK: dict[str, Any] = {"taken_back": True}
+"""The record of a session that a person does not want shared, whatever the configuration says."""
+
+LOG = logging.getLogger(__name__)
+
+
+class Giving:
+    """Shares, exports and imports sessions."""
+
+    def __init__(
+        self,
+        services: Services,
+        settle: Callable[[str], Awaitable[str]],
+        note: Callable[[str, dict[str, Any] | None], Awaitable[None]],
+    ) -> None:
+        """``settle`` writes what is known of a session and returns its whole id; ``note`` its record."""
+        self._services = services
+        self._settle = settle
+        self._note = note
+
+    async def share(self, session_id: str) -> Path:
+        """Make a page of a session, or make it anew; returns where it is.
+
+        Raises UserError where sharing is switched off, or nothing is kept on a disk.
+        """
+        services = self._services
+        if services.share == "disabled":
+            raise UserError(DISABLED)
+        folder = share_folder(services.store)
+        full = await self._settle(session_id)
+        session = await asyncio.to_thread(self._session, full)
+        record = await asyncio.to_thread(make_page, services.store, session, services.environment)
+        if record != session.share:
+            try:
+                await self._note(full, record)
+            except UserError:
+                remove_page(services.store, session.model_copy(update={"share": record}))
+                raise
+        return folder / f"{record['secret']}.html"
+
+    async def unshare(self, session_id: str) -> bool:
+        """Delete a session's page; false when there was none."""
+        services = self._services
+        full = await self._settle(session_id)
+        session = await asyncio.to_thread(self._session, full)
+        # First, since another kernel may write the session; and again, for one that was being made.
+        removed = await asyncio.to_thread(remove_page, services.store, session)
+        record = TAKEN_BACK if services.share == "auto" else None
+        if session.share != record:
+            await self._note(full, record)
+        return await asyncio.to_thread(self._remove_all, session) or removed
+
+    def _remove_all(self, session: SessionInfo) -> bool:
+        """Delete every page that the session's log names; false when none was there."""
+        store = self._services.store
+        records = store.read(session.id, only=("session.updated",))
+        events = [record.event for record in records]
+        named = [event.session for event in events if isinstance(event, SessionUpdated)]
+        mine = [one for one in named if one.id == session.id and one.share is not None]
+        return sum(remove_page(store, one) for one in mine) > 0
+
+    async def shared(self, session_id: str) -> Path | None:
+        """Return where a session's page is; None when it is not shared."""
+        full = await self._settle(session_id)
+        session = await asyncio.to_thread(self._session, full)
+        return page_path(self._services.store, session)
+
+    async def export(
+        self,
+        session_id: str,
+        form: Form | None = None,
+        path: str | Path | None = None,
+        *,
+        prompts: Prompts = "markdown",
+        inside: bool = False,
+    ) -> Exported:
+        """Write a session to a new file in another form.
+
+        ``inside`` confines it to the project, for askers who are not at this keyboard.
+        """
+        services = self._services
+        full = await self._settle(session_id)
+        return await asyncio.to_thread(
+            export_session,
+            services.store,
+            full,
+            form,
+            path,
+            cwd=services.cwd,
+            environment=services.environment,
+            within=services.root if inside else None,
+            prompts=prompts,
+        )
+
+    async def bring(self, path: str | Path, *, inside: bool = False) -> ImportReport:
+        """Bring sessions in from OpenCode's storage folder or an exported file; nothing is run.
+
+        ``inside`` confines it to the project, for askers who are not at this keyboard.
+        """
+        return await asyncio.to_thread(self._bring, path, inside=inside)
+
+    def _bring(self, path: str | Path, *, inside: bool) -> ImportReport:
+        services = self._services
+        target = services.cwd / os.path.expanduser(path)  # noqa: PTH111 - a Path of an unknown user raises
+        if "\0" in str(path):
+            raise NotFound(f"There is no {str(target)!r}.")
+        if inside and services.root.resolve() not in target.resolve().parents:
+            raise UserError(
+                f"{str(target)!r} is outside the project; %agent import reads it there."
+            )
+        return import_sessions(services.store, target, services.clock)
+
+    def _session(self, session_id: str) -> SessionInfo:
+        session = self._services.store.open_live(session_id).session
+        if session is None:
+            raise NotFound(f"Session {session_id!r} has no readable beginning.")
+        return session
+
+
+class AutoShare:
+    """Makes a session's page anew whenever a turn ends; what fails here fails nothing else.
+
+    Only where the configuration says so, and only for sessions that no other one began.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        journal: Journal,
+        log: SessionLog,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._log = log
+        self._loop = loop
+        self._again = False
+        self._task: asyncio.Task[None] | None = None
+        if services.share == "auto":
+            journal.subscribe(self._heard)
+
+    async def settle(self) -> None:
+        """Wait until the page tells the newest turn."""
+        if self._services.share == "auto":
+            await self._journal.flush()  # it is heard before this returns
+        if self._task is not None:
+            await self._task
+
+    def refresh(self) -> None:
+        """Make the page anew, where it is made by itself: more is known than when the turn ended."""
+        if self._services.share == "auto":
+            self._begin()
+
+    def _heard(self, records: Sequence[Record]) -> None:
+        """Note the end of a turn; on the writer thread."""
+        ends = any(
+            isinstance(one.event, SessionStatus) and one.event.status.type == "idle"
+            for one in records
+        )
+        if ends and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        self._again = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        while self._again:
+            self._again = False
+            try:
+                await self._make()
+            except Exception:
+                LOG.warning("The shared page of this session could not be made.", exc_info=True)
+
+    async def _make(self) -> None:
+        session = self._log.state.session
+        if session is None or session.parent_id is not None or session.share == TAKEN_BACK:
+            return
+        services = self._services
+        await self._journal.flush()  # the page tells what is written
+        record = await asyncio.to_thread(make_page, services.store, session, services.environment)
+        now = self._log.state.session
+        if now is not None and now.share == TAKEN_BACK:
+            remove_page(services.store, session.model_copy(update={"share": record}))
+        elif now is not None and now.share != record:
+            changed = now.model_copy(update={"share": record})
+            self._log.append(SessionUpdated(session=changed))

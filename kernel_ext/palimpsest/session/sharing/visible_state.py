@@ -1,0 +1,24 @@
+"""Leave out of a folded session what is taken back, for what leaves the project: pages and exports."""
+
+from palimpsest.context.request_kinds.turn_summary_request import without_turns
+from palimpsest.session.revert.plan import removal, standing
+from palimpsest.store.session_state.state import State
+from palimpsest.transcript.session_record.events import PartRemoved, Record, SessionUpdated
+
+
+def hide_taken_back(state: State) -> State:
+    """Take out of a state of one's own what a revert hides; returns it."""
+    revert = standing(state.session)
+    if revert is None:
+        return state
+    gone = removal(state.messages(), revert)
+    session = state.session
+    if session is not None and session.summary is not None:
+        told = without_turns(session.summary, gone.messages, state.messages())
+        changed = SessionUpdated(session=session.model_copy(update={"summary": told}))
+        state.apply(Record(seq=state.seq + 1, ts=0, event=changed))
+    state.drop(set(gone.messages))
+    for message_id, part_id in gone.parts:
+        event = PartRemoved(message_id=message_id, part_id=part_id)
+        state.apply(Record(seq=state.seq + 1, ts=0, event=event))
+    return state

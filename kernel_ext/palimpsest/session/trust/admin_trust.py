@@ -1,0 +1,46 @@
+"""What an administrator says about trust: folders that everybody trusts, and where trust is kept.
+
+``trusted_folders`` are for courses and images, where the projects are the administrator's own;
+``state_folder`` for machines on which a person's home is not the place. ``{user}`` in it stands for
+the login name, since such a folder belongs to one person.
+"""
+
+import getpass
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from palimpsest.session.config.setting_files import Layer
+
+
+def trusted_by(layers: Sequence[Layer], project: Path) -> str:
+    """Return which administrator's file trusts the project, by its real path; empty for none."""
+    real = Path(os.path.realpath(project))
+    for layer in layers:
+        for folder in _folders(layer, "trusted_folders"):
+            if real.is_relative_to(os.path.realpath(folder)):
+                return layer.origin
+    return ""
+
+
+def state_named_by(layers: Sequence[Layer]) -> Path | None:
+    """Return the folder that the first administrator's file names for what people decide."""
+    for layer in layers:
+        for folder in _folders(layer, "state_folder"):
+            return Path(str(folder).replace("{user}", _user())) / "palimpsest"
+    return None
+
+
+def _folders(layer: Layer, name: str) -> list[Path]:
+    value: Any = layer.data.get(name) if layer.may_lock else None
+    several = value if isinstance(value, list | tuple) else [value]
+    found = [Path(one).expanduser() for one in several if isinstance(one, str)]
+    return [one for one in found if one.is_absolute()]
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return str(os.getuid()) if hasattr(os, "getuid") else "user"

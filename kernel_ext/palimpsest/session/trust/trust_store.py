@@ -1,0 +1,120 @@
+"""What a person trusts of a project, kept in a folder of their own.
+
+Trust is bound to where the project lies and to what it says: its settings, the files that its hooks
+and servers run, and each agent, command or skill that says more than an untrusted project may. A
+changed file asks again, and so does a copy of the folder elsewhere. What an untrusted project may
+say is ``config_sift``'s work.
+
+Border: keeps answers; who is asked, and how, is decided above.
+"""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from palimpsest.session.config.setting_files import Layer
+from palimpsest.session.config.state_folder import distrusted
+from palimpsest.session.trust.bound_files import bound_files
+from palimpsest.transcript.errors import StorageFailed
+
+FILE = "trusted.json"
+MOST_KEPT = 5_000
+"""Answers that are remembered; the oldest are forgotten first."""
+RUNS = ("hooks", "mcp")
+"""Settings that name what is run."""
+
+
+def digest_of(layers: Sequence[Layer], starts: Sequence[Path], tree: Path) -> str:
+    """Return what makes a project's settings the same ones; empty where it has none.
+
+    ``starts`` are folders in which programs run and modules are looked for, ``tree`` is the whole of
+    what came together: the repository in which the project lies.
+    """
+    if not layers:
+        return ""
+    said = [[os.path.realpath(one.base), one.origin, one.data] for one in layers]
+    runs = [one.data[name] for one in layers for name in RUNS if name in one.data]
+    bases = [*starts, *(one.base for one in layers)]
+    files = bound_files(runs, bases, tree) if runs else {}
+    return _digest(["settings", said, files])
+
+
+def definition_digest(path: Path, content: str) -> str:
+    """Return what makes a file of an agent, command or skill the same one."""
+    return _digest(["definition", os.path.realpath(path), content])
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, default=str).encode()).hexdigest()
+
+
+_IN_MEMORY: dict[str, Any] = {}
+"""What this process was told where nothing can be kept."""
+
+
+class Trust:
+    """Which projects' settings a person trusted, kept in the user's own folder.
+
+    Where nothing can be kept, what a person said holds as long as the process.
+    """
+
+    def __init__(self, folder: Path | None, project: Path | None = None) -> None:
+        self._path = folder / FILE if folder is not None else None
+        self._project = project
+
+    def has(self, digest: str) -> bool:
+        """Tell whether this was trusted."""
+        return bool(digest) and digest in self._read() | _IN_MEMORY
+
+    def add(self, digests: Iterable[str], files: Sequence[str], project: Path) -> None:
+        """Trust from now on what these digests stand for."""
+        note = {"project": os.path.realpath(project), "files": list(files), "at": int(time.time())}
+        fresh = {digest: note for digest in digests if digest}
+        try:
+            self._write(dict(list((self._read() | fresh).items())[-MOST_KEPT:]))
+        except StorageFailed:
+            _IN_MEMORY.update(fresh)
+
+    def remove(self, project: Path) -> bool:
+        """Trust nothing of a project any more; false when nothing of it was trusted."""
+        where = os.path.realpath(project)
+        known = self._read()
+        kept = {key: one for key, one in known.items() if one.get("project") != where}
+        here = [key for key, one in _IN_MEMORY.items() if one.get("project") == where]
+        for key in here:
+            del _IN_MEMORY[key]
+        if len(kept) < len(known):
+            self._write(kept)
+        return bool(here) or len(kept) < len(known)
+
+    def _read(self) -> dict[str, Any]:
+        path = self._path
+        if path is None or distrusted(path.parent, self._project) or distrusted(path):
+            return {}
+        try:
+            data = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}  # nothing is trusted; the person is asked again
+        found = data.get("trusted") if isinstance(data, dict) else None
+        return (
+            {key: one for key, one in found.items() if isinstance(one, dict)}
+            if isinstance(found, dict)
+            else {}
+        )
+
+    def _write(self, known: dict[str, Any]) -> None:
+        path = self._path
+        if path is None or distrusted(path.parent, self._project):
+            raise StorageFailed("There is no folder of your own to keep this in.")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            draft = path.with_suffix(".new")
+            draft.write_text(json.dumps({"version": 2, "trusted": known}, indent=1))
+            draft.chmod(0o600)
+            draft.replace(path)
+        except OSError as error:
+            raise StorageFailed(f"{path} cannot be written: {error.strerror}.") from None

@@ -1,0 +1,255 @@
+"""Which of a project's settings hold although nobody trusted the project.
+
+A project comes from somebody else more often than not, so what stands here is a list of what it may
+say, and all else waits: rules that deny or ask, smaller limits, numbers of what is kept of a
+conversation, words for agents and commands that nobody else defined, and the rehearsal model, which
+costs nothing and sends nothing. A setting that is added later waits until it is named here.
+
+Border: pure; which settings are right at all is ``config_merge``'s work, and what is kept of a
+person's trust is ``config_trust``'s.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from palimpsest.session.config.context_policy import configured, short_value
+from palimpsest.session.config.settings import DEFAULT_STEPS, Config
+from palimpsest.tools.permission_rules.modes import MODES
+from palimpsest.transcript.errors import ConfigError
+
+MODES_BY_FREEDOM = ("plan", *(mode for mode in MODES if mode != "plan"))
+SHARES_BY_FREEDOM = ("disabled", "manual", "auto")
+ENDS_BY_FREEDOM = ("raise", "auto", "show")
+VARIABLES_BY_DETAIL = ("names", "names and types", "values")
+LEAST_WINDOW = 8_000
+"""Tokens; in a smaller window a folder would make every turn summarise, and pay for it."""
+MOST_RESERVED = 64_000
+SAFE_AGENTS = frozenset({"plan", "explore", "general"})
+"""Built-in agents that may do no more than the one that a person talks to."""
+REHEARSAL = re.compile(r"rehearsal(/[\w.-]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a project's settings are compared with."""
+
+    base: Path
+    """The folder of the file that says it."""
+    below: Config
+    """What holds without it."""
+    agents: frozenset[str]
+    """Names of agents that there are without the project, beside those of ``below``."""
+    commands: frozenset[str] = frozenset()
+
+
+Test = Callable[[Any, Ground, tuple[str, ...]], bool]
+"""Whether a value of a setting may hold; the names are those that stand for ``*``."""
+
+
+def _always(_value: Any, _ground: Ground, _names: tuple[str, ...]) -> bool:
+    return True
+
+
+def _only(wanted: Any) -> Test:
+    return lambda value, _ground, _names: value is wanted
+
+
+def rehearses(value: Any) -> bool:
+    """Tell whether a model is the rehearsal one, which costs nothing and sends nothing."""
+    return isinstance(value, str) and REHEARSAL.fullmatch(value) is not None
+
+
+def _rehearses(value: Any, _ground: Ground, _names: tuple[str, ...]) -> bool:
+    return rehearses(value)
+
+
+def _value_of(key: str, below: Config) -> Any:
+    found: Any = below
+    for name in key.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def _smaller(key: str, *, built_in: float | None = None, least: float = 0) -> Test:
+    """Allow a number that is not above the one that holds; where there is none, any."""
+
+    def test(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+        if not isinstance(value, int | float) or value < least:
+            return False
+        now = _value_of(key, ground.below)
+        limit = built_in if now is None else now
+        return limit is None or bool(value <= limit)
+
+    return test
+
+
+def _fewer_turns(key: str) -> Test:
+    """Allow fewer turns that are sent; 0 stands for all of them."""
+
+    def test(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+        if not value:
+            return False
+        now = _value_of(key, ground.below)
+        return not now or value <= now
+
+    return test
+
+
+def _shorter_output(key: str) -> Test:
+    def test(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+        if not isinstance(value, int):
+            return False
+        try:
+            return bool(value <= short_value(configured(ground.below).policy, key))
+        except ConfigError:
+            return False
+
+    return test
+
+
+def _at_most(most: int) -> Test:
+    return lambda value, _ground, _names: isinstance(value, int) and value <= most
+
+
+def _no_freer(order: tuple[str, ...], key: str) -> Test:
+    def test(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+        return order.index(value) <= order.index(_value_of(key, ground.below))
+
+    return test
+
+
+def _first_agent(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+    """Allow plan, and back to build where nobody chose another one."""
+    return bool(value == "plan" or value == "build" == ground.below.default_agent)
+
+
+def _new_agent(_value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+    return names[0] not in ground.agents and names[0] not in ground.below.agent
+
+
+def _fewer_steps(value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+    known = ground.below.agent.get(names[0])
+    return bool(value <= ((known.steps if known is not None else None) or DEFAULT_STEPS))
+
+
+def _new_command(_value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+    return names[0] not in ground.commands and names[0] not in ground.below.command
+
+
+def _safe_agent(value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+    return value in SAFE_AGENTS and _new_command(value, ground, names)
+
+
+def _numeric(value: Any, _ground: Ground, _names: tuple[str, ...]) -> bool:
+    return isinstance(value, int | float)
+
+
+def _known_server(value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+    return value is False and names[0] in ground.below.mcp
+
+
+ALLOWED: Mapping[str, Test] = {
+    "model": _rehearses,
+    "small_model": _rehearses,
+    "titles": _only(False),  # noqa: FBT003  the value itself
+    "turn_summaries": _only(False),  # noqa: FBT003  the value itself
+    "context_tokens": _smaller("context_tokens", least=LEAST_WINDOW),
+    "compaction.auto": _always,
+    "compaction.prune": _always,
+    "compaction.reserved": _at_most(MOST_RESERVED),
+    "compaction.tail_turns": _always,
+    "compaction.tail_tokens": _always,
+    "policy.prune.*": _numeric,
+    "tool_output.max_lines": _shorter_output("tool_output.max_lines"),
+    "tool_output.max_bytes": _shorter_output("tool_output.max_bytes"),
+    "tool_output.direction": _always,
+    "policy.truncate.max_lines": _shorter_output("tool_output.max_lines"),
+    "policy.truncate.max_bytes": _shorter_output("tool_output.max_bytes"),
+    "history_limit": _fewer_turns("history_limit"),
+    "dm_history_limit": _fewer_turns("dm_history_limit"),
+    "mode": _no_freer(MODES_BY_FREEDOM, "mode"),
+    "budget.usd": _smaller("budget.usd"),
+    "budget.tokens": _smaller("budget.tokens"),
+    "on_failure": _no_freer(ENDS_BY_FREEDOM, "on_failure"),
+    "max_steps": _smaller("max_steps", built_in=DEFAULT_STEPS),
+    "subagent_depth": _smaller("subagent_depth"),
+    "default_agent": _first_agent,
+    "agent.*.description": _new_agent,
+    "agent.*.prompt": _new_agent,
+    "agent.*.mode": _new_agent,
+    "agent.*.hidden": _new_agent,
+    "agent.*.color": _new_agent,
+    "agent.*.temperature": _new_agent,
+    "agent.*.top_p": _new_agent,
+    "agent.*.steps": _fewer_steps,
+    "command.*.template": _new_command,
+    "command.*.description": _new_command,
+    "command.*.subtask": _new_command,
+    "command.*.agent": _safe_agent,
+    "mcp.*.enabled": _known_server,
+    "variables": _no_freer(VARIABLES_BY_DETAIL, "variables"),
+    "share": _no_freer(SHARES_BY_FREEDOM, "share"),
+    "snapshot": _only(True),  # noqa: FBT003  the value itself
+}
+"""By dotted key, where ``*`` is any name; ``permission`` and ``instructions`` are taken apart."""
+
+PERMISSION = "permission"
+INSTRUCTIONS = "instructions"
+
+
+def may_hold(path: tuple[str, ...], value: Any, ground: Ground) -> bool:
+    """Tell whether a setting of an untrusted project holds."""
+    for key, test in ALLOWED.items():
+        names = _names(key.split("."), path)
+        if names is not None:
+            return test(value, ground, names)
+    return False
+
+
+def _names(key: list[str], path: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the names that stand for the stars of a key; None where it is another setting."""
+    if len(key) != len(path) or any(k not in ("*", p) for k, p in zip(key, path, strict=True)):
+        return None
+    return tuple(p for k, p in zip(key, path, strict=True) if k == "*")
+
+
+def tight(table: Any) -> Any:
+    """Return what of a table of rules denies or asks; the rest is left out."""
+    if isinstance(table, str):
+        return table if table in ("deny", "ask") else None
+    if not isinstance(table, Mapping):
+        return None
+    found = {name: tight(value) for name, value in table.items()}
+    return {name: value for name, value in found.items() if value is not None and value != {}}
+
+
+def asks(table: Any) -> bool:
+    """Tell whether a table of rules asks about anything."""
+    return _says(table, "ask")
+
+
+def denies(table: Any) -> bool:
+    """Tell whether a table of rules, or one of several, denies anything."""
+    return _says(table, "deny")
+
+
+def _says(table: Any, action: str) -> bool:
+    match table:
+        case Mapping():
+            return any(_says(value, action) for value in table.values())
+        case list() | tuple():
+            return any(_says(value, action) for value in table)
+        case _:
+            return bool(table == action)
+
+
+def is_outside(name: str, base: Path) -> bool:
+    """Tell whether a file of instructions lies outside of the folder that names it."""
+    path = Path(name).expanduser() if name.startswith("~") else base / name
+    try:
+        return not path.resolve().is_relative_to(base.resolve())
+    except (OSError, RuntimeError, ValueError):
+        return True

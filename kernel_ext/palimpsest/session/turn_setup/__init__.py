@@ -1,0 +1,1 @@
+"""What a prompt resolves to: agent, model, tools, system prompt, environment."""

@@ -1,0 +1,383 @@
+"""What a prompt asks for, resolved: agent, model, policy, tools and system prompt.
+
+The loop calls ``setup`` before each request, so that a change takes effect from the next one on.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.context.budget.overflow import reserve
+from palimpsest.context.policy_overrides import without_recall, without_task
+from palimpsest.context.request_kinds.request_inputs import Basis
+from palimpsest.context.visible_messages.undone_compactions import suspended
+from palimpsest.context.visible_messages.view import View
+from palimpsest.loop.context_management.compaction import asked
+from palimpsest.loop.context_management.summary_writer import AGENT
+from palimpsest.loop.model_requests.request_builder import calibration
+from palimpsest.loop.run_inputs.run_context import Setup, Summariser
+from palimpsest.model.catalog.model_check import check_effort, known_effort
+from palimpsest.session.config.context_policy import Configured
+from palimpsest.session.definitions.agents import Agent, find_agent
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.extensions.turn_extensions import TurnExtensions
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.prompts.answer_format import MOST_RETRIES, RETRIES
+from palimpsest.session.revert.plan import standing, without_taken_back
+from palimpsest.session.runs.child_sessions import hidden_by, is_child
+from palimpsest.session.turn_setup.environment_updates import News
+from palimpsest.session.turn_setup.history_limit import limited
+from palimpsest.session.turn_setup.system_prompts import Systems
+from palimpsest.store.log.journal import Journal
+from palimpsest.tools.registration.registry import EVERY, Registry
+from palimpsest.tools.tool import Namespace, Tool
+from palimpsest.tools.workflow.recall import RECALL
+from palimpsest.tools.workflow.structured_output import StructuredOutputTool
+from palimpsest.tools.workflow.task import TASK
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
+from palimpsest.transcript.errors import ConfigError, UserError
+from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
+from palimpsest.transcript.redaction.structured_values import cleaned
+from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
+
+VARIABLES = "variables"
+NOT_USED = (
+    "The log of this session names the model {model}, and nobody named it in this project. Send the prompt "
+    "again with -m {model} if you want it."
+)
+"""Who may not use this tool is told of no variables either."""
+FILES = "files"
+"""What a notice about files that were left out says that it is about."""
+
+NO_FORM = (
+    "The model {model} calls no tools, and an answer in a given form needs one. Ask without format, or choose "
+    "another model."
+)
+NOT_ANSWERING = (
+    "The log of this session names the agent {agent}, and nobody named it in this project. Send the prompt "
+    "again with --agent {agent} if you want it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The tools of one step."""
+
+    registry: Registry
+    tools: tuple[Tool, ...]
+
+    def resolve(self, name: str) -> Tool | str:
+        """Return the tool, or a sentence for the model."""
+        return self.registry.resolve(name, self.tools)
+
+    def validate(self, tool: Tool, given: Any) -> Any:
+        """Return the validated arguments, or a sentence for the model."""
+        return self.registry.validate(tool, given)
+
+
+class Outfit:
+    """Resolve what the prompts of one session ask for."""
+
+    def __init__(
+        self, services: Services, journal: Journal, log: SessionLog, configured: Configured
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._log = log
+        self._configured = configured
+        self._systems = Systems(services, log, self.policy)
+        self._told_of: set[str] = set()
+        self.guests = TurnExtensions(services.hooks, services.servers, log, services.ids)
+        self._news = News(
+            log,
+            services.ids,
+            services.clock,
+            services.environment,
+            lambda: services.permitting.mode_of(log.state.session) == "plan",
+            services.met,
+            services.variables,
+        )
+
+    def resolve(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
+        """Return agent and model of a prompt; raises ConfigError before anything is journaled."""
+        services = self._services
+        session = self._log.state.session
+        self._refuse_fixed(options)
+        name = (
+            options.get("agent") or (session.agent if session else None) or services.default_agent
+        )
+        agent = find_agent(self._agent_of(name), services.agents)
+        kept = session.model.id if session is not None and session.model is not None else None
+        wanted = options.get("model") or agent.model or kept or services.default_model()
+        variant = options.get("variant") or agent.variant
+        check_effort(variant)
+        if variant is None and session is not None and session.model is not None and wanted == kept:
+            variant = known_effort(session.model.variant)
+        self._check(options.get("tools") or ())
+        info = self._info(wanted, variant)
+        if options.get("variant"):
+            check_effort(variant, info.ref)
+        if options.get("model") and wanted != kept:
+            services.check_model(info)
+        return agent.name, info.ref
+
+    def accept_summariser(self, name: str) -> ModelRef:
+        """Return the model that a person names for one summary, and note that it is used here.
+
+        Raises ConfigError where there is no such model, or an administrator fixed another one.
+        """
+        services, locks = self._services, self._services.locks
+        info = services.info(name, None)
+        key = "compaction.model" if locks.by("compaction.model") else "model"
+        if locks.by(key):
+            fixed = locks.config.compaction.model or services.default_model()
+            locks.refuse(key, info.ref.id, services.info(fixed, None).ref.id)
+        services.check_model(info)
+        services.permitting.use_model(info.ref)
+        return info.ref
+
+    def _refuse_fixed(self, options: dict[str, Any]) -> None:
+        """Raise ConfigError where a person names what an administrator fixed."""
+        services, locks = self._services, self._services.locks
+        if is_child(self._log.state.session):
+            return  # what an agent names for a task is passed over
+        locks.refuse("default_agent", options.get("agent"), services.default_agent)
+        locks.refuse("variant", options.get("variant"), locks.config.variant)
+        locks.refuse("max_steps", options.get("max_steps"), locks.config.max_steps)
+        if locks.by("model") and options.get("model"):
+            wanted = services.info(options["model"], None).ref.id
+            locks.refuse("model", wanted, services.info(services.default_model(), None).ref.id)
+
+    def _agent_of(self, name: str) -> str:
+        """Return who answers: the agent that was chosen, or the one that is fixed."""
+        fixed = self._services.locks.by("default_agent")
+        free = not fixed or is_child(self._log.state.session)
+        return name if free else self._services.default_agent
+
+    def _info(self, model: str, variant: str | None) -> ModelInfo:
+        """Return what is known of the model that was chosen, or of the one that is fixed."""
+        services = self._services
+        if services.locks.by("model"):
+            model = services.default_model()
+        return services.info(model, services.locks.free("variant", variant))
+
+    def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
+        """Return agent and model of a prompt that is sent now, and note that both are used here."""
+        agent, model = self.resolve(options)
+        self._services.permitting.use(agent, model)
+        return agent, model
+
+    async def look_for(self, tools: Iterable[str] | None) -> None:
+        """Connect servers where only they can have a tool that is named; raises ConfigError."""
+        servers = self._services.servers
+        if tools and servers is not None:
+            wanted = [name for name in tools if name != EVERY]
+            self._check(wanted, await servers.look_for(wanted))
+
+    def _check(self, tools: Iterable[str], why: str = "") -> None:
+        names = self._services.registry.names
+        for tool in tools:
+            if tool not in names and tool != EVERY:
+                known = ", ".join(names)
+                raise ConfigError(f"There is no tool {tool!r}. Tools: {known}. {why}".rstrip())
+
+    async def setup(self, user: UserMessage) -> Setup:
+        """Resolve what a user message asks for; raises UserError or ModelFailed with a sentence."""
+        services = self._services
+        agent = find_agent(self._agent_of(user.agent), services.agents)
+        fixed = services.locks.by("model")
+        if not fixed and not services.permitting.may_use(user.model, self._journal.session_id):
+            raise UserError(NOT_USED.format(model=user.model.id))
+        if not services.permitting.may_answer(agent.name, self._journal.session_id):
+            raise UserError(NOT_ANSWERING.format(agent=agent.name))
+        info = self._info(user.model.id, user.model.variant)
+        await self.guests.begin()
+        state = self._log.state
+        messages = state.messages()
+        policy = suspended(messages, state.decisions, self._configured.of(state.session))
+        policy = self._limited(policy, agent, messages)
+        offered = self._offered(agent, user)
+        if user.format and not info.tools:
+            raise UserError(NO_FORM.format(model=info.ref.id))
+        self._remember(user)
+        may_look = any(tool.name == VARIABLES for tool in offered)
+        await self._news.tell(user, policy, self.namespace() if may_look else None)
+        system = await self._systems.settle(agent, info, user, self.guests.finish_system)
+        self._tell_of_files()
+        await self.guests.greet(policy, system)
+        specs = self._specs(offered, info)
+        if not any(spec.name == RECALL for spec in specs):
+            policy = without_recall(policy)
+        if not any(spec.name == TASK for spec in specs):
+            policy = without_task(policy)
+        scribe = services.agents.get(AGENT)
+        return Setup(
+            agent=agent.name,
+            model=services.model(info),
+            info=info,
+            policy=policy,
+            count=services.count(policy.estimator),
+            system=system,
+            specs=specs,
+            offer=self.guests.offer(Offered(services.registry, offered)),
+            max_steps=services.locks.free("max_steps", user.max_steps) or self._steps(agent),
+            summariser=self._summariser(
+                self._wanted(messages, user)
+                or policy.compact.model
+                or services.locks.free("compaction.model", scribe.model if scribe else None)
+            ),
+            scribe=self._scribe(scribe),
+            parameters=agent.parameters,
+            retries=_retries(user),
+        )
+
+    def _steps(self, agent: Agent) -> int:
+        """Return how many requests a turn may take where its prompt does not say."""
+        wanted = self._services.max_steps or agent.steps
+        return min(wanted, self._services.most_steps or wanted)
+
+    def basis(self, *, running: bool) -> Basis:
+        """Return what the next request would be made from; nothing is sent or written."""
+        services = self._services
+        whole, decisions, older, session = self._journal.read_state(
+            lambda state: (state.messages(), state.decisions, state.older, state.session)
+        )
+        messages = without_taken_back(whole, standing(session))
+        user = self._next_user(messages, running=running)
+        agent = find_agent(self._agent_of(user.agent), services.agents)
+        info = self._info(user.model.id, user.model.variant)
+        policy = self._limited(self.policy(), agent, messages)
+        return Basis(
+            session_id=self._journal.session_id,
+            view=View.of(messages, decisions, services.store.get_blob),
+            system=self._systems.known(agent, info, user),
+            tools=self._specs(self._offered(agent, user), info),
+            model=info,
+            policy=policy,
+            facts=Facts(
+                now=services.clock(),
+                estimator=policy.estimator,
+                calibration=calibration(self._log.state, info),
+                window=info.window,
+                reserve=reserve(policy, info),
+            ),
+            count=services.count(policy.estimator),
+            older=older,
+        )
+
+    def _tell_of_files(self) -> None:
+        """Say once, in one notice, which files were not read for the model."""
+        library = self._services.library
+        left_out = [*self._systems.left_out, *(library.left_out if library is not None else ())]
+        new = [one for one in dict.fromkeys(left_out) if one not in self._told_of]
+        self._told_of.update(new)
+        if new:
+            self.guests.hooks.tell(FILES, " ".join(new))
+
+    def policy(self) -> Policy:
+        """Return the context policy that holds from the next request on."""
+        return self._configured.of(self._log.state.session)
+
+    def recovery(self) -> RecoveryPolicy:
+        """Return how long to wait for what; a policy that cannot be used is refused by the turn."""
+        try:
+            return self.policy().recovery
+        except UserError:
+            return self._services.policy.recovery
+
+    def namespace(self) -> Namespace | None:
+        """Return the way to the user's variables, where a kernel is."""
+        found = self._services.namespace
+        return found(self._journal.session_id) if found is not None else None
+
+    def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
+        """Return the policy with the history limit that holds for this session's key."""
+        services = self._services
+        return limited(
+            policy,
+            services.history_limits,
+            agent=agent.name,
+            session=self._log.state.session,
+            messages=messages,
+            user=services.user,
+        )
+
+    def _next_user(self, messages: Messages, *, running: bool) -> UserMessage:
+        """Return who asks next: the prompt that is being answered, or one without options."""
+        if running:
+            for message in reversed(messages):
+                if isinstance(message.info, UserMessage):
+                    return message.info
+        agent, model = self.resolve({})
+        time = MessageTime(created=self._services.clock())
+        return UserMessage(
+            id="", session_id=self._journal.session_id, time=time, agent=agent, model=model
+        )
+
+    def _scribe(self, scribe: Agent | None) -> str | None:
+        """Return the system prompt of who writes summaries, where somebody wrote another than ours."""
+        services = self._services
+        own = services.locks.free("compaction.prompt", scribe.prompt if scribe else None)
+        return services.clean(own) if own else None
+
+    def _wanted(self, messages: Messages, user: UserMessage) -> str | None:
+        """Return the model that a person named for the summary that this message asks for."""
+        part = asked(messages, user)
+        if part is None or part.model is None:
+            return None
+        return None if self._services.locks.by("model", "compaction.model") else part.model.id
+
+    def _summariser(self, name: str | None) -> Summariser | None:
+        """Return the model that the policy names for summaries; one that there is none of says so."""
+        if not name:
+            return None
+        try:
+            info = self._services.info(name, None)
+            self._known(name, info.ref)
+        except ConfigError as problem:
+            return Summariser(name, problem=str(problem))
+        return Summariser(name, self._services.model(info), info)
+
+    def _known(self, name: str, model: ModelRef) -> None:
+        """Raise ConfigError for a model that only the session's own log names."""
+        services, scribe = self._services, self._services.agents.get(AGENT)
+        configured = (services.policy.compact.model, scribe.model if scribe is not None else None)
+        if name not in configured and not services.permitting.may_use(model):
+            raise ConfigError(NOT_USED.format(model=model.id))
+
+    def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
+        services = self._services
+        session = self._log.state.session
+        rules = services.permitting.rules_of(session, services.rules, agent.rules)
+        offered = tuple(services.registry.offered(rules, user.tools))
+        base = services.permitting.rules_of(session, services.rules, ())
+        beyond = hidden_by(session, base, {tool.name: tool.permission for tool in offered})
+        return (*(tool for tool in offered if tool.name not in beyond), *_answer_tool(user))
+
+    def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:
+        registry = self._services.registry
+        if not info.tools:
+            return ()
+        return tuple(cleaned(registry.spec(tool), self._services.clean) for tool in offered)
+
+    def _remember(self, user: UserMessage) -> None:
+        session = self._log.state.session
+        if session is not None and (session.agent, session.model) != (user.agent, user.model):
+            changed = {"agent": user.agent, "model": user.model}
+            self._log.append(SessionUpdated(session=session.model_copy(update=changed)))
+
+
+def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
+    """Return the tool that takes the answer, where it must have a form."""
+    schema = (user.format or {}).get("schema")
+    return (StructuredOutputTool(schema),) if isinstance(schema, Mapping) else ()
+
+
+def _retries(user: UserMessage) -> int | None:
+    """Return how often the answer is asked for in its form; None where it needs none."""
+    if not _answer_tool(user):
+        return None
+    wanted = (user.format or {}).get("retryCount", RETRIES)
+    return min(max(wanted, 0), MOST_RETRIES) if isinstance(wanted, int) else RETRIES

@@ -1,0 +1,183 @@
+"""The system prompt of a session: the same bytes for its whole life, for each agent and model.
+
+A changed byte would make the provider read the whole conversation anew, so what changes (day,
+mode, variables) is told later, in messages (``session.news``).
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Protocol
+
+from palimpsest.context.engine_text.system_prompt import system
+from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine.thread import off_loop
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.records.notebook_paths import from_start
+from palimpsest.session.runs.child_sessions import is_child
+from palimpsest.session.turn_setup.environment import read_surroundings
+from palimpsest.tools.permission_rules.permissions import disabled
+from palimpsest.tools.workflow.skill import SKILL, listed
+from palimpsest.tools.workflow.structured_output import ANSWER_BY_TOOL
+from palimpsest.transcript.context_values.decisions import StepRequest
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.messages import AssistantMessage, UserMessage
+from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested
+from palimpsest.transcript.values import ModelInfo
+
+
+class Finish(Protocol):
+    """Asks hooks and MCP servers what a new system prompt becomes.
+
+    Contract: given agent, model and texts; where they are ``fixed``, words are only added.
+    """
+
+    async def __call__(
+        self, agent: str, model: str, texts: tuple[str, ...], *, fixed: bool
+    ) -> tuple[str, ...]:
+        """Return the texts that are sent."""
+        ...
+
+
+Key = tuple[str, str, str | None]
+"""Agent, model, and what a prompt added."""
+SEARCHED = ("message.updated", "step.requested")
+
+
+class Systems:
+    """The system prompts of one session, by agent, model and what a prompt added."""
+
+    def __init__(
+        self, services: Services, log: SessionLog, policy: Callable[[], Policy] | None = None
+    ) -> None:
+        self._services = services
+        self._log = log
+        self._policy = policy or (lambda: services.policy)
+        self._settled: dict[Key, tuple[str, ...]] = {}
+        self._logged: dict[Key, StepRequest] | None = None
+        """The requests whose prompts the log holds; None while nobody looked."""
+        self.left_out: list[str] = []
+        """Sentences about instruction files that were not read for a new prompt."""
+
+    async def settle(
+        self, agent: Agent, info: ModelInfo, user: UserMessage, finish: Finish
+    ) -> tuple[str, ...]:
+        """Return the system prompt, and keep it for the session's whole life."""
+        key = (agent.name, info.ref.id, _added_words(user))
+        found = self._settled.get(key)
+        if found is None and not self._is_fixed:
+            found = self._recorded(key) or await off_loop(lambda: self._earlier(key))
+        if found is None:
+            new = self._new(agent, info, user)
+            found = await finish(agent.name, info.ref.id, new, fixed=self._is_fixed)
+            found = self._cleaned(found)
+        return self._settled.setdefault(key, found)
+
+    def known(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
+        """Return the system prompt as it would be now; looking at it settles nothing."""
+        key = (agent.name, info.ref.id, _added_words(user))
+        found = self._settled.get(key)
+        if found is None and not self._is_fixed:
+            found = self._recorded(key) or self._earlier(key)
+        return found or self._cleaned(self._new(agent, info, user))
+
+    def _cleaned(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._services.clean(text) for text in texts)
+
+    @property
+    def _is_fixed(self) -> bool:
+        """Whether an administrator fixed what stands in it, so that a log may not say otherwise."""
+        return bool(self._services.locks.by("system", "instructions"))
+
+    def _recorded(self, key: Key) -> tuple[str, ...] | None:
+        """Take the prompt of the newest request again, when it was for the same agent and model."""
+        state = self._log.state
+        request = state.request
+        answer = state.message(request.message_id) if request and request.message_id else None
+        if request is None or answer is None:
+            return None
+        asker = state.message(getattr(answer.info, "parent_id", ""))
+        infos = {one.id: one.info for one in (answer, asker) if one is not None}
+        if _asked_for(request, infos) != key:
+            return None
+        return self._read(request)
+
+    def _earlier(self, key: Key) -> tuple[str, ...] | None:
+        """Take it of an older request, where one for something else came after it; on any thread.
+
+        Only what another kernel asked is looked for, once: what this one asked is settled.
+        """
+        if self._logged is None:
+            self._logged = self._look_back() if self._log.state.request is not None else {}
+        request = self._logged.get(key)
+        return self._read(request) if request is not None else None
+
+    def _look_back(self) -> dict[Key, StepRequest]:
+        session = self._log.state.session
+        infos: dict[str, UserMessage | AssistantMessage] = {}
+        found: dict[Key, StepRequest] = {}
+        with suppress(NotFound, OSError):  # what cannot be read is written anew
+            for record in self._services.store.read(session.id if session else "", only=SEARCHED):
+                match record.event:
+                    case MessageUpdated(info=info):
+                        infos[info.id] = info
+                    case StepRequested(request=request):
+                        key = _asked_for(request, infos)
+                        found |= {key: request} if key is not None else {}
+                    case _:
+                        pass
+        return found
+
+    def _read(self, request: StepRequest) -> tuple[str, ...] | None:
+        with suppress(NotFound):  # one that is gone is written anew: the session goes on
+            return tuple(json.loads(self._services.store.get_blob(request.system.sha256)))
+        return None
+
+    def _new(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
+        session = self._log.state.session
+        services = self._services
+        surroundings = read_surroundings(
+            info.ref.id,
+            services.cwd,
+            services.root,
+            from_start(session.notebook if session else None, services.cwd, services.root),
+            session.time.created if session else services.clock(),
+            services.instruction_files,
+            self.left_out,
+        )
+        note = SUBAGENT_NOTE if is_child(session) else ""
+        extra = (services.extra_system or "", agent.note or "", note, _added_words(user) or "")
+        return system(
+            surroundings,
+            agent_prompt=agent.prompt,
+            extra=extra,
+            skills=self._skills(agent),
+            words=self._policy().environment,
+        )
+
+    def _skills(self, agent: Agent) -> str:
+        """List the skills, for an agent that may load one."""
+        services, session = self._services, self._log.state.session
+        rules = services.permitting.rules_of(session, services.rules, agent.rules)
+        if services.library is None or disabled({SKILL: SKILL}, rules):
+            return ""
+        return listed(services.library.skills)
+
+
+def _asked_for(
+    request: StepRequest, infos: Mapping[str, UserMessage | AssistantMessage]
+) -> Key | None:
+    """Return for whom a step was asked; None for other requests."""
+    answer = infos.get(request.message_id or "")
+    user = infos.get(answer.parent_id) if isinstance(answer, AssistantMessage) else None
+    if request.purpose != "step" or not isinstance(user, UserMessage):
+        return None
+    return user.agent, request.model.ref.id, _added_words(user)
+
+
+def _added_words(user: UserMessage) -> str | None:
+    """Return what a prompt adds: words of its own, and that its answer must have a form."""
+    words = [user.system, ANSWER_BY_TOOL if user.format else None]
+    return "\n\n".join(one for one in words if one) or None
