@@ -1,6 +1,6 @@
 """Write the front end's TypeScript types from the pydantic values, or check that they are current.
 
-The values of ``transcript`` and of ``frontends/protocol.py`` become one JSON schema, and
+The values of ``transcript`` and of ``frontends/protocol`` become one JSON schema, and
 json-schema-to-typescript writes it down. What is told to a front end leaves out what is None
 (``Record.wire``), so a field that may be None is an optional one there.
 """
@@ -33,7 +33,18 @@ MODULES = (
     "palimpsest.transcript.session_record.sessions",
     "palimpsest.transcript.context_values.decisions",
     "palimpsest.transcript.session_record.events",
-    "palimpsest.frontends.protocol",
+    "palimpsest.frontends.protocol.connection",
+    "palimpsest.frontends.protocol.prompts",
+    "palimpsest.frontends.protocol.choices",
+    "palimpsest.frontends.protocol.context",
+    "palimpsest.frontends.protocol.transcript",
+    "palimpsest.frontends.protocol.segments",
+    "palimpsest.frontends.protocol.sessions",
+    "palimpsest.frontends.protocol.sharing",
+    "palimpsest.frontends.protocol.permissions",
+    "palimpsest.frontends.protocol.project",
+    "palimpsest.frontends.protocol.outcome",
+    "palimpsest.frontends.protocol.commands",
 )
 OMITTED = {"Value", "PartBase", "Record"}
 """Bases, and the record, whose form on the wire is the notice."""

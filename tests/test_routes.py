@@ -11,8 +11,8 @@ from tests.tables import DOCS, names, not_shown, table
 import palimpsest
 from palimpsest import project
 from palimpsest.app.wiring import App
-from palimpsest.frontends import protocol
-from palimpsest.frontends.options import COMMANDS, OPTIONS
+from palimpsest.frontends.magic.line_parser import COMMANDS, OPTIONS
+from palimpsest.frontends.protocol import commands
 from palimpsest.public.session_object import Session
 from palimpsest.transcript.session_record import events
 
@@ -44,7 +44,7 @@ def own_fields(model: type[BaseModel]) -> tuple[set[str], set[str]]:
     return needed, set(model.model_fields) - needed - BASE
 
 
-COMMAND_MODELS = tagged(protocol.Command)
+COMMAND_MODELS = tagged(commands.Command)
 EVENT_MODELS = tagged(events.Event)
 ROUTES = table(PAGE, "OpenCode's route")
 EVENTS = table(PAGE, "OpenCode's event")

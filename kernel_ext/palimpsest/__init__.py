@@ -81,7 +81,7 @@ _HOMES = {
         "palimpsest.project",
     ),
     "tool": "palimpsest.app.wiring",
-    "AgentTurnFailed": "palimpsest.frontends.cell_failure",
+    "AgentTurnFailed": "palimpsest.frontends.cell_turn.cell_failure",
     "redecide": "palimpsest.review.reconstruction.redecision",
     "whatif": "palimpsest.review.counterfactual.whatif",
     "hook": "palimpsest.session.extensions.hooks",

@@ -3,7 +3,7 @@
 
 from palimpsest.app.wiring import App as App
 from palimpsest.app.wiring import tool as tool
-from palimpsest.frontends.cell_failure import AgentTurnFailed as AgentTurnFailed
+from palimpsest.frontends.cell_turn.cell_failure import AgentTurnFailed as AgentTurnFailed
 from palimpsest.ipython_extension import current_session as current_session
 from palimpsest.ipython_extension import load_ipython_extension as load_ipython_extension
 from palimpsest.ipython_extension import unload_ipython_extension as unload_ipython_extension

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.frontends.complete import Completions
-from palimpsest.frontends.magic import AgentMagics, Cells, current_notebook
+from palimpsest.frontends.magic.agent_magics import AgentMagics, Cells, current_notebook
+from palimpsest.frontends.magic.completion import Completions
 
 if TYPE_CHECKING:
     from palimpsest.app.wiring import App
@@ -90,7 +90,7 @@ class Extension:
             self._loaded.set()
 
     def _place(self) -> Any:
-        from palimpsest.frontends.turn import CellPlace
+        from palimpsest.frontends.cell_turn.services import CellPlace
 
         notebook = current_notebook(self.shell)
         # IPython counts on as soon as a cell begins.
@@ -178,8 +178,8 @@ def _cells_on_the_stack() -> int:
 def _build(shell: Any, cells: Cells) -> Any:
     """Wire the application to this kernel; in the background."""
     from palimpsest.app.wiring import App
-    from palimpsest.frontends.front import Front
-    from palimpsest.frontends.pump import Pump, main_loop_of
+    from palimpsest.frontends.frontend import Front
+    from palimpsest.frontends.kernel.main_thread import Pump, main_loop_of
     from palimpsest.session.engine.thread import EngineThread
 
     engine = EngineThread()

@@ -14,7 +14,7 @@ import { KernelStore, type KernelNotice } from '../src/state/store';
 import { EMPTY, messages, type ITranscript } from '../src/state/transcript';
 import { assistant, attached, ran, text, user } from './builders';
 
-/** As in ``frontends/notices.py``. */
+/** As in ``frontends/page_channel/notices.py``. */
 const NOTICE_CHARS = 250_000;
 const BATCH = 40;
 

@@ -34,7 +34,7 @@ from tests.e2e.test_panel import (
     story,
 )
 
-from palimpsest.frontends.channel import GREETING_SECONDS
+from palimpsest.frontends.page_channel.channel import GREETING_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -25,8 +25,8 @@ from tests.e2e.test_saved import RUNS
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 VIEW = """from palimpsest.model.script import thinks
-from palimpsest.frontends.magic import current_notebook
-from palimpsest.frontends.view import view_of
+from palimpsest.frontends.magic.agent_magics import current_notebook
+from palimpsest.frontends.session_view import view_of
 views = {}
 def view():
     live = room.engine.submit(room.workspace.current(current_notebook(get_ipython()))).result()

@@ -9,9 +9,9 @@ from typing import Any
 
 from palimpsest import ipython_extension
 from palimpsest.app.wiring import App
-from palimpsest.frontends.front import Front
-from palimpsest.frontends.magic import Cells
-from palimpsest.frontends.pump import Pump, main_loop_of
+from palimpsest.frontends.frontend import Front
+from palimpsest.frontends.kernel.main_thread import Pump, main_loop_of
+from palimpsest.frontends.magic.agent_magics import Cells
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.engine.thread import EngineThread
 from palimpsest.testing import ScriptedModel

@@ -13,9 +13,9 @@ from typing import Any
 
 from palimpsest import ipython_extension
 from palimpsest.context.policy_overrides import preset
-from palimpsest.frontends.front import Front
-from palimpsest.frontends.magic import Cells
-from palimpsest.frontends.pump import Pump, main_loop_of
+from palimpsest.frontends.frontend import Front
+from palimpsest.frontends.kernel.main_thread import Pump, main_loop_of
+from palimpsest.frontends.magic.agent_magics import Cells
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.definitions.agents import known_agents
 from palimpsest.session.engine.thread import EngineThread

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.frontends.allow_lines import amounts
-from palimpsest.frontends.options import MagicLine, parse
-from palimpsest.frontends.questions import question_text, understand
+from palimpsest.frontends.cell_turn.cell_questions import question_text, understand
+from palimpsest.frontends.magic.line_parser import MagicLine, parse
+from palimpsest.frontends.magic.permission_arguments import amounts
 from palimpsest.transcript.values import Ask, Reply
 
 RULED = """

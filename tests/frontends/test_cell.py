@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.frontends.kernel import Kernel, Run
 
-from palimpsest.frontends.segments import MOST_OUTPUTS
+from palimpsest.frontends.turn_output.segments import MOST_OUTPUTS
 
 MIME = "application/vnd.palimpsest.segment+json"
 pytestmark = pytest.mark.slow
@@ -303,7 +303,7 @@ def test_a_cell_knows_its_id_and_number(kernel: Kernel) -> None:
 def test_a_mistake_in_showing_does_not_end_the_turn(kernel: Kernel) -> None:
     kernel.script("says('The answer.')")
     kernel.run(
-        "import palimpsest.frontends.cell as cell\nkept = cell.bundle\n"
+        "import palimpsest.frontends.turn_output.cell_output as cell\nkept = cell.bundle\n"
         "cell.bundle = lambda *a, **k: 1 / 0"
     )
     try:

@@ -7,8 +7,8 @@ import pytest
 from tests.frontends.kernel import AWAITING, BLOCKING, Kernel, Message
 from tests.waiting import eventually
 
-from palimpsest.frontends.channel import Watches
-from palimpsest.frontends.protocol import WATCH_SECONDS
+from palimpsest.frontends.page_channel.page_presence import Watches
+from palimpsest.frontends.protocol.connection import WATCH_SECONDS
 
 pytestmark = pytest.mark.slow
 ONE = "calls('python', code='x = 6 * 7\\nx').says('')"

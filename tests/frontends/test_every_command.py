@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from tests.frontends.kernel import Kernel, Run
 
-from palimpsest.frontends.options import COMMANDS
+from palimpsest.frontends.magic.line_parser import COMMANDS
 
 pytestmark = pytest.mark.slow
 

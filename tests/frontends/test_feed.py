@@ -8,8 +8,8 @@ import pytest
 from tests.loop.studio import Studio, ask
 from tests.waiting import settled
 
-from palimpsest.frontends import feed as module
-from palimpsest.frontends.feed import TurnFeed
+from palimpsest.frontends.turn_output import turn_feed as module
+from palimpsest.frontends.turn_output.turn_feed import TurnFeed
 from palimpsest.model.script import says
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import Origin

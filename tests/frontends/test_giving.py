@@ -9,8 +9,8 @@ from tests.frontends.kernel import Kernel
 from tests.frontends.test_channel import outcome as outcome_of
 from tests.store.samples import sample
 
-from palimpsest.frontends.giving import export_request, report_lines
-from palimpsest.frontends.options import MagicLine, OptionError, parse
+from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, parse
+from palimpsest.frontends.subcommands.sharing import export_request, report_lines
 from palimpsest.store.exchange.importer import Imported, ImportReport
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.errors import UserError

@@ -8,8 +8,8 @@ import pytest
 from tests.frontends.kernel import Kernel
 
 from palimpsest.app.wiring import App
-from palimpsest.frontends.guests import ExtensionCommands
-from palimpsest.frontends.turn import CellPlace
+from palimpsest.frontends.cell_turn.services import CellPlace
+from palimpsest.frontends.subcommands.extensions import ExtensionCommands
 
 pytestmark = pytest.mark.slow
 

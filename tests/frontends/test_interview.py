@@ -3,7 +3,7 @@
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.frontends.interview import answer_of, interview_text
+from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_text
 from palimpsest.transcript.values import Question, QuestionOption
 
 COLOURS = (QuestionOption(label="Red", description="warm"), QuestionOption(label="Dark blue"))

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from palimpsest.app.wiring import App
-from palimpsest.frontends.commands import Commands
-from palimpsest.frontends.complete import Completions
-from palimpsest.frontends.notices import choices_of
-from palimpsest.frontends.options import parse
-from palimpsest.frontends.turn import CellPlace
+from palimpsest.frontends.cell_turn.services import CellPlace
+from palimpsest.frontends.magic.completion import Completions
+from palimpsest.frontends.magic.line_parser import parse
+from palimpsest.frontends.page_channel.notices import choices_of
+from palimpsest.frontends.subcommands.dispatch import Commands
 from palimpsest.model.script import calls, says
 from palimpsest.public.session_object import open_session
 from palimpsest.testing import ScriptedModel

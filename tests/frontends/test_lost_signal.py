@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from palimpsest.frontends.interrupt import Catching, Interrupts
+from palimpsest.frontends.kernel.interrupts import Catching, Interrupts
 
 
 class Waiting:

@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.frontends.options import COMMANDS, MagicLine, OptionError, parse
+from palimpsest.frontends.magic.line_parser import COMMANDS, MagicLine, OptionError, parse
 
 
 @pytest.mark.parametrize(

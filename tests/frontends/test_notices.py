@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.builders import SESSION, Builder
 
-from palimpsest.frontends.notices import NOTICE_CHARS, pictures, records_since
+from palimpsest.frontends.page_channel.notices import NOTICE_CHARS, pictures, records_since
 from palimpsest.session.interfaces.kernel_session import Snapshot
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.messages import Message

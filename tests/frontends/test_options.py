@@ -2,7 +2,13 @@
 
 import pytest
 
-from palimpsest.frontends.options import MagicLine, MagicOptions, OptionError, help_text, parse
+from palimpsest.frontends.magic.line_parser import (
+    MagicLine,
+    MagicOptions,
+    OptionError,
+    help_text,
+    parse,
+)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,11 @@ from tests.frontends.kernel import Kernel
 from tests.loop.studio import Studio, ask, until
 from tests.waiting import eventually
 
-from palimpsest.frontends.page_presence import FORGOTTEN_SECONDS, PING_SECONDS, Presence
+from palimpsest.frontends.page_channel.page_presence import (
+    FORGOTTEN_SECONDS,
+    PING_SECONDS,
+    Presence,
+)
 from palimpsest.model.script import calls, says
 from palimpsest.session.prompts.unattended_refusal import LOOK_SECONDS, refuse_unattended
 from palimpsest.testing import ScriptedModel

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.frontends.magic import Cells, current_notebook, rename_notebook
+from palimpsest.frontends.magic.agent_magics import Cells, current_notebook, rename_notebook
 
 
 def shell(**names: Any) -> Any:

@@ -8,8 +8,8 @@ from tests.frontends.kernel import Kernel
 
 from palimpsest.context.policy_overrides import changed
 from palimpsest.context.presets import PRESETS
-from palimpsest.frontends.options import MagicLine, OptionError, parse
-from palimpsest.frontends.policy import changes, sections, summary
+from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, parse
+from palimpsest.frontends.subcommands.policy import changes, sections, summary
 from palimpsest.transcript.context_values.policies import Policy
 
 SETUP = """

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.session.test_revert import files, three_turns
 
-from palimpsest.frontends.bundle import MIME, Frame, bundle
-from palimpsest.frontends.changes import saved_changes, turn_changes
-from palimpsest.frontends.options import OptionError, parse
-from palimpsest.frontends.protocol import COMMANDS
-from palimpsest.frontends.reverting import answer, diff_words, fenced, run, said
-from palimpsest.frontends.segments import Position, Segment
+from palimpsest.frontends.magic.line_parser import OptionError, parse
+from palimpsest.frontends.protocol.commands import COMMANDS
+from palimpsest.frontends.subcommands.reverts import answer, diff_words, fenced, run, said
+from palimpsest.frontends.turn_output.file_changes import saved_changes, turn_changes
+from palimpsest.frontends.turn_output.mime_bundle import MIME, Frame, bundle
+from palimpsest.frontends.turn_output.segments import Position, Segment
 from palimpsest.render.content.outline import Notes
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.reverts import RevertPreview

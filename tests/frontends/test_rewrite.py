@@ -3,7 +3,11 @@
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from palimpsest.frontends.rewrite import keep_questions, rewrite_calls, say_where_it_belongs
+from palimpsest.frontends.magic.await_transform import (
+    keep_questions,
+    rewrite_calls,
+    say_where_it_belongs,
+)
 
 
 def transform(cell: str, *, possible: bool = True) -> str:

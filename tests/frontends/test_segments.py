@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.frontends.segments import (
+from palimpsest.frontends.turn_output.segments import (
     SEGMENT_CHARS,
     Position,
     Segment,

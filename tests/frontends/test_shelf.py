@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Client, Kernel
 
-from palimpsest.frontends.options import MagicLine, parse
-from palimpsest.frontends.shelf import read_query
-from palimpsest.frontends.storage import PruneOptions, read_prune
+from palimpsest.frontends.magic.line_parser import MagicLine, parse
+from palimpsest.frontends.subcommands.sessions import read_query
+from palimpsest.frontends.subcommands.storage import PruneOptions, read_prune
 from palimpsest.session.records.session_search import Query
 from palimpsest.transcript.errors import UserError
 

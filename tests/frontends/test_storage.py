@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.frontends.options import MagicLine, parse
-from palimpsest.frontends.storage import NOTHING, sweep_words
+from palimpsest.frontends.magic.line_parser import MagicLine, parse
+from palimpsest.frontends.subcommands.storage import NOTHING, sweep_words
 from palimpsest.store.blobs.blob_sweep import DAY, Sweep, Unneeded
 
 OLD = Unneeded("a" * 64, 1_500_000, 0.0, 0.0)

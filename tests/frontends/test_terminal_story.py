@@ -7,7 +7,7 @@ import pytest
 from tests.render import told
 from tests.render.stories import assistant, ran, user
 
-from palimpsest.frontends.terminal import TerminalStory
+from palimpsest.frontends.turn_output.terminal_output import TerminalStory
 from palimpsest.render.content.outline import Notes
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message

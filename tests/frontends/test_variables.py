@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from palimpsest.frontends.variables import describe, list_variables
+from palimpsest.frontends.kernel.variables import describe, list_variables
 from palimpsest.tools.tool import ShownVariables
 from palimpsest.transcript.errors import NotFound
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.frontends.options import MagicLine, OptionError, parse
+from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, parse
 
 SUMMARY = "## Goal\\n- know the penguins\\n\\n## Numbers and facts\\n- 43.92\\n" + "- none\\n" * 40
 SETUP = f"""

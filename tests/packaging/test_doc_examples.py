@@ -18,7 +18,7 @@ import pytest
 from tests.frontends.kernel import Kernel
 from traitlets.config.loader import PyFileConfigLoader
 
-from palimpsest.frontends.options import COMMANDS
+from palimpsest.frontends.magic.line_parser import COMMANDS
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 
 ROOT = Path(__file__).parents[2]
@@ -120,7 +120,7 @@ def test_the_settings_of_every_page_are_read_without_a_problem(folder: Path) -> 
             (beside / "docs" / "style.md").write_text("Be brief.\n")
     assert len(homes) > 10
     run(
-        "import os, palimpsest, palimpsest.app.wiring, palimpsest.frontends.front\n"
+        "import os, palimpsest, palimpsest.app.wiring, palimpsest.frontends.frontend\n"
         f"for home in {[*map(str, homes)]}:\n"
         "    if (child := os.fork()) == 0:\n"
         "        os.environ['HOME'] = home\n"

@@ -9,9 +9,9 @@ from tests.render import told
 from tests.render.stories import assistant
 
 from palimpsest.context.presets import PRESETS
-from palimpsest.frontends.bundle import MIME, Frame, bundle
-from palimpsest.frontends.page_records import page_record
-from palimpsest.frontends.segments import Position, Segment
+from palimpsest.frontends.protocol.page_records import page_record
+from palimpsest.frontends.turn_output.mime_bundle import MIME, Frame, bundle
+from palimpsest.frontends.turn_output.segments import Position, Segment
 from palimpsest.render.content import decision_reasons
 from palimpsest.render.content.outline import Notes, tell
 from palimpsest.render.formats import html, markdown, text

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard, get_args
 
 from tests.render.stories import EVERYTHING, IDS, T0, assistant, ran
 
-from palimpsest.frontends.page_records import with_words
+from palimpsest.frontends.protocol.page_records import with_words
 from palimpsest.loop.turn_end import STOP, UNATTENDED_WORDS, WORDS
 from palimpsest.render.content.outline import Item, Notes, Notice, Strip, tell
 from palimpsest.render.formats.html import render_message

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest import project
-from palimpsest.frontends.options import OptionError, parse
+from palimpsest.frontends.magic.line_parser import OptionError, parse
 from palimpsest.public.session_object import Session
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask, until
 
-from palimpsest.frontends.cell import CellStory
-from palimpsest.frontends.feed import TurnFeed
-from palimpsest.frontends.notices import head_of
+from palimpsest.frontends.page_channel.notices import head_of
+from palimpsest.frontends.turn_output.cell_output import CellStory
+from palimpsest.frontends.turn_output.turn_feed import TurnFeed
 from palimpsest.model.script import says
 from palimpsest.session.engine import session_log
 from palimpsest.store.disk import write_watch

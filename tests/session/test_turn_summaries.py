@@ -11,9 +11,9 @@ from tests.loop.studio import Studio, ask, requested
 from tests.session.test_revert import studio as studio_with_files
 from tests.session.test_revert import writes
 
-from palimpsest.frontends.policy import PolicySection
-from palimpsest.frontends.shelf import list_words
-from palimpsest.frontends.shelf_channel import row_of
+from palimpsest.frontends.page_channel.sessions import row_of
+from palimpsest.frontends.subcommands.policy import PolicySection
+from palimpsest.frontends.subcommands.sessions import list_words
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild_all

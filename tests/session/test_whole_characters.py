@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from jupyter_client.session import json_packer
 from tests.amount import amount
 
-from palimpsest.frontends.bundle import Frame, bundle
-from palimpsest.frontends.notices import pictures, records_since
-from palimpsest.frontends.segments import Position, Segment
+from palimpsest.frontends.page_channel.notices import pictures, records_since
+from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle
+from palimpsest.frontends.turn_output.segments import Position, Segment
 from palimpsest.model.script import ModelAnswer
 from palimpsest.public.session_object import Session
 from palimpsest.render.content.outline import Notes

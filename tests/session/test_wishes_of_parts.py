@@ -7,7 +7,7 @@ import pytest
 from tests.loop.studio import Studio, ask
 from tests.session.test_wishes import LONG, SUMMARY, rebuilds, sent
 
-from palimpsest.frontends.parts import part_rows
+from palimpsest.frontends.subcommands.parts import part_rows
 from palimpsest.model.script import ModelAnswer, says, thinks
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel

@@ -8,7 +8,7 @@ import pytest
 from tests.loop.studio import Studio, ask, until
 from tests.store.builders import OTHER
 
-from palimpsest.frontends.notices import head_of
+from palimpsest.frontends.page_channel.notices import head_of
 from palimpsest.model.script import says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions import followed_session

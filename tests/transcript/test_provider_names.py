@@ -42,7 +42,7 @@ WORDS = {
     "model/errors/classification.py": "how a server is started",
     "model/errors/exception_details.py": "the form of keys, which are scrubbed",
     "transcript/redaction/secret_patterns.py": "the form of keys, which are scrubbed",
-    "frontends/options.py": "an example of a model's name",
+    "frontends/magic/line_parser.py": "an example of a model's name",
     "model/rehearsal/plans/intents.py": "what a person asks",
     "model/rehearsal/plans/small_talk.py": "which variables hold keys",
     "session/definitions/agent_files.py": "the folder of another agent's definitions",

@@ -160,7 +160,7 @@ class Session:
         >>> answer.error is None, answer.steps > 0
         (True, True)
         """
-        from palimpsest.frontends.script import attended
+        from palimpsest.frontends.cell_turn.script_prompt import attended
 
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
@@ -427,7 +427,7 @@ class Session:
 
         What the notebook keeps of it is a page of words, which needs no kernel.
         """
-        from palimpsest.frontends.view import view_of
+        from palimpsest.frontends.session_view import view_of
 
         self._flush()
         return view_of(self._live, self._app.engine, self._app.views)

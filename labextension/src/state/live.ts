@@ -2,7 +2,7 @@
  * A saved segment, drawn from what the page was told since: the same stretch of the same turn.
  *
  * The kernel cuts a turn into segments around the figures of its cell and says where; the cut is
- * repeated here on the transcript, as frontends/segments.py does it.
+ * repeated here on the transcript, as frontends/turn_output/segments.py does it.
  */
 import type {
   Ask,

@@ -92,7 +92,7 @@ function result(text: string): string {
 
 /** Returns the figures and files of a call that are not outputs of the cell already. */
 export function attachments(part: ToolPart): readonly Attachment[] {
-  // A saved call may lack them: see frontends/bundle.py.
+  // A saved call may lack them: see frontends/turn_output/mime_bundle.py.
   const { attachments: found = [] } = part.state as Partial<ToolCompleted>;
   return found.filter(({ url }) => url !== '');
 }

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.frontends.variable_types import kind_of, shape_of
-from palimpsest.frontends.variables import describe as describe_variable
+from palimpsest.frontends.kernel.variable_types import kind_of, shape_of
+from palimpsest.frontends.kernel.variables import describe as describe_variable
 from palimpsest.model.rehearsal.reply_rules import RehearsalReply, reply
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import (

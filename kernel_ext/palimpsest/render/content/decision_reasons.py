@@ -2,7 +2,7 @@
 
 Border: pure. A decision keeps its rule and its numbers; the sentence for a learner is made of them
 when it is read, so that better words reach old sessions too. Every view takes its words from here:
-the cell and the panel are sent them with the decision (``frontends/page_records.py``). What the rules of
+the cell and the panel are sent them with the decision (``frontends/protocol/page_records.py``). What the rules of
 pruning say stands with their numbers, in ``transcript/context_values/prune_policy.py``.
 """
 

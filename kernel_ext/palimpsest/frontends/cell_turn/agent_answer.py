@@ -1,0 +1,90 @@
+"""What ``answer = %agent ...`` gives: the session's answer, comfortable in a notebook."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from palimpsest.frontends.turn_output.segments import parts_of
+from palimpsest.render.safety.safe_markdown import safe_markdown
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.stop_reasons import StoppedBy
+from palimpsest.transcript.values import Usage
+
+
+class AgentAnswer:
+    """The answer to one prompt.
+
+    ``str(answer)`` is its text. In the cell in which it came it shows nothing, since it stands
+    there already; anywhere else it shows its text.
+    """
+
+    def __init__(self, answer: Answer, shell: Any) -> None:
+        self._answer = answer
+        self._shell = shell
+        self._came_at = shell.execution_count
+
+    @property
+    def text(self) -> str:
+        """The text of the last message."""
+        return self._answer.text
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """Everything the agent did and said, in order."""
+        return tuple(parts_of(self._answer.messages))
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages of the turn, one for each step."""
+        return self._answer.messages
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens that the provider reported, summed over the turn."""
+        return self._answer.usage
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars; None when the price is unknown."""
+        return self._answer.cost
+
+    @property
+    def steps(self) -> int:
+        """Model requests of the turn."""
+        return self._answer.steps
+
+    @property
+    def error(self) -> ErrorValue | None:
+        """Why the turn ended early, or None."""
+        return self._answer.error
+
+    @property
+    def stopped_by(self) -> StoppedBy:
+        """Why the turn ended; ``finished`` where it came to its end by itself."""
+        return self._answer.stopped_by
+
+    @property
+    def session(self) -> str:
+        """The session's id."""
+        return self._answer.session_id
+
+    @property
+    def turn(self) -> str:
+        """The turn's id."""
+        return self._answer.turn_id
+
+    def __str__(self) -> str:
+        return self._answer.text
+
+    def __repr__(self) -> str:
+        return (
+            f"<answer of {self.steps} steps, {len(self.text)} characters, {self.stopped_by}, "
+            f"session {self.session}>"
+        )
+
+    def _ipython_display_(self) -> None:
+        if self._shell.execution_count != self._came_at:
+            markdown = safe_markdown(self.text)
+            self._shell.display_pub.publish({"text/markdown": markdown, "text/plain": self.text})

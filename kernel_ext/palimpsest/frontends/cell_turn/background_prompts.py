@@ -1,0 +1,297 @@
+"""Prompts that no cell waits for: ``%agent --bg`` sends one, ``%agent wait`` fetches its answer.
+
+Border: the cell ends at once, and the notebook's cells may run meanwhile. The agent's Python takes
+the road of a prompt from the panel: it runs when the kernel is idle, or in the cell that waits. What
+it prints is in the session, not in a cell.
+"""
+
+import asyncio
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.cell_turn import cell_failure
+from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
+from palimpsest.frontends.cell_turn.cell_questions import Questions
+from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
+from palimpsest.frontends.cell_turn.turn import TurnStopped, without_cell
+from palimpsest.frontends.kernel.main_thread import CellWait, Pump
+from palimpsest.frontends.magic.line_parser import MagicLine, MagicOptions
+from palimpsest.render.safety.escaping import inline
+from palimpsest.render.safety.safe_markdown import safe_markdown
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.prompts.unattended_refusal import AWAY_SECONDS
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import (
+    PermissionReplied,
+    PromptAdmitted,
+    QuestionRejected,
+    QuestionReplied,
+    Record,
+)
+
+SENT = (
+    "The agent works on this in the background. It goes on in the panel; %agent status says how far it is, "
+    "%agent wait shows the answer here, %agent stop ends it."
+)
+STILL = "Not waiting any more. The agent goes on; %agent wait waits again, %agent stop ends it."
+
+CLOSED = "The agent was closed before it answered; the session keeps what it had said."
+
+
+class Background:
+    """A prompt on its way: what ``handle = %agent --bg ...`` gives."""
+
+    def __init__(
+        self, session: KernelSession, future: "Future[Answer]", waiting: "BackgroundWait"
+    ) -> None:
+        self._session = session
+        self._future = future
+        self._waiting = waiting
+
+    @property
+    def session(self) -> str:
+        """The session's id."""
+        return self._session.id
+
+    @property
+    def done(self) -> bool:
+        """Whether the answer is there."""
+        return self._future.done()
+
+    @property
+    def answer(self) -> AgentAnswer | None:
+        """The answer; None until it is there, and where none came."""
+        if not self.done or self._future.cancelled() or self._future.exception() is not None:
+            return None
+        return self._waiting.made(self._future.result())
+
+    def wait(self) -> AgentAnswer:
+        """Wait here for the answer; the agent's Python runs meanwhile. The stop button ends the waiting."""
+        return self._waiting.checked(self._waiting.wait(self._session, self._future))
+
+    def stop(self) -> bool:
+        """Stop the turn; false when nothing ran."""
+        return self._session.cancel("Stopped.")
+
+    def __repr__(self) -> str:
+        return f"<agent {'has answered' if self.done else 'works'}, session {self.session}>"
+
+    def _ipython_display_(self) -> None:
+        """Show nothing by itself: the cell that sent the prompt says already what is known."""
+
+
+class BackgroundWait:
+    """Lets a cell wait for what it did not send, or no longer waits for.
+
+    Responsibilities: run the agent's Python meanwhile; ask what is asked where no page does.
+    """
+
+    def __init__(self, services: FrontendServices, pump: Pump, pages: Pages) -> None:
+        self._services = services
+        self._pump = pump
+        self._pages = pages
+
+    def made(self, answer: Answer) -> AgentAnswer:
+        """Return an answer as cells get it."""
+        return AgentAnswer(answer, self._pump.shell)
+
+    def checked(self, made: AgentAnswer) -> AgentAnswer:
+        """Return an answer; raises AgentTurnFailed as the cell that asked would have."""
+        cell_failure.check(made, self._services, self._pump.shell, scrubber())
+        return made
+
+    def wait(self, session: KernelSession, future: "Future[Answer]") -> AgentAnswer:
+        """Block until the answer is there."""
+        if future.done():  # also when the extension was unloaded since
+            return self._result(future)
+        left = False
+        questions = Questions(
+            self._pump.interrupts,
+            lambda: self._pages.present(session.id),
+            scrubber(),
+        )
+
+        def stop() -> None:
+            nonlocal left
+            left = True
+
+        def tick() -> None:
+            if left:
+                raise NoLongerWaiting
+            picture = session.snapshot()
+            if picture.asks or picture.questions:
+                questions.check(session)
+
+        def replied(records: Sequence[Record]) -> None:
+            for record in records:
+                if isinstance(record.event, PermissionReplied):
+                    questions.answered(record.event.ask_id)
+                elif isinstance(record.event, QuestionReplied | QuestionRejected):
+                    questions.answered(record.event.question_id)
+
+        unsubscribe = session.subscribe(replied)
+        try:
+            # No session of its own: what the agent's Python shows is caught whole, as it is while idle.
+            with CellWait(self._pump, "", _Nobody(), stop, tick) as waits:
+                waits.run(future)
+        finally:
+            unsubscribe()
+        return self._result(future)
+
+    def _result(self, future: "Future[Answer]") -> AgentAnswer:
+        if future.cancelled():
+            raise UsageError(CLOSED)
+        try:
+            answer = future.result()
+        except UserError as error:
+            raise UsageError(scrubber()(str(error))) from None
+        if answer.error is not None and answer.error.type == "aborted":
+            raise TurnStopped
+        return self.made(answer)
+
+
+class NoLongerWaiting(TurnStopped):
+    """The person stopped the waiting, not the turn."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [STILL]
+
+
+class _Nobody:
+    """Shows nothing."""
+
+    def before(self, call_id: str) -> None:
+        """Show nothing."""
+
+    def native(self, call_id: str) -> bool:  # noqa: ARG002
+        """Make no room."""
+        return False
+
+    def stuck(self, words: str) -> None:
+        """Show nothing."""
+
+
+def send(
+    services: FrontendServices, pump: Pump, pages: Pages, request: MagicLine, place: CellPlace
+) -> Background:
+    """Send a prompt and return at once; raises UsageError for one that is refused."""
+    typed = cell_failure.may_type(pump.shell)
+    begun = services.engine.submit(_begin(services, pump, pages, request, place, typed=typed))
+    try:
+        session, future = begun.result()
+    except UserError as error:
+        raise UsageError(scrubber()(str(error))) from None
+    _show(pump, SENT)
+    return Background(session, future, BackgroundWait(services, pump, pages))
+
+
+def join(services: FrontendServices, pump: Pump, pages: Pages, place: CellPlace) -> AgentAnswer:
+    """Wait for the run of the notebook's session, and show its answer; ``%agent wait``."""
+    try:
+        session = services.engine.submit(services.workspace.current(place.notebook)).result()
+        waiting = BackgroundWait(services, pump, pages)
+        made = waiting.wait(session, services.engine.submit(session.loop()))
+    except TurnStopped:
+        raise
+    except KeyboardInterrupt:  # before the waiting had begun
+        raise NoLongerWaiting from None
+    clean = scrubber()
+    words = made.error.message if made.error is not None and not made.text else made.text
+    data = {"text/markdown": safe_markdown(clean(words)), "text/plain": clean(words)}
+    pump.shell.display_pub.publish(data)
+    return waiting.checked(made)
+
+
+async def _begin(
+    services: FrontendServices,
+    pump: Pump,
+    pages: Pages,
+    request: MagicLine,
+    place: CellPlace,
+    *,
+    typed: bool,
+) -> "tuple[KernelSession, Future[Answer]]":
+    """Find the session and send the prompt; returns when it is admitted. On the engine."""
+    workspace, options = services.workspace, request.options
+    if options.session is not None:
+        session = await workspace.open(options.session, place.notebook)
+    elif options.new:
+        session = await workspace.new(
+            place.notebook, title=options.title, permission=options.permission
+        )
+    else:
+        session = await workspace.current(place.notebook)
+    pages.adopt(session)
+    chosen = _chosen(options, place)
+    loop, admitted = asyncio.get_running_loop(), asyncio.Event()
+
+    def told(records: Sequence[Record]) -> None:
+        events = (record.event for record in records)
+        if any(isinstance(e, PromptAdmitted) and e.prompt_id == chosen.prompt_id for e in events):
+            loop.call_soon_threadsafe(admitted.set)
+
+    unsubscribe = session.subscribe(told)
+    patience = AWAY_SECONDS if typed else 0.0
+    turn = session.prompt(request.prompt, chosen)
+    answering = without_cell(pump, pages, session, turn, patience)
+    future: Future[Answer] = Future()
+    task = loop.create_task(answering)
+    task.add_done_callback(lambda done: _hand_over(done, future))
+    hearing = loop.create_task(admitted.wait())
+    try:
+        await asyncio.wait({task, hearing}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        unsubscribe()
+        hearing.cancel()
+    if task.done() and task.exception() is not None:
+        await task
+    return session, future
+
+
+def _hand_over(done: "asyncio.Task[Answer]", future: "Future[Answer]") -> None:
+    if done.cancelled():
+        future.cancel()
+        return
+    problem = done.exception()
+    if problem is not None:
+        future.set_exception(problem)
+    else:
+        future.set_result(done.result())
+
+
+def _chosen(options: MagicOptions, place: CellPlace) -> PromptOptions:
+    origin = Origin(
+        kind="cell",
+        cell_id=place.cell_id,
+        execution_count=place.execution_count,
+        notebook=place.notebook,
+    )
+    return PromptOptions(
+        model=options.model,
+        variant=options.variant,
+        agent=options.agent,
+        system=options.system,
+        tools=options.tools,
+        max_steps=options.max_steps,
+        yes=options.yes,
+        delivery="steer" if options.steer else "queue",
+        origin=origin,
+        prompt_id=f"pmt_{uuid.uuid4().hex}",
+    )
+
+
+def _show(pump: Pump, words: str) -> None:
+    pump.shell.display_pub.publish({"text/markdown": inline(words), "text/plain": words})
+
+
+def scrubber() -> Callable[[str], str]:
+    """Return what takes the keys of this kernel out of a text."""
+    values = secret_values(os.environ)
+    return lambda text: scrub(text, values)

@@ -1,0 +1,210 @@
+"""Ask the person at the cell, when no page is there to ask.
+
+Border: runs on the main thread while a cell waits; reads an answer with ``input()``. The first
+answer wins, whoever gives it, so an answer from a page closes the prompt here. Where nobody can
+type (Papermill, nbclient) the answer is a recorded no.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Literal
+
+from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_text
+from palimpsest.frontends.kernel.interrupts import Interrupts
+from palimpsest.render.content.phrases import count
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.transcript.session_record.events import QuestionAsked
+from palimpsest.transcript.values import Ask, Reply
+
+HEADLESS = (
+    "Nobody can be asked here: this kernel has no place to type an answer. Do without this call, or tell the "
+    "user to run the cell again with --yes."
+)
+AGAIN = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
+INPUT_CHARS = 4_000
+"""What is shown of one value of the call's input; the rest is counted."""
+DIFF_CHARS = 8_000
+
+_WORDS: dict[str, Literal["once", "always", "reject"]] = {
+    "1": "once",
+    "once": "once",
+    "yes": "once",
+    "y": "once",
+    "2": "always",
+    "always": "always",
+    "a": "always",
+    "3": "reject",
+    "4": "always",
+    "project": "always",
+    "reject": "reject",
+    "no": "reject",
+    "n": "reject",
+}
+
+
+class Questions:
+    """Puts the open questions of a session to the person at the cell.
+
+    Contract: ``check`` returns at once when there is nothing to ask here. It raises nothing;
+    an interrupt while it reads means stop, which the interrupt's own listener does.
+    """
+
+    def __init__(
+        self,
+        interrupts: Interrupts,
+        watched: Callable[[], bool],
+        scrub: Callable[[str], str],
+        read: Callable[[str], str] = lambda prompt: input(prompt),
+        before: Callable[[str | None], None] = lambda _call_id: None,
+    ) -> None:
+        self.interrupted = False
+        self.everywhere = True
+        self.task: asyncio.Task[Any] | None = None
+        self._interrupts = interrupts
+        self._watched = watched
+        self._scrub = scrub
+        self._read = read
+        self._before = before
+        self._open: str | None = None
+        self._closed_elsewhere = False
+        self._stopped = False
+
+    def check(self, session: KernelSession) -> None:
+        """Ask what is open, if a person can be asked here."""
+        if self._stopped or self._watched():
+            return
+        for ask in session.snapshot().asks:
+            reply = None if self._over() else self._answer(ask, session)
+            if reply is not None:
+                session.reply(ask.id, reply)
+        for asked in session.snapshot().questions:
+            if not self._over():
+                self._interview(asked, session)
+
+    def answered(self, identifier: str) -> None:
+        """Close the prompt because the question was answered elsewhere; from any thread."""
+        if self._open == identifier:
+            self._closed_elsewhere = True
+            self._interrupts.interrupt_main()
+
+    def _over(self) -> bool:
+        return self._stopped
+
+    def _answer(self, ask: Ask, session: KernelSession) -> Reply | None:
+        """Read an answer; None when it came from elsewhere or the person stopped."""
+        self._closed_elsewhere = self.interrupted = False
+        self._before(ask.call_id)
+        text = question_text(ask, self._scrub)
+        while True:
+            try:
+                line = self._line(ask.id, text, session)
+            except _NobodyError:
+                return Reply(answer="reject", feedback=HEADLESS, by="headless")
+            if line is None:
+                return None
+            reply = understand(line)
+            if reply is not None:
+                return reply
+            text = AGAIN
+
+    def _interview(self, asked: QuestionAsked, session: KernelSession) -> None:
+        """Read the answers to what the model asks; nothing when they came from elsewhere."""
+        self._closed_elsewhere = self.interrupted = False
+        self._before(asked.call_id)
+        found: list[tuple[str, ...]] = []
+        for number, question in enumerate(asked.questions, 1):
+            text = interview_text(question, number, len(asked.questions), self._scrub)
+            try:
+                line = self._line(asked.question_id, text, session)
+            except _NobodyError:
+                session.nobody_answers(asked.question_id)
+                return
+            if line is None:
+                return
+            found.append(answer_of(line, question))
+        session.answer(asked.question_id, found if any(found) else None)
+
+    def _line(self, identifier: str, text: str, session: KernelSession) -> str | None:
+        """Read a line; None when it is not needed any more, or the person stopped."""
+        before, self._interrupts.running = self._interrupts.running, self
+        self._open = identifier
+        try:
+            if not _is_open(identifier, session):
+                return None
+            return self._read(text)
+        except KeyboardInterrupt:
+            self._stopped = not self._closed_elsewhere
+            return None
+        except Exception as problem:  # EOFError, StdinNotImplementedError, a closed stdin
+            if type(problem).__name__ not in _NO_STDIN and not isinstance(problem, OSError):
+                raise
+            raise _NobodyError from problem
+        finally:
+            self._open = None
+            self._interrupts.running = before
+
+
+class _NobodyError(Exception):
+    """Nobody can type here."""
+
+
+def _is_open(identifier: str, session: KernelSession) -> bool:
+    picture = session.snapshot()
+    asked = [ask.id for ask in picture.asks] + [one.question_id for one in picture.questions]
+    return identifier in asked
+
+
+_NO_STDIN = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperation"})
+
+
+def understand(line: str) -> Reply | None:
+    """Read what a person typed, or return None when it is no answer."""
+    word, _, rest = line.strip().partition(" ")
+    answer = _WORDS.get(word.lower().rstrip(".,:"))
+    if answer is None:
+        return None
+    in_project = word.lower().rstrip(".,:") in ("4", "project")
+    return Reply(
+        answer=answer,
+        feedback=rest.strip() or None,
+        scope="project" if in_project else None,
+    )
+
+
+def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
+    """Put a question into plain words: the tool, its exact input, the diff, the answers."""
+    name = ask.tool or ask.permission
+    lines = [f"The agent wants to use {name}: {ask.title}" if ask.title else f"May {name} run?"]
+    if ask.permission in ("budget", "moved"):
+        lines = [ask.title]  # nothing is to be used: the session as a whole is asked about
+    for key, value in ask.input.items():
+        lines.append(_value(key, value))
+    if ask.diff:
+        lines.append(_shown(ask.diff, DIFF_CHARS))
+    lines.append(_answers(ask))
+    return scrub("\n".join(lines)) + "\n> "
+
+
+def _answers(ask: Ask) -> str:
+    if ask.permission == "budget":
+        return "1 go on   3 stop"
+    if ask.permission == "moved":
+        return "1 keep it   3 leave it"
+    if not ask.always:
+        return "1 once   3 reject (a reason may follow)"
+    always = ", ".join(ask.always)
+    here = f"1 once   2 always in this session ({always})   3 reject (a reason may follow)"
+    return here if ask.permission == "doom_loop" else f"{here}   4 always in this project"
+
+
+def _value(key: str, value: Any) -> str:
+    text = _shown(value if isinstance(value, str) else repr(value), INPUT_CHARS)
+    if "\n" not in text:
+        return f"  {key}: {text}"
+    return f"  {key}:\n" + "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def _shown(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}\n[{count(len(text) - longest)} characters are not shown]"

@@ -1,0 +1,85 @@
+"""Wait for an answer in a script, and ask the person at its terminal meanwhile.
+
+Border: the thread that called ``Session.prompt``. Where nobody can type (a scheduler, a pipe) every
+question gets a recorded no, so that a script never waits for ever. Who answers by program sends with
+``start()``, which leaves the thread free for ``reply()``.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Future, wait
+
+from palimpsest.frontends.cell_turn.cell_questions import AGAIN, question_text, understand
+from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_text
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.prompts.unattended_refusal import has_terminal
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import QuestionAsked
+from palimpsest.transcript.values import Ask, Reply
+
+TICK_SECONDS = 0.1
+STOP_SECONDS = 2.0
+HEADLESS = (
+    "Nobody can be asked here: this script has no terminal. Do without this call, or tell the user to run it "
+    "with yes=True."
+)
+
+
+def attended(session: KernelSession, future: "Future[Answer]", said: Sequence[str] = ()) -> Answer:
+    """Return the answer; a keyboard interrupt stops the turn. ``said`` is told the person first."""
+    for words in (*said, session.take_withheld()):
+        if words:
+            sys.stderr.write(f"{_clean(words)}\n")
+    told = ""
+    try:
+        while not wait([future], TICK_SECONDS).done:
+            picture = session.snapshot()
+            if picture.problem not in ("", told):
+                sys.stderr.write(f"{_clean(picture.problem)}\n")
+            told = picture.problem
+            for ask in picture.asks:
+                session.reply(ask.id, _replied(ask))
+            for asked in picture.questions:
+                _interview(session, asked)
+        return future.result()
+    except KeyboardInterrupt:
+        session.cancel("Stopped.")
+        wait([future], STOP_SECONDS)  # or the script ends before its log says so
+        raise
+
+
+def _replied(ask: Ask) -> Reply:
+    text = question_text(ask, _clean)
+    while (line := _line(text)) is not None:
+        reply = understand(line)
+        if reply is not None:
+            return reply
+        text = AGAIN
+    return Reply(answer="reject", feedback=HEADLESS, by="headless")
+
+
+def _interview(session: KernelSession, asked: QuestionAsked) -> None:
+    found: list[tuple[str, ...]] = []
+    for number, question in enumerate(asked.questions, 1):
+        line = _line(interview_text(question, number, len(asked.questions), _clean))
+        if line is None:
+            session.nobody_answers(asked.question_id)
+            return
+        found.append(answer_of(line, question))
+    session.answer(asked.question_id, found if any(found) else None)
+
+
+def _line(text: str) -> str | None:
+    """Read a line at the terminal; None where nobody can type."""
+    if not has_terminal():
+        return None
+    try:
+        return input(text)
+    except (EOFError, OSError):
+        return None
+
+
+def _clean(text: str) -> str:
+    return scrub(text, secret_values(os.environ))

@@ -1,0 +1,302 @@
+"""One prompt from a cell: sent to the engine, followed, shown, answered.
+
+Border: glue between the magic and the session layer; it holds no rule of its own. The main
+thread waits here; the engine does the work.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+import time
+import uuid
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.cell_turn import cell_failure
+from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
+from palimpsest.frontends.cell_turn.cell_questions import Questions
+from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
+from palimpsest.frontends.kernel.code_execution import flush_figures
+from palimpsest.frontends.kernel.main_thread import CellWait, Pump
+from palimpsest.frontends.magic.line_parser import MagicLine
+from palimpsest.frontends.turn_output.cell_output import CellStory
+from palimpsest.frontends.turn_output.terminal_output import TerminalStory
+from palimpsest.frontends.turn_output.turn_feed import TurnFeed
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.prompts.unattended_refusal import refuse_unattended
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import (
+    PermissionReplied,
+    QuestionRejected,
+    QuestionReplied,
+)
+
+PATIENCE_SECONDS = 2.0
+"""A second press of the stop button this long after the first leaves a turn that does not end."""
+
+
+class TurnStopped(KeyboardInterrupt):
+    """The person stopped the turn: loops and Run All end too, without a traceback.
+
+    ``told`` says that the answer above ends with that word.
+    """
+
+    def __init__(self, *, told: bool = False) -> None:
+        super().__init__()
+        self.told = told
+
+    def _render_traceback_(self) -> list[str]:
+        kept = "What was done up to here is kept; ask again to go on."
+        return [kept if self.told else f"Stopped. {kept}"]
+
+
+class CellTurn:
+    """Runs one prompt, or one compaction, for a cell.
+
+    Responsibilities: find the session; send the prompt; keep the story and the questions going
+    while it waits; turn what came back into a value or one clear sentence.
+    """
+
+    def __init__(
+        self,
+        services: FrontendServices,
+        pump: Pump,
+        request: MagicLine,
+        place: CellPlace,
+        pages: Pages,
+    ) -> None:
+        self._services = services
+        self._pump = pump
+        self._request = request
+        self._options = request.options
+        self._place = place
+        self._pages = pages
+        self._origin = Origin(
+            kind="cell",
+            cell_id=place.cell_id,
+            execution_count=place.execution_count,
+            notebook=place.notebook,
+        )
+        self._feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", self._origin)
+        self._scrub = _scrubber()
+        self._publish = pump.shell.display_pub.publish
+        self._story = self._new_story()
+        self._questions = Questions(
+            pump.interrupts,
+            self._attended,
+            self._scrub,
+            before=self._make_room,
+        )
+        self._future: Future[Answer] | None = None
+        self._stopped_at: float | None = None
+        self._leave = False
+        self._mute = False
+        """What was held back of the session's log, until it is said."""
+
+    def run(self) -> AgentAnswer:
+        """Block until the answer is there."""
+        flush_figures(self._pump.shell)
+        with self._waiting() as wait:
+            future = self._send(wait)
+            try:
+                wait.run(future)
+            except BaseException:
+                self._stop()
+                raise
+            return self._result(future)
+
+    async def run_awaiting(self) -> AgentAnswer:
+        """Await the answer."""
+        flush_figures(self._pump.shell)
+        with self._waiting() as wait:
+            future = self._send(wait)
+            try:
+                await wait.run_awaiting(future)
+            except BaseException:
+                self._stop()
+                raise
+            return self._result(future)
+
+    def _waiting(self) -> CellWait:
+        return CellWait(self._pump, "", self._story, self._stop, self._tick)
+
+    def _send(self, wait: CellWait) -> "Future[Answer]":
+        self._future = self._services.engine.submit(self._ask(wait))
+        return self._future
+
+    async def _ask(self, wait: CellWait) -> Answer:
+        """Find the session and prompt it; on the engine thread."""
+        session = await self._session()
+        wait.session_id = session.id
+        self._feed.wake = wait.wake
+        self._pages.adopt(session)
+        self._feed.attach(session)
+        unsubscribe = session.subscribe(self._replied)
+        try:
+            answer = await self._answer(session)
+            await self._feed.caught_up(answer.seq[1])
+            return answer
+        finally:
+            unsubscribe()
+            self._feed.detach()
+
+    async def _answer(self, session: KernelSession) -> Answer:
+        if self._request.command == "compact":
+            options = self._options
+            return await session.compact(
+                self._request.argument or None,
+                self._origin,
+                model=options.model,
+                auto=options.auto,
+            )
+        if self._request.command == "retry":
+            return await session.retry()
+        return await session.prompt(self._request.prompt, self._prompt_options())
+
+    async def _session(self) -> KernelSession:
+        workspace, notebook = self._services.workspace, self._place.notebook
+        if self._options.session is not None:
+            return await workspace.open(self._options.session, notebook)
+        if self._options.new:
+            return await workspace.new(
+                notebook, title=self._options.title, permission=self._options.permission
+            )
+        return await workspace.current(notebook)
+
+    def _prompt_options(self) -> PromptOptions:
+        options = self._options
+        return PromptOptions(
+            model=options.model,
+            variant=options.variant,
+            agent=options.agent,
+            system=options.system,
+            tools=options.tools,
+            max_steps=options.max_steps,
+            yes=options.yes,
+            origin=self._origin,
+            prompt_id=self._feed.prompt_id,
+        )
+
+    def _tick(self) -> None:
+        if self._leave:
+            raise TurnStopped
+        self._say_withheld()
+        self._tell(self._story.refresh)
+        session = self._feed.session
+        if session is not None and self._feed.asking:
+            self._questions.check(session)
+
+    def _say_withheld(self) -> None:
+        """Say once in a kernel what the session's log claims and does not hold."""
+        session = self._feed.session
+        words = session.take_withheld() if session is not None else ""
+        if words:
+            sys.stderr.write(f"{self._scrub(words)}\n")
+
+    def _make_room(self, call_id: str | None) -> None:
+        """Let what follows a question that is typed stand below it."""
+        if call_id is not None:
+            self._tell(lambda: self._story.asked(call_id))
+
+    def _tell(self, show: Callable[[], None]) -> None:
+        """Show something; a mistake in showing must not end a turn that works."""
+        if self._mute:
+            return
+        try:
+            show()
+        except Exception:
+            self._mute = True
+            logging.getLogger(__name__).exception("The story of a turn could not be shown.")
+            words = "The answer goes on and is kept, but it cannot be shown here. "
+            self._publish({"text/plain": words + "%agent status names the session."})
+
+    def _stop(self) -> None:
+        """Stop the turn; on the engine thread, at every signal."""
+        now = time.monotonic()
+        self._stopped_at = self._stopped_at or now
+        self._leave = now - self._stopped_at > PATIENCE_SECONDS
+        session = self._feed.session
+        if session is not None:
+            session.cancel("Stopped.")
+        elif self._future is not None:
+            self._future.cancel()
+
+    def _replied(self, records: Any) -> None:
+        for record in records:
+            if isinstance(record.event, PermissionReplied):
+                self._questions.answered(record.event.ask_id)
+            elif isinstance(record.event, QuestionReplied | QuestionRejected):
+                self._questions.answered(record.event.question_id)
+
+    def _watched(self) -> bool:
+        session = self._feed.session
+        return session is not None and self._pages.fresh(session.id)
+
+    def _attended(self) -> bool:
+        """Tell whether a page is there to be asked."""
+        session = self._feed.session
+        if session is None:
+            return self._pages.expected()
+        return self._pages.present(session.id)
+
+    def _result(self, future: "Future[Answer]") -> AgentAnswer:
+        self._say_withheld()
+        if future.cancelled():
+            raise TurnStopped
+        try:
+            answer = future.result()
+        except UserError as error:
+            raise UsageError(self._scrub(str(error))) from None
+        self._tell(lambda: self._story.finish(answer))
+        if answer.error is not None and answer.error.type == "aborted":
+            raise TurnStopped(told=not self._mute and not self._options.quiet)
+        made = AgentAnswer(answer, self._pump.shell)
+        cell_failure.check(made, self._services, self._pump.shell, self._scrub)
+        return made
+
+    def _new_story(self) -> "CellStory | TerminalStory":
+        if not cell_failure.shows_updates(self._pump.shell):
+            return TerminalStory(self._feed, scrub=self._scrub, quiet=self._options.quiet)
+        return CellStory(
+            self._feed,
+            self._publish,
+            scrub=self._scrub,
+            watched=self._watched,
+            quiet=self._options.quiet,
+        )
+
+
+async def without_cell(
+    pump: Pump,
+    pages: Pages,
+    session: KernelSession,
+    turn: Coroutine[Any, Any, Answer],
+    patience_seconds: float,
+) -> Answer:
+    """Await a turn that no cell waits for; the stop button of an idle kernel reaches it.
+
+    What it asks while nobody was there for so long is answered with a recorded no.
+    """
+    refusing = asyncio.ensure_future(
+        refuse_unattended(
+            session, lambda: pump.waiting or pages.present(session.id), patience_seconds
+        )
+    )
+    end = pump.catch_idle(lambda: session.cancel("Stopped."))
+    try:
+        return await turn
+    finally:
+        end()
+        refusing.cancel()
+
+
+def _scrubber() -> Callable[[str], str]:
+    values = secret_values(os.environ)
+    return lambda text: scrub(text, values)

@@ -1,0 +1,130 @@
+"""Everything of the front end that needs the application: prompts, subcommands, the channel.
+
+Border: built in the background after ``%load_ext`` (its imports take a second); the magics hold
+it as soon as they are used. One per kernel.
+"""
+
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
+from palimpsest.frontends.cell_turn.background_prompts import Background, join, send
+from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices
+from palimpsest.frontends.cell_turn.turn import CellTurn
+from palimpsest.frontends.kernel.main_thread import Pump
+from palimpsest.frontends.magic.line_parser import MagicLine
+from palimpsest.frontends.page_channel.channel import Channel
+from palimpsest.frontends.subcommands.dispatch import Commands
+from palimpsest.frontends.subcommands.parts import part_rows
+from palimpsest.frontends.subcommands.permissions import waiting_words
+from palimpsest.session.records.part_lookup import LAST, SUMMARY
+
+NESTED = (
+    "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
+    "and let it go on."
+)
+
+
+class Front:
+    """One kernel's front end.
+
+    Responsibilities: run prompts of cells and subcommands; refuse an agent inside the agent.
+    """
+
+    def __init__(
+        self,
+        services: FrontendServices,
+        pump: Pump,
+        *,
+        shell: Any,
+        cells_running: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self.services = services
+        self.pump = pump
+        self.shell = shell
+        self.channel = Channel(services, pump, shell)
+        pump.cells_running = cells_running
+        self._commands = Commands(services, self.channel)
+        self._warned = False
+
+    def ask(self, request: MagicLine, place: CellPlace) -> AgentAnswer | Background | None:
+        """Run a line of the magic, blocking; a prompt for the background returns its handle."""
+        if _apart(request) or request.command == "wait":
+            self._refuse_nested()
+            self._warn()
+            given = self.services, self.pump, self.channel
+            return send(*given, request, place) if _apart(request) else join(*given, place)
+        if request.command in {"compact", "retry"}:
+            self._turn(request, place).run()
+            return None
+        if request.command is not None:
+            self._command(request, place)
+            return None
+        return self._turn(request, place).run()
+
+    def ask_awaiting(
+        self, request: MagicLine, place: CellPlace
+    ) -> "Coroutine[Any, Any, AgentAnswer | Background | None]":
+        """Run a prompt, awaited by its cell."""
+        if _apart(request):
+            return _there(self.ask(request, place))
+        return self._turn(request, place).run_awaiting()
+
+    def _refuse_nested(self) -> None:
+        if self.pump.current is not None:
+            raise UsageError(NESTED)
+
+    def _turn(self, request: MagicLine, place: CellPlace) -> CellTurn:
+        self._refuse_nested()
+        self._warn()
+        return CellTurn(self.services, self.pump, request, place, self.channel)
+
+    def _warn(self) -> None:
+        """Say once what is wrong with the place where sessions are kept, and with the settings."""
+        if self._warned:
+            return
+        self._warned = True
+        config = getattr(self.services, "config", None)
+        problems = getattr(config, "problems", ())
+        waits = waiting_words(getattr(config, "held", ()))
+        workspace = self.services.workspace
+        for sentence in (workspace.warning, workspace.notice, *problems, waits):
+            if sentence:
+                sys.stderr.write(f"{sentence}\n")
+
+    def _command(self, request: MagicLine, place: CellPlace) -> None:
+        text = self._commands.run(request, place)
+        self.pump.shell.display_pub.publish(text.bundle)
+
+    def known(self, field: str) -> Sequence[str]:
+        """Return values of an option for completion, without asking anybody."""
+        known = getattr(self.services, "known", None)
+        if field == "session":
+            return [one.id for one in self.services.workspace.sessions()]
+        if field == "part":
+            session = self.channel.current
+            if session is None:
+                return ()
+            found = part_rows(session.snapshot().messages, session.decisions())
+            return [LAST, SUMMARY, *(name for name, _, _ in found)]
+        return list(known(field)) if callable(known) else ()
+
+    def close(self) -> None:
+        """Close the sessions and give the signal back."""
+        self.channel.close()
+        self.pump.interrupts.close()
+        close = getattr(self.services, "close", None)
+        if callable(close):
+            close()
+
+
+def _apart(request: MagicLine) -> bool:
+    """Tell whether no cell waits for the answer."""
+    return request.options.bg or request.options.steer
+
+
+async def _there(value: AgentAnswer | Background | None) -> AgentAnswer | Background | None:
+    return value

@@ -1,0 +1,119 @@
+"""Run the agent's Python in the user's namespace, once, on the thread that calls.
+
+Border: IPython only; knows nothing of sessions, threads or waiting. No history, no ``In``, no
+``Out``, no ``_``, the prompt number stays; what the code defines stays (that is the point).
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from IPython.core.async_helpers import _should_be_async
+from IPython.core.displayhook import DisplayHook
+
+from palimpsest.frontends.kernel.output_capture import Capture
+from palimpsest.tools.tool import PythonOutcome
+
+NO_AWAIT = (
+    "SyntaxError: top-level 'await' is not possible in this call. %agent waits in its blocking form here "
+    "(under %%time or %%capture, in a loop or function, or with %autoawait off), where the main loop stands "
+    "still. Write the code without await, or ask from a cell that begins with %%agent."
+)
+
+
+class Execution:
+    """One piece of code, ready to run.
+
+    Responsibilities: transform the code, tell whether it must be awaited, run it under capture,
+    and put what came out into one value.
+    """
+
+    def __init__(self, shell: Any, code: str, capture: Capture) -> None:
+        self._shell = shell
+        self._code = code
+        self._capture = capture
+        capture.quiet = _silenced(code)
+        self._problem: Any = None
+        self._transformed = code
+        try:
+            self._transformed = shell.transform_cell(code)
+        except Exception:  # noqa: BLE001  # whatever a transformer raised is shown as the code's error
+            self._problem = sys.exc_info()
+        self.awaits = self._problem is None and _should_be_async(self._transformed)
+
+    def run(self) -> PythonOutcome:
+        """Run code that needs no loop; may be left by KeyboardInterrupt only inside that code."""
+        if self.awaits:
+            return self._outcome(NO_AWAIT)
+        flush_figures(self._shell)
+        with self._capture.installed(self._shell):
+            drive(self._cell(), self._shell)
+        return self._outcome()
+
+    async def run_awaiting(self, started: Callable[["asyncio.Task[Any]"], None]) -> PythonOutcome:
+        """Run code on the loop that calls; ``started`` gets the task, so that it can be cancelled."""
+        if not self.awaits:
+            return self.run()
+        if not self._shell.autoawait:
+            return self._outcome(NO_AWAIT)
+        flush_figures(self._shell)
+        with self._capture.installed(self._shell):
+            task = asyncio.get_running_loop().create_task(self._cell())
+            started(task)
+            await asyncio.wait([task])
+            _finish(self._shell, None if task.cancelled() else task.result())
+        return self._outcome()
+
+    def _cell(self) -> Coroutine[Any, Any, Any]:
+        cell: Coroutine[Any, Any, Any] = self._shell.run_cell_async(
+            self._code,
+            store_history=False,
+            transformed_cell=self._transformed,
+            preprocessing_exc_tuple=self._problem,
+        )
+        return cell
+
+    def _outcome(self, error: str | None = None) -> PythonOutcome:
+        capture = self._capture
+        return PythonOutcome(
+            stdout=capture.stdout.text(),
+            stderr=capture.stderr.text(),
+            result=capture.result,
+            error=error or capture.error,
+            images=tuple(capture.images),
+            rich=tuple(capture.rich),
+        )
+
+
+def drive(cell: Coroutine[Any, Any, Any], shell: Any) -> None:
+    """Run a cell's coroutine that never suspends; the interrupt handler looks for this frame."""
+    result = None
+    try:
+        cell.send(None)
+    except StopIteration as stop:
+        result = stop.value
+    finally:
+        cell.close()
+        _finish(shell, result)
+
+
+def _finish(shell: Any, result: Any) -> None:
+    """Tell IPython's listeners that the code is over; matplotlib shows its figures then."""
+    shell.events.trigger("post_execute")
+    shell.events.trigger("post_run_cell", result)
+
+
+def flush_figures(shell: Any) -> None:
+    """Show the figures that the user's own code of this cell left open, before ours begins."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None and pyplot.get_fignums():
+        shell.events.trigger("post_execute")
+
+
+def _silenced(code: str) -> bool:
+    """Tell whether the code ends in a semicolon, which hides its value as in a cell."""
+    try:
+        return bool(DisplayHook.semicolon_at_end_of_expression(code))
+    except Exception:  # noqa: BLE001  # tokenize raises several kinds on what is no Python
+        return False

@@ -1,0 +1,273 @@
+"""The stop button: SIGINT while a turn runs.
+
+Border: the main thread's signal handler and nothing else; what stopping means is handed in.
+ipykernel's own handler loses interrupts while an awaiting cell waits for another thread or runs
+blocking code, and Python's default one wedges the kernel when it raises inside the event loop
+(spec/kernel.md B1). So: user code gets KeyboardInterrupt, a suspended task is cancelled, and
+everything else is only told. The signal's number also goes to the engine thread by a socket,
+written by the interpreter's C code, because a Python handler waits until C code returns.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any, Protocol
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from palimpsest.frontends.kernel.code_execution import drive
+
+WAKE_SECONDS = 0.1
+"""Until a signal is sent once more that had no effect; twice as long before each further time."""
+MOST_WAKES = 8
+"""Code that does not look at signals at all, such as a long sum in C, is not sent more of them."""
+
+_RUN_CODE: CodeType = InteractiveShell.run_code.__code__
+_DRIVE: CodeType = drive.__code__
+
+
+class Interruptible(Protocol):
+    """What stands on the main thread: a piece of the agent's code, a question, a description."""
+
+    interrupted: bool
+    """Set when a signal met it."""
+
+    @property
+    def everywhere(self) -> bool:
+        """KeyboardInterrupt may be raised anywhere in it, not only in user code."""
+        ...
+
+    @property
+    def task(self) -> "asyncio.Task[Any] | None":
+        """Its task, when it awaits."""
+        ...
+
+
+class Catching:
+    """One turn's hold on SIGINT.
+
+    Contract: ``told`` is called on the engine thread at each signal while the hold lasts. A
+    handler that somebody saved meanwhile and put back later (ipykernel does, around every
+    message) passes the signal on to who had it before.
+    """
+
+    def __init__(self, interrupts: "Interrupts", told: Callable[[], object]) -> None:
+        self.told: Callable[[], object] | None = told
+        self._interrupts = interrupts
+        self._handler = self._handle  # one bound method, so that it can be recognised
+        self._previous: Any = signal.signal(signal.SIGINT, self._handler)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether this is the process's handler now."""
+        return signal.getsignal(signal.SIGINT) is self._handler
+
+    def again(self) -> None:
+        """Become the process's handler again after somebody replaced it."""
+        if not self.in_place:
+            self._previous = signal.signal(signal.SIGINT, self._handler)
+
+    def end(self) -> None:
+        """Give the signal back; on the main thread."""
+        self.told = None
+        self._interrupts.forget(self)
+        if self.in_place:
+            signal.signal(signal.SIGINT, self._previous or signal.SIG_DFL)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.told is not None:
+            self._interrupts.met(self, frame)
+        elif callable(self._previous):
+            self._previous(number, frame)
+
+
+class Interrupts:
+    """Receives SIGINT for as long as a turn wants it.
+
+    Responsibilities: decide what the signal does to what runs on the main thread; tell the
+    engine at once, even while C code holds the main thread.
+    """
+
+    def __init__(self, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+        self.running: Interruptible | None = None
+        """What stands on the main thread now."""
+        self._loop = loop
+        self._catching: list[Catching] = []
+        self._pair: tuple[socket.socket, socket.socket] | None = None
+        self._before_fd = -1
+        self._reading = threading.Lock()
+        """Held while it is settled whose signals the socket has."""
+        self._unmet = False
+        """Whether no handler has run since the socket told of the newest signal."""
+        self._own_comes = False
+        """Whether we sent a signal since the handler ran; that run tells nobody."""
+        self._own_numbers = 0
+        """Signals we sent ourselves that the socket has not told of yet."""
+        self._cancels: asyncio.Task[Any] | None = None
+        """The task that is to be cancelled as soon as its loop comes to it."""
+
+    def catch(self, told: Callable[[], object]) -> Catching | None:
+        """Catch the signal for a turn; None off the main thread, where no handler can be set."""
+        if threading.current_thread() is not threading.main_thread():
+            return None
+        self._listen()
+        catching = Catching(self, told)
+        self._catching.append(catching)
+        return catching
+
+    @property
+    def caught(self) -> bool:
+        """Whether a signal that comes now comes to us."""
+        return any(catching.in_place for catching in self._catching)
+
+    def forget(self, catching: Catching) -> None:
+        """Tell this hold no more; what the socket still has was meant for it."""
+        with self._reading:
+            if self._pair is not None and catching.in_place:
+                self._numbers(self._pair[0])
+            if catching in self._catching:
+                self._catching.remove(catching)
+
+    def met(self, catching: Catching, frame: FrameType | None) -> None:
+        """Do to what runs what the signal asks for; runs in the signal handler."""
+        own, self._own_comes = self._own_comes, False
+        self._loop().call_soon_threadsafe(self._met, None if own else catching)
+        running = self.running
+        if running is None:
+            return
+        running.interrupted = True
+        task = running.task
+        if running.everywhere or _in_user_code(frame, driven=task is None):
+            self._cancels = None
+            raise KeyboardInterrupt
+        if task is not None and not task.done() and self._cancels is not task:
+            self._cancels = task
+            task.get_loop().call_soon_threadsafe(self._cancel, task)
+
+    def _cancel(self, task: "asyncio.Task[Any]") -> None:
+        if self._cancels is task:
+            self._cancels = None
+            task.cancel()
+
+    def interrupt_main(self) -> None:
+        """Make a blocking call in the main thread return; nobody is told of this signal."""
+        if not self.caught:
+            return  # it would raise in whoever has the signal now
+        main = threading.main_thread().ident
+        self._count_own()
+        if hasattr(signal, "pthread_kill") and main is not None:
+            signal.pthread_kill(main, signal.SIGINT)
+        else:  # pragma: no cover  # Windows: the signal is seen when the call returns
+            signal.raise_signal(signal.SIGINT)
+
+    def close(self) -> None:
+        """Close the socket, while the engine still runs."""
+        if self._pair is None:
+            return
+        reader, writer = self._pair
+        self._pair = None
+        if signal.set_wakeup_fd(-1) != writer.fileno() and self._before_fd >= 0:
+            signal.set_wakeup_fd(self._before_fd, warn_on_full_buffer=False)
+        loop = self._loop()
+
+        def forget() -> None:
+            loop.remove_reader(reader)
+            reader.close()
+            writer.close()
+
+        loop.call_soon_threadsafe(forget)
+
+    def _tell(self, catching: Catching | None) -> None:
+        if catching is not None and catching.told is not None:
+            catching.told()
+
+    def _met(self, catching: Catching | None) -> None:
+        """The handler has run: it met every signal whose number it found written; on the engine."""
+        if self._pair is not None:
+            self._read(self._pair[0])
+        self._unmet = False
+        self._tell(catching)
+
+    def _count_own(self) -> None:
+        self._own_comes = True
+        self._own_numbers += 1
+
+    def _listen(self) -> None:
+        """Have the interpreter write signal numbers to our socket, and read them on the engine."""
+        if self._pair is None:
+            reader, writer = socket.socketpair()
+            reader.settimeout(0)
+            writer.settimeout(0)
+            self._pair = reader, writer
+            loop = self._loop()
+            loop.call_soon_threadsafe(loop.add_reader, reader.fileno(), self._read, reader)
+        ours = self._pair[1].fileno()
+        before = signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
+        if before != ours:
+            self._before_fd = before
+
+    def _read(self, reader: socket.socket) -> None:
+        with self._reading:
+            signals = self._numbers(reader)
+            catching = self._catching[-1] if self._catching else None
+        if signals and catching is not None and catching.in_place:
+            self._unmet = True
+            self._tell(catching)
+            self._loop().call_later(WAKE_SECONDS, self._wake, catching, 0)
+
+    def _numbers(self, reader: socket.socket) -> int:
+        """Take what the socket has; returns how many signals of others it told of."""
+        try:
+            numbers = reader.recv(512)
+        except (BlockingIOError, OSError):
+            return 0
+        if self._before_fd >= 0:
+            try:
+                os.write(self._before_fd, numbers)
+            except OSError:
+                self._before_fd = -1
+        signals = numbers.count(signal.SIGINT)
+        own = min(signals, self._own_numbers)
+        self._own_numbers -= own
+        return signals - own
+
+    def _wake(self, catching: Catching, tried: int) -> None:
+        """Send the signal once more where it had no effect yet; on the engine.
+
+        A signal that comes between the interpreter's last look at signals and a wait, for a lock
+        or in a selector, does not end that wait, and its handler would run after it. One that comes
+        between two pieces of user code asks for the task to be cancelled, which its loop never comes
+        to where the next piece does not await: the next signal meets that piece. A signal was meant
+        for one turn: where that is over, the next one hears nothing of it.
+        """
+        has_effect = not self._unmet and self._cancels is None
+        is_over = catching.told is None or not catching.in_place
+        if has_effect or is_over or tried == MOST_WAKES:
+            return
+        main = threading.main_thread().ident
+        if hasattr(signal, "pthread_kill") and main is not None:
+            self._count_own()
+            signal.pthread_kill(main, signal.SIGINT)
+            self._loop().call_later(
+                WAKE_SECONDS * 2 ** (tried + 1), self._wake, catching, tried + 1
+            )
+
+
+def _in_user_code(frame: FrameType | None, *, driven: bool) -> bool:
+    """Tell whether user code stands between here and whoever runs the agent's code.
+
+    A cell's own code stands below us too, so for code that we drive ourselves only frames above
+    ``drive`` count; a task has nothing of the cell below it.
+    """
+    seen = False
+    while frame is not None:
+        if frame.f_code is _RUN_CODE:
+            seen = True
+        elif frame.f_code is _DRIVE:
+            return seen
+        frame = frame.f_back
+    return seen and not driven

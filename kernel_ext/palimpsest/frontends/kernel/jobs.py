@@ -1,0 +1,103 @@
+"""What may be asked of the main thread: run a piece of Python, look at the variables.
+
+Border: a job knows how it is done, not where or when; ``pump`` decides that.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from palimpsest.frontends.kernel.code_execution import Execution
+from palimpsest.frontends.kernel.output_capture import Capture
+from palimpsest.tools.tool import PythonOutcome
+
+
+class Host(Protocol):
+    """A place on the main thread that runs jobs.
+
+    Contract: ``native`` is called on the main thread before each native output and tells
+    whether there is room for it; ``stuck`` may be called from the engine thread.
+    """
+
+    def before(self, call_id: str) -> None:
+        """Show the call's card before its output."""
+        ...
+
+    def native(self, call_id: str) -> bool:
+        """Make room for a native output."""
+        ...
+
+    def stuck(self, words: str) -> None:
+        """Tell the person that the code does not stop."""
+        ...
+
+
+class Job:
+    """Something to be done on the main thread, once."""
+
+    def __init__(self, session_id: str | None) -> None:
+        self.session_id = session_id
+        self.everywhere = False
+        self.future: Future[Any] = Future()
+        self.interrupted = False
+        self.task: asyncio.Task[Any] | None = None
+        self.host: Host | None = None
+        self.started = False
+
+    def perform(self, shell: Any) -> Any:
+        """Do it now."""
+        raise NotImplementedError
+
+    async def perform_awaiting(self, shell: Any) -> Any:
+        """Do it on the main loop, which may run other things meanwhile."""
+        return self.perform(shell)
+
+
+class CodeJob(Job):
+    """Run a piece of the agent's Python."""
+
+    def __init__(self, session_id: str | None, code: str, call_id: str) -> None:
+        super().__init__(session_id)
+        self.call_id = call_id
+        self._code = code
+        self.capture = Capture(self._native, lambda: self.interrupted)
+
+    def perform(self, shell: Any) -> PythonOutcome:
+        """Run code without await."""
+        return self._execution(shell).run()
+
+    async def perform_awaiting(self, shell: Any) -> PythonOutcome:
+        """Run code that may await."""
+        return await self._execution(shell).run_awaiting(self._began)
+
+    def _execution(self, shell: Any) -> Execution:
+        if self.host is not None:
+            self.host.before(self.call_id)
+        return Execution(shell, self._code, self.capture)
+
+    def _began(self, task: "asyncio.Task[Any]") -> None:
+        self.task = task
+
+    def _native(self) -> bool:
+        return self.host is not None and self.host.native(self.call_id)
+
+
+class ReadJob(Job):
+    """Look at the user's variables."""
+
+    def __init__(self, session_id: str | None, read: Callable[[Any], Any]) -> None:
+        super().__init__(session_id)
+        self._read = read
+
+    def perform(self, shell: Any) -> Any:
+        """Read now; a repr that takes for ever can be interrupted."""
+        self.everywhere = True
+        try:
+            return self._read(shell)
+        finally:
+            self.everywhere = False
+
+
+class Interrupted(Exception):  # named after what happened
+    """A job was stopped before it ended."""

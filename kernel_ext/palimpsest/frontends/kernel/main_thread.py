@@ -1,0 +1,326 @@
+"""The main thread at the agent's service: a cell that waits, ticks, and runs Python meanwhile.
+
+Border: decides where and when something runs on the main thread; what runs is in
+``jobs`` and ``questions``. The engine never touches the main thread but through here. A
+waiting cell is the executor; with no cell waiting, work is posted to the kernel's idle loop,
+where it stands behind a cell that runs.
+"""
+
+import asyncio
+import contextvars
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from typing import Any
+
+from palimpsest.frontends.kernel.interrupts import Catching, Interrupts
+from palimpsest.frontends.kernel.jobs import Host, Interrupted, Job
+from palimpsest.frontends.kernel.python_runner import STUCK_SECONDS, KernelPythonRunner
+from palimpsest.transcript.errors import UserError
+
+TICK_SECONDS = 0.03
+"""How often a waiting cell looks around. An awaiting cell that nothing wakes would hear an
+interrupt only when the work ends (spec/kernel.md B1: 4.4 s)."""
+
+STUCK = (
+    "The code was told to stop {seconds:.0f} seconds ago and has not: it is inside compiled code that does not "
+    "listen. Wait until it returns, or restart the kernel; the session is kept."
+)
+NO_CELL = (
+    "Python can run only while a cell runs %agent here, because this shell has no loop of its own."
+)
+
+
+class CellWait:
+    """A cell that waits for an answer and runs jobs meanwhile.
+
+    Contract: lives on the thread of its cell, from ``with`` to its end. Jobs of its own session
+    put their native outputs into the cell; those of other sessions are caught whole.
+    """
+
+    def __init__(
+        self,
+        pump: "Pump",
+        session_id: str,
+        host: Host,
+        stop: Callable[[], None],
+        tick: Callable[[], None],
+    ) -> None:
+        self.session_id = session_id
+        self._pump = pump
+        self._host = host
+        self._stop = stop
+        self._tick = tick
+        self._jobs: deque[Job] = deque()
+        self._wake = threading.Event()
+        self._wake_loop: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
+        self._catching: Catching | None = None
+
+    def __enter__(self) -> "CellWait":
+        self._catching = self._pump.interrupts.catch(self._stop)
+        self._pump.enter(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pump.leave(self, self._jobs)
+        if self._catching is not None:
+            self._catching.end()
+
+    def post(self, job: Job) -> None:
+        """Have a job done here; from any thread."""
+        self._jobs.append(job)
+        self.wake()
+
+    def wake(self) -> None:
+        """Look around now; from any thread."""
+        self._wake.set()
+        waiting = self._wake_loop
+        if waiting is not None:
+            loop, future = waiting
+            loop.call_soon_threadsafe(_resolve, future)
+
+    def run(self, answer: "Future[Any]") -> None:
+        """Block until the answer is there."""
+        answer.add_done_callback(lambda _: self.wake())
+        while not answer.done():
+            self._wake.clear()
+            while self._jobs:
+                self._pump.perform(self._jobs.popleft(), self._host_for)
+            self._tick()
+            if not answer.done() and not self._jobs:
+                self._wake.wait(TICK_SECONDS)
+
+    async def run_awaiting(self, answer: "Future[Any]") -> None:
+        """Await the answer, so that the agent's Python may await too."""
+        answer.add_done_callback(lambda _: self.wake())
+        loop = asyncio.get_running_loop()
+        while not answer.done():
+            future: asyncio.Future[None] = loop.create_future()
+            self._wake_loop = loop, future
+            while self._jobs:
+                await self._pump.perform_awaiting(self._jobs.popleft(), self._host_for)
+            self._tick()
+            if not answer.done() and not self._jobs:
+                await asyncio.wait([future], timeout=TICK_SECONDS)
+        self._wake_loop = None
+
+    def _host_for(self, job: Job) -> Host | None:
+        return self._host if job.session_id == self.session_id else None
+
+
+class Pump:
+    """Gives the engine the main thread.
+
+    Responsibilities: know which cells wait; hand jobs to the right one or to the idle loop;
+    interrupt what runs when it is aborted; name what does not stop.
+    """
+
+    def __init__(
+        self,
+        shell: Any,
+        engine_loop: Callable[[], asyncio.AbstractEventLoop],
+        main_loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self.shell = shell
+        self.interrupts = Interrupts(engine_loop)
+        self.cells_running: Callable[[], int] = lambda: 0
+        """How many cells run now; set by who keeps count."""
+        self._engine_loop = engine_loop
+        self._main_loop = main_loop
+        self._lock = threading.Lock()
+        self._waits: list[CellWait] = []
+        self._idle: deque[Job] = deque()
+        self._serving = False
+        self._current: Job | None = None
+
+    @property
+    def current(self) -> Job | None:
+        """The job that the main thread does now."""
+        return self._current
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a cell waits for an answer; it puts questions itself."""
+        return bool(self._waits)
+
+    def runner(self, session_id: str) -> KernelPythonRunner:
+        """Return what runs Python and reads variables for one session."""
+        return KernelPythonRunner(self, session_id)
+
+    def post(self, job: Job) -> None:
+        """Have a job done on the main thread; from any thread."""
+        with self._lock:
+            wait = self._wait_for(job)
+            if wait is not None:
+                wait.post(job)
+                return
+            if self._main_loop is None:
+                raise UserError(NO_CELL)
+            self._idle.append(job)
+            begin, self._serving = not self._serving, True
+        if begin:
+            self._main_loop.call_soon_threadsafe(self._begin_serving, context=contextvars.Context())
+
+    def enter(self, wait: CellWait) -> None:
+        """A cell waits from now on; it takes over what no cell was there for."""
+        with self._lock:
+            self._waits.append(wait)
+            jobs, self._idle = self._idle, deque()
+        for job in jobs:
+            wait.post(job)
+
+    def leave(self, wait: CellWait, jobs: "deque[Job]") -> None:
+        """A cell waits no more; what it did not get to goes elsewhere."""
+        with self._lock:
+            self._waits.remove(wait)
+        while jobs:
+            job = jobs.popleft()
+            try:
+                self.post(job)
+            except UserError as error:
+                job.future.set_exception(error)
+
+    def perform(self, job: Job, host_for: Callable[[Job], Host | None]) -> None:
+        """Do a job on this thread."""
+        if not self._start(job, host_for):
+            return
+        try:
+            result = job.perform(self.shell)
+        except BaseException as error:  # noqa: BLE001  # a stop may leave the job anywhere
+            self._finish(job, error=error)
+        else:
+            self._finish(job, result)
+
+    async def perform_awaiting(self, job: Job, host_for: Callable[[Job], Host | None]) -> None:
+        """Do a job on this thread's loop."""
+        if not self._start(job, host_for):
+            return
+        try:
+            result = await job.perform_awaiting(self.shell)
+        except BaseException as error:  # noqa: BLE001  # a stop may leave the job anywhere
+            self._finish(job, error=error)
+        else:
+            self._finish(job, result)
+
+    def interrupt(self, job: Job) -> None:
+        """Stop a job because its call was aborted; from any thread."""
+        if job.future.done():
+            return
+        if not job.started:
+            job.future.cancel()
+            return
+        if not job.interrupted:
+            job.interrupted = True
+            task = job.task
+            if task is not None:
+                task.get_loop().call_soon_threadsafe(task.cancel)
+            else:
+                self.interrupts.interrupt_main()
+        began = time.monotonic()
+        loop = self._engine_loop()
+        loop.call_soon_threadsafe(loop.call_later, STUCK_SECONDS, self._name_stuck, job, began)
+
+    def catch_idle(self, stop: Callable[[], object]) -> Callable[[], None]:
+        """Let the stop button reach a turn that no cell waits for; returns what ends that."""
+        loop = self._main_loop
+        if loop is None:
+            return lambda: None
+        over = threading.Event()
+        asyncio.run_coroutine_threadsafe(self._catch_idle(stop, over), loop)
+        return over.set
+
+    def _wait_for(self, job: Job) -> CellWait | None:
+        own = [wait for wait in self._waits if wait.session_id == job.session_id]
+        return next(reversed(own or self._waits), None)
+
+    def _start(self, job: Job, host_for: Callable[[Job], Host | None]) -> bool:
+        if not job.future.set_running_or_notify_cancel():
+            return False
+        job.host = host_for(job)
+        job.started = True
+        self._current = self.interrupts.running = job
+        return True
+
+    def _finish(self, job: Job, result: Any = None, error: BaseException | None = None) -> None:
+        self._current = self.interrupts.running = None
+        if error is None:
+            job.future.set_result(result)
+        elif isinstance(error, KeyboardInterrupt | asyncio.CancelledError) or job.interrupted:
+            job.interrupted = True
+            job.future.set_exception(Interrupted())
+        else:
+            job.future.set_exception(error)
+
+    def _name_stuck(self, job: Job, began: float) -> None:
+        if job.future.done():
+            return
+        words = STUCK.format(seconds=time.monotonic() - began)
+        if job.host is not None:
+            job.host.stuck(words)
+
+    async def _catch_idle(self, stop: Callable[[], object], over: threading.Event) -> None:
+        catching: Catching | None = None
+        while not over.is_set():
+            if not self._waits and not self.cells_running():
+                if catching is None:
+                    catching = self.interrupts.catch(stop)
+                else:
+                    catching.again()
+            await asyncio.sleep(TICK_SECONDS)
+        if catching is not None:
+            catching.end()
+
+    def _begin_serving(self) -> None:
+        task = asyncio.get_running_loop().create_task(self._serve())
+        # The loop keeps only a weak reference to its tasks.
+        self._server = task
+
+    async def _serve(self) -> None:
+        """Do what waits while no cell runs, one job at a time."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    self._serving = False
+                    return
+            async with self._alone():
+                with self._lock:
+                    job = self._idle.popleft() if self._idle else None
+                if job is not None:
+                    await self._serve_one(job)
+
+    async def _serve_one(self, job: Job) -> None:
+        """Do a job that no cell waits for, so that it can be interrupted in any case."""
+        caught = self.interrupts.caught
+        catching = None if caught else self.interrupts.catch(lambda: None)
+        try:
+            await self.perform_awaiting(job, lambda _: None)
+        finally:
+            if catching is not None:
+                catching.end()
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Wait until no cell runs, and keep cells waiting until we are done."""
+        lock = getattr(getattr(self.shell, "kernel", None), "_main_asyncio_lock", None)
+        if lock is None:  # ipykernel 6 has no such lock; an awaiting cell may then run between
+            while self.cells_running() and self._idle:  # noqa: ASYNC110  # cells tell nobody
+                await asyncio.sleep(TICK_SECONDS)
+            yield
+            return
+        async with lock:
+            yield
+
+
+def main_loop_of(shell: Any) -> asyncio.AbstractEventLoop | None:
+    """Return the loop of the kernel's main thread, or None where the shell has none (a terminal)."""
+    io_loop = getattr(getattr(shell, "kernel", None), "io_loop", None)
+    loop: asyncio.AbstractEventLoop | None = getattr(io_loop, "asyncio_loop", None)
+    return loop
+
+
+def _resolve(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,99 @@
+"""What the tools are given to run Python and to read variables, for one session.
+
+Border: lives on the engine thread; posts jobs to the main thread and waits for them.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted, Job, ReadJob
+from palimpsest.frontends.kernel.variables import describe, list_variables
+from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
+from palimpsest.transcript.errors import UserError
+
+PROGRESS_SECONDS = 0.1
+"""How often partial output of running code is passed on."""
+STUCK_SECONDS = 2.0
+"""Code that has not stopped by then is inside C code that does not look; a person is told."""
+
+
+class Poster(Protocol):
+    """Gives jobs to the main thread; ``pump`` implements it."""
+
+    def post(self, job: Job) -> None:
+        """Have a job done; from any thread."""
+        ...
+
+    def interrupt(self, job: Job) -> None:
+        """Stop a job; from any thread."""
+        ...
+
+
+class KernelPythonRunner:
+    """Runs Python and reads variables for one session (tools.tool.PythonRunner, Namespace)."""
+
+    def __init__(self, pump: Poster, session_id: str) -> None:
+        self._pump = pump
+        self._session_id = session_id
+
+    async def run(
+        self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
+    ) -> PythonOutcome:
+        """Run code in the user's namespace and return what came out."""
+        job = CodeJob(self._session_id, code, call_id)
+        self._pump.post(job)
+        unregister = abort.on_abort(lambda: self._pump.interrupt(job))
+        result = asyncio.ensure_future(asyncio.wrap_future(job.future))
+        stopped_at: float | None = None
+        try:
+            while not result.done():
+                await asyncio.wait([result], timeout=PROGRESS_SECONDS)
+                text = job.capture.fresh()
+                if text:
+                    on_output(text)
+                if abort.is_set():
+                    stopped_at = stopped_at or time.monotonic()
+                    if time.monotonic() - stopped_at > STUCK_SECONDS + PROGRESS_SECONDS:
+                        break
+        finally:
+            unregister()
+        if not result.done() or result.cancelled() or isinstance(result.exception(), Interrupted):
+            result.cancel()
+            return _interrupted(job)
+        outcome: PythonOutcome = result.result()
+        if job.interrupted:
+            return _interrupted(job, outcome.error)
+        return outcome
+
+    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+        """Describe every variable of the user, a line each."""
+        found: Sequence[VariableInfo] = await self._read(lambda shell: list_variables(shell, shown))
+        return found
+
+    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+        """Describe one variable at length."""
+        text: str = await self._read(lambda shell: describe(shell, name, max_chars))
+        return text
+
+    async def _read(self, read: Callable[[Any], Any]) -> Any:
+        job = ReadJob(self._session_id, read)
+        self._pump.post(job)
+        try:
+            return await asyncio.wrap_future(job.future)
+        except Interrupted:
+            raise UserError("Looking at the variables was stopped.") from None
+
+
+def _interrupted(job: CodeJob, error: str | None = None) -> PythonOutcome:
+    capture = job.capture
+    return PythonOutcome(
+        stdout=capture.stdout.text(),
+        stderr=capture.stderr.text(),
+        result=None,
+        error=error or capture.error,
+        interrupted=True,
+        images=tuple(capture.images),
+        rich=tuple(capture.rich),
+    )

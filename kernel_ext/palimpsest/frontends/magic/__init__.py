@@ -1,0 +1,1 @@
+"""The `%agent` line: magics, IPython transformers, completion, and each subcommand's arguments."""

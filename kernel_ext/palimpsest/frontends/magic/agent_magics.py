@@ -1,0 +1,202 @@
+"""``%agent`` and ``%%agent``: read the line, find the cell, hand over, keep ``Out`` clean.
+
+Border: loaded by ``%load_ext``, so nothing heavy is imported here; what answers is built in the
+background and arrives through ``front``. There are two forms: a blocking one that works
+everywhere, and an awaited one into which a transformer turns calls at the start of a line.
+"""
+
+import functools
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from IPython.core.error import UsageError
+from IPython.core.magic import no_var_expand
+
+from palimpsest.frontends.magic.await_transform import (
+    AWAIT_NOTHING,
+    AWAIT_RESULT,
+    NOT_FIRST,
+    keep_questions,
+    rewrite_calls,
+    say_where_it_belongs,
+)
+from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse
+
+FIRST_LINE = (
+    "%%agent belongs into the first line of its cell: move what stands above it, comments too, into the prompt "
+    "below it or into a cell of its own. Nothing was sent, and nothing ran."
+)
+
+
+class PromptRunner(Protocol):
+    """What answers; see ``frontends.front``."""
+
+    def ask(self, request: MagicLine, place: Any) -> Any:
+        """Run a prompt or a subcommand, blocking."""
+        ...
+
+    def ask_awaiting(self, request: MagicLine, place: Any) -> Awaitable[Any]:
+        """Run a prompt, awaited."""
+        ...
+
+
+class Cells:
+    """Keeps count of the cells that run, and knows the newest one's id.
+
+    A cell that was running when the extension was loaded is counted too; IPython tells of the
+    end of an empty cell without its beginning, so the count never falls below zero.
+    """
+
+    def __init__(self, shell: Any, *, running: int = 0) -> None:
+        self.running = running
+        self.cell_id: str | None = None
+        self._shell = shell
+
+    def register(self) -> None:
+        """Begin to count."""
+        self._shell.events.register("pre_run_cell", self.begin)
+        self._shell.events.register("post_run_cell", self.end)
+
+    def unregister(self) -> None:
+        """Stop counting."""
+        self._shell.events.unregister("pre_run_cell", self.begin)
+        self._shell.events.unregister("post_run_cell", self.end)
+
+    def begin(self, info: Any = None) -> None:
+        """A cell begins; only an outermost one is a cell of the notebook."""
+        if self.running == 0:
+            self.cell_id = getattr(info, "cell_id", None)
+        self.running += 1
+
+    def end(self, _result: Any = None) -> None:
+        """A cell has ended."""
+        self.running = max(0, self.running - 1)
+
+
+class AgentMagics:
+    """The magics of one shell.
+
+    Responsibilities: read the line; hand over; let the transformers know when awaiting is possible.
+    """
+
+    def __init__(
+        self, shell: Any, front: Callable[[], PromptRunner], place: Callable[[], Any], cells: Cells
+    ) -> None:
+        self.shell = shell
+        self._front = front
+        self._place = place
+        self._cells = cells
+
+    def register(self) -> None:
+        """Put the magics and their input transformers in place."""
+        shell = self.shell
+        for name, function in self._functions().items():
+            shell.register_magic_function(function, "line_cell", name)
+        shell.input_transformers_cleanup.append(self.keep_questions)
+        shell.input_transformers_cleanup.append(self.say_where_it_belongs)
+        shell.input_transformers_post.append(self.rewrite)
+
+    def unregister(self) -> None:
+        """Take them out again."""
+        shell = self.shell
+        for name in self._functions():
+            for kind in ("line", "cell"):
+                shell.magics_manager.magics[kind].pop(name, None)
+        shell.input_transformers_cleanup.remove(self.keep_questions)
+        shell.input_transformers_cleanup.remove(self.say_where_it_belongs)
+        shell.input_transformers_post.remove(self.rewrite)
+
+    def agent(self, line: str, cell: str | None = None) -> Any:
+        """Ask the agent; its docstring is the help text, since ``%%agent?`` shows it."""
+        request = self._read(line, cell)
+        if request.command == "help":
+            print(help_text())  # noqa: T201  # a magic speaks to the cell
+            return None
+        return self._front().ask(request, self._place())
+
+    agent.__doc__ = help_text()
+
+    def agent_await(self, line: str, cell: str | None = None) -> Awaitable[Any]:
+        """Ask the agent; the awaited form of %agent, for its result."""
+        request = self._read(line, cell)
+        if request.command is not None:
+            return _done(self.agent(line, cell))
+        return self._front().ask_awaiting(request, self._place())
+
+    def agent_await_show(self, line: str, cell: str | None = None) -> Awaitable[None]:
+        """Ask the agent; the awaited form of %agent, for what it shows."""
+        return _nothing(self.agent_await(line, cell))
+
+    def rewrite(self, lines: list[str]) -> list[str]:
+        """Let calls at the start of a line await; an input transformer."""
+        return rewrite_calls(lines, possible=self._may_await)
+
+    def keep_questions(self, lines: list[str]) -> list[str]:
+        """Keep prompts that end in a question mark; an input transformer."""
+        return keep_questions(lines)
+
+    def say_where_it_belongs(self, lines: list[str]) -> list[str]:
+        """Say where ``%%agent`` belongs when something stands above it; an input transformer."""
+        return say_where_it_belongs(lines)
+
+    def not_first(self, _line: str, _cell: str | None = None) -> None:
+        """Say that %%agent belongs into the first line."""
+        raise UsageError(FIRST_LINE)
+
+    def _functions(self) -> dict[str, Callable[..., Any]]:
+        return {
+            "agent": self.agent,
+            AWAIT_RESULT: self.agent_await,
+            AWAIT_NOTHING: self.agent_await_show,
+            NOT_FIRST: self.not_first,
+        }
+
+    def _may_await(self) -> bool:
+        return bool(self.shell.autoawait) and self._cells.running == 0
+
+    def _read(self, line: str, cell: str | None) -> MagicLine:
+        try:
+            return parse(line, cell)
+        except OptionError as error:
+            raise UsageError(str(error)) from None
+
+
+for _magic in (AgentMagics.agent, AgentMagics.agent_await, AgentMagics.agent_await_show):
+    no_var_expand(_magic)  # braces and dollars in a prompt are the user's
+
+
+async def _done(value: Any) -> Any:
+    return value
+
+
+async def _nothing(answer: Awaitable[Any]) -> None:
+    await answer
+
+
+@functools.cache
+def notebook_name(named: str, start: str) -> str | None:
+    """Return the notebook's path relative to the start directory, or None for a console."""
+    if not named.endswith(".ipynb"):
+        return None
+    return os.path.relpath(os.path.join(start, named), start).replace(os.sep, "/")  # noqa: PTH118  # no pathlib: load time
+
+
+def current_notebook(shell: Any) -> str | None:
+    """Return the notebook that this kernel belongs to, as its front end named it."""
+    named = shell.user_ns.get("__vsc_ipynb_file__") or os.environ.get("JPY_SESSION_NAME") or ""
+    start = getattr(shell, "starting_dir", "") or os.getcwd()  # noqa: PTH109  # no pathlib: load time
+    return notebook_name(str(named), start)
+
+
+def rename_notebook(was: str, notebook: str) -> bool:
+    """Take a new name for this kernel's notebook, or say that another notebook was meant.
+
+    The server tells a kernel the name once, at its start; a restarted kernel is told the new one.
+    """
+    named = os.environ.get("JPY_SESSION_NAME", "").replace(os.sep, "/")
+    was, notebook = was.strip("/"), notebook.strip("/")
+    if not notebook.endswith(".ipynb") or not f"/{named}".endswith(f"/{was}"):
+        return False
+    os.environ["JPY_SESSION_NAME"] = named.removesuffix(was) + notebook
+    return True

@@ -1,0 +1,88 @@
+"""Complete what is typed after ``%agent``: options, subcommands, and names we know already.
+
+Border: a matcher of IPython's completer; fast, never the network, nothing heavy imported.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from IPython.core.completer import SimpleCompletion, context_matcher
+
+from palimpsest.frontends.magic.line_parser import COMMANDS, COMPACT_OPTIONS, OPTIONS, WISHES
+
+_LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
+
+
+class Completions:
+    """A matcher for the lines of our magics.
+
+    Responsibilities: find out what stands at the cursor; propose; register itself.
+    """
+
+    def __init__(self, front: Callable[[], Any]) -> None:
+        self._front = front
+        self._matcher: Any = None
+
+    def register(self, shell: Any) -> None:
+        """Add the matcher to the shell's completer."""
+
+        @context_matcher()  # type: ignore[untyped-decorator]  # IPython has no types
+        def palimpsest_matcher(context: Any) -> Any:
+            words = self.propose(context.line_with_cursor[: context.cursor_position])
+            matching = [word for word in words if word.startswith(context.token)]
+            return {
+                "completions": [SimpleCompletion(text=word, type="magic") for word in matching],
+                "suppress": bool(matching),
+            }
+
+        self._matcher = palimpsest_matcher
+        shell.Completer.custom_matchers.append(palimpsest_matcher)
+
+    def unregister(self, shell: Any) -> None:
+        """Take the matcher out again."""
+        if self._matcher in shell.Completer.custom_matchers:
+            shell.Completer.custom_matchers.remove(self._matcher)
+
+    def propose(self, line: str) -> Sequence[str]:
+        """Return what may stand at the end of the line."""
+        match = _LINE.match(line)
+        if match is None:
+            return ()
+        words = match[1].split()
+        current = "" if match[1][-1:].isspace() else words.pop()
+        before = words[-1] if words else ""
+        for option in OPTIONS:
+            if option.value is not None and before in (option.long, option.short):
+                return self._values(option.field)
+        if before == "use" and len(words) == 1:
+            return self._values("session")
+        if before in WISHES and len(words) == 1:
+            return self._values("part")
+        if words and words[0] == "policy":
+            name, equals, _ = current.partition("=")
+            return self._values(f"policy={name}" if equals else "policy")
+        if current[:1] in ("/", "@"):
+            return self._prompted(current, is_first=not words)
+        if current.startswith("-"):
+            own = words[:1] == ["compact"]
+            return COMPACT_OPTIONS if own else [option.long for option in OPTIONS]
+        if not words and "%%" not in line:
+            return list(COMMANDS)
+        return ()
+
+    def _prompted(self, current: str, *, is_first: bool) -> Sequence[str]:
+        """Return what a prompt can name: a command at its beginning, an agent anywhere."""
+        if current.startswith("/"):
+            return [f"/{name}" for name in self._values("own command")] if is_first else ()
+        return self._values("mention")  # the completer counts the at sign as a separator
+
+    def _values(self, field: str) -> Sequence[str]:
+        """Return the values of an option that are known without asking anybody."""
+        if field == "variant":
+            return ("low", "medium", "high")
+        front = self._front()
+        if front is None:
+            return ()
+        found: Sequence[str] = front.known(field)
+        return found

@@ -1,0 +1,1 @@
+"""Commands from pages carried out, and notices sent to them."""

@@ -1,0 +1,63 @@
+"""What a page asks for to write it into the notebook: the end of a stretch, or a turn's outputs.
+
+Border: does the work of these commands beside the engine and publishes what came of it;
+``channel`` takes the commands in, and the page writes.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from palimpsest.frontends.page_channel.channel_context import ChannelContext
+from palimpsest.frontends.protocol.connection import CommandBase
+from palimpsest.frontends.protocol.outcome import OutcomeNotice
+from palimpsest.frontends.protocol.segments import CloseSegment, PutBack
+from palimpsest.frontends.turn_output.closed_segment import closed_bundle
+from palimpsest.frontends.turn_output.restored_outputs import Output, turn_outputs
+from palimpsest.render.content.outline import Notes
+from palimpsest.transcript.redaction.text import scrub, secret_values
+
+
+class ClosingChannel:
+    """The commands that make what a cell saves."""
+
+    def __init__(self, channel: ChannelContext) -> None:
+        self._channel = channel
+        self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            CloseSegment: self._close,
+            PutBack: self._put_back,
+        }
+
+    async def _close(self, command: CloseSegment) -> None:
+        session = await self._channel.session(command.session)
+        hide = _scrubber()
+
+        def close() -> dict[str, Any]:
+            notes = Notes.of(session.records_after(max(command.first_seq - 1, 0)))
+            return closed_bundle(command, session.snapshot(), notes, hide)
+
+        made = await asyncio.to_thread(close)
+        self._channel.publish(OutcomeNotice(id=command.id, bundle=made))
+
+    async def _put_back(self, command: PutBack) -> None:
+        session = await self._channel.session(command.session)
+        hide = _scrubber()
+
+        def make() -> tuple[Output, ...]:
+            return turn_outputs(
+                session.id,
+                command.turn,
+                session.snapshot(),
+                session.records_after(0),
+                scrub=hide,
+                picture=session.picture,
+            )
+
+        made = await asyncio.to_thread(make)
+        self._channel.publish(OutcomeNotice(id=command.id, outputs=made))
+
+
+def _scrubber() -> Callable[[str], str]:
+    values = secret_values(os.environ)
+    return lambda text: scrub(text, values)

@@ -1,0 +1,459 @@
+"""Commands from pages, and notices to them.
+
+Border: the control thread comes in here and leaves at once, because interrupt and shutdown wait
+behind it; work goes to the engine. Notices are published from whatever thread has them (sending
+on iopub is safe from any), only while a page watches, and belong to no cell.
+"""
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from palimpsest import __version__
+from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.cell_turn.turn import without_cell
+from palimpsest.frontends.kernel.main_thread import Pump
+from palimpsest.frontends.magic.agent_magics import current_notebook, rename_notebook
+from palimpsest.frontends.page_channel import permissions
+from palimpsest.frontends.page_channel.cell_outputs import ClosingChannel
+from palimpsest.frontends.page_channel.extensions import GuestsChannel
+from palimpsest.frontends.page_channel.notices import (
+    choices_of,
+    head_of,
+    in_batches,
+    pictures,
+    records_since,
+)
+from palimpsest.frontends.page_channel.page_presence import Presence, Watches
+from palimpsest.frontends.page_channel.project import ProjectChannel
+from palimpsest.frontends.page_channel.runs import RunningChannel
+from palimpsest.frontends.page_channel.sessions import ShelfChannel
+from palimpsest.frontends.page_channel.sharing import GivingChannel
+from palimpsest.frontends.protocol.choices import ListChoices
+from palimpsest.frontends.protocol.commands import COMMAND_TYPES, COMMANDS, Command
+from palimpsest.frontends.protocol.connection import (
+    PROTOCOL_VERSION,
+    WATCH_SECONDS,
+    CommandBase,
+    CommandReply,
+    CurrentNotice,
+    Hello,
+    PingNotice,
+    Unwatch,
+    Watch,
+)
+from palimpsest.frontends.protocol.context import Choose
+from palimpsest.frontends.protocol.outcome import OutcomeNotice
+from palimpsest.frontends.protocol.page_records import page_record
+from palimpsest.frontends.protocol.permissions import ListAllowed, SetBudget, SetMode, TrustProject
+from palimpsest.frontends.protocol.prompts import (
+    AnswerAsk,
+    AnswerQuestion,
+    Cancel,
+    Prompt,
+    PromptBase,
+    Queue,
+    Retry,
+    Steer,
+    Withdraw,
+)
+from palimpsest.frontends.protocol.sessions import NewSession, OpenSession, Rename, Revert
+from palimpsest.frontends.protocol.transcript import RecordsNotice, Resync, ShowPicture
+from palimpsest.frontends.subcommands import reverts
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.prompts.unattended_refusal import AWAY_SECONDS
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.session_record.events import Record
+from palimpsest.transcript.values import Reply
+
+GREETING_SECONDS = 1.0
+"""A page greets when it hears that the cell that loaded us has ended, and then watches.
+
+With Run All the next cell asks sooner: without this wait, five of six such runs showed a question
+to type beside the one to press.
+"""
+REMEMBERED = 1_000
+"""Replies kept for repeats; a page repeats within seconds."""
+
+
+class Channel:
+    """The road between pages and the engine.
+
+    Responsibilities: validate and remember commands; answer at once; do the rest on the engine;
+    publish records and outcomes.
+    """
+
+    def __init__(self, services: FrontendServices, pump: Pump, shell: Any) -> None:
+        self.watches = Watches()
+        self._presence = Presence(self.watches.fresh, lambda: self._send(PingNotice()))
+        self._services = services
+        self._pump = pump
+        self._shell = shell
+        self._sessions: dict[str, KernelSession] = {}
+        self._unsubscribe: list[Callable[[], None]] = []
+        self._current: str | None = None
+        self._greeting_ends: float | None = None
+        self._replies: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._tasks: set[Any] = set()
+        self._work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            Prompt: self._prompt,
+            Queue: self._prompt,
+            Steer: self._prompt,
+            Retry: self._retry,
+            AnswerAsk: self._answer,
+            AnswerQuestion: self._answer_question,
+            ShowPicture: self._picture,
+            Cancel: self._cancel,
+            Withdraw: self._withdraw,
+            Resync: self._resync,
+            ListChoices: self._choices,
+            OpenSession: self._open,
+            NewSession: self._new,
+            Rename: self._rename,
+            Choose: self._choose,
+            SetMode: self._allow,
+            SetBudget: self._allow,
+            ListAllowed: self._allow,
+            TrustProject: self._allow,
+            Revert: self._revert,
+        }
+        """What takes its time, done on the engine."""
+        self._work |= ClosingChannel(self).work
+        self._work |= ShelfChannel(services, self).work
+        self._work |= GivingChannel(services, self).work
+        self._work |= GuestsChannel(services, self).work
+        self._work |= ProjectChannel(services, self).work
+        self._work |= RunningChannel(self._session, self._turn, self._publish, self._notebook).work
+
+    def fresh(self, session_id: str) -> bool:
+        """Tell whether a page watches this session now."""
+        return self.watches.fresh(session_id)
+
+    def present(self, session_id: str) -> bool:
+        """Tell whether a page is there that can answer what the session asks."""
+        return self._presence.present(session_id) or self.expected()
+
+    def expected(self) -> bool:
+        """Tell whether a page may be about to watch: for a moment from the first question on."""
+        now = time.monotonic()
+        if self._greeting_ends is None:
+            is_kernel = getattr(self._shell, "kernel", None) is not None
+            self._greeting_ends = now + GREETING_SECONDS if is_kernel else now
+        return now < self._greeting_ends
+
+    @property
+    def current(self) -> KernelSession | None:
+        """The session that this notebook goes on with, once one is open."""
+        with self._lock:
+            return self._sessions.get(self._current) if self._current is not None else None
+
+    def adopt(self, session: KernelSession) -> None:
+        """Note the session that this notebook goes on with; from any thread."""
+        with self._lock:
+            known = session.id in self._sessions
+            changed = self._current != session.id
+            self._sessions[session.id] = session
+            self._current = session.id
+            if not known:
+                self._unsubscribe.append(session.subscribe(self._forwarder(session.id)))
+                self._unsubscribe.append(session.on_problem(self._problem_teller(session)))
+        if changed:
+            self._publish(CurrentNotice(session=head_of(session)))
+
+    def forget(self, session_id: str) -> None:
+        """Go on without a session that is gone; from any thread."""
+        with self._lock:
+            self._sessions.pop(session_id, None)
+            was_current = self._current == session_id
+            if was_current:
+                self._current = None
+        if was_current:
+            self._services.engine.submit(self._find_current())
+
+    def publish(self, notice: OutcomeNotice) -> None:
+        """Tell the pages what became of a command."""
+        self._publish(notice)
+
+    def notebook(self) -> str | None:
+        """Name the notebook of this kernel."""
+        return self._notebook()
+
+    def handle(self, content: dict[str, Any]) -> dict[str, Any]:
+        """Answer one command at once; on the control thread."""
+        identifier = content.get("id")
+        known = self._replies.get(identifier) if isinstance(identifier, str) else None
+        if known is not None:
+            return {**known, "repeated": True}
+        try:
+            command = COMMANDS.validate_python(content)
+        except ValidationError as error:
+            return self._error(identifier, _complaint(content, error))
+        try:
+            reply = self._do(command)
+        except UserError as error:
+            reply = self._reply(command, status="error", error=str(error))
+        data = reply.model_dump(mode="json", exclude_none=True)
+        with self._lock:
+            self._replies[command.id] = data
+            while len(self._replies) > REMEMBERED:
+                self._replies.popitem(last=False)
+        return data
+
+    def close(self) -> None:
+        """Tell nobody any more."""
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
+        self._unsubscribe.clear()
+
+    # Commands
+
+    def _do(self, command: Command) -> CommandReply:
+        match command:
+            case Hello():
+                if command.client:
+                    # It watches next; until then nothing is asked behind its back.
+                    self.watches.renew(command.client, None, GREETING_SECONDS)
+                self._on_engine(command, self._find_current())
+                return self._reply(
+                    command,
+                    project=str(self._services.workspace.project),
+                    notebook=self._notebook(),
+                    watch_seconds=WATCH_SECONDS,
+                )
+            case Watch():
+                self.watches.renew(command.client, command.session)
+                if command.pings:
+                    self._presence.heard(command.client, command.session)
+                return self._reply(command, watch_seconds=WATCH_SECONDS)
+            case Unwatch():
+                self.watches.end(command.client, command.session)
+                self._presence.gone(command.client)
+                return self._reply(command)
+            case _:
+                self._on_engine(command, self._work[type(command)](command))
+                return self._reply(command)
+
+    async def _prompt(self, command: PromptBase) -> None:
+        session = await self._session(command.session)
+        options = PromptOptions(
+            model=command.model,
+            variant=command.variant,
+            agent=command.agent,
+            system=command.system,
+            tools=command.tools,
+            max_steps=command.max_steps,
+            files=command.files,
+            delivery="steer" if isinstance(command, Steer) else "queue",
+            origin=Origin(kind="panel", notebook=self._notebook()),
+            prompt_id=command.id,
+        )
+        await self._turn(command, session, session.prompt(command.text, options))
+
+    async def _retry(self, command: Retry) -> None:
+        session = await self._session(command.session)
+        await self._turn(command, session, session.retry())
+
+    async def _turn(
+        self, command: CommandBase, session: KernelSession, turn: Coroutine[Any, Any, Answer]
+    ) -> None:
+        """Await a turn that belongs to no cell."""
+        answer = await without_cell(self._pump, self, session, turn, AWAY_SECONDS)
+        # What failed in a message is told there; this turn has none that could tell.
+        unsaid = answer.error is not None and answer.turn_id != "" and not answer.messages
+        error = answer.error.message if answer.error is not None and unsaid else None
+        self._publish(OutcomeNotice(id=command.id, error=error, session=head_of(session)))
+
+    async def _answer(self, command: AnswerAsk) -> None:
+        session = await self._session(command.session)
+        reply = Reply(answer=command.answer, feedback=command.feedback, scope=command.scope)
+        first = session.reply(command.ask_id, reply)
+        self._publish(OutcomeNotice(id=command.id, late=not first))
+
+    async def _answer_question(self, command: AnswerQuestion) -> None:
+        session = await self._session(command.session)
+        first = session.answer(command.question_id, command.answers)
+        self._publish(OutcomeNotice(id=command.id, late=not first))
+
+    async def _picture(self, command: ShowPicture) -> None:
+        session = await self._session(command.session)
+        found = await asyncio.to_thread(session.picture, command.url)
+        self._publish(OutcomeNotice(id=command.id, picture=found))
+
+    async def _cancel(self, command: Cancel) -> None:
+        session = await self._session(command.session)
+        stopped = session.cancel("Stopped.")
+        self._publish(OutcomeNotice(id=command.id, late=not stopped))
+
+    async def _withdraw(self, command: Withdraw) -> None:
+        session = await self._session(command.session)
+        self._publish(OutcomeNotice(id=command.id, late=not session.withdraw(command.prompt_id)))
+
+    async def _resync(self, command: Resync) -> None:
+        session = await self._session(command.session)
+        if command.after is None:
+            for notice in pictures(session, command.id):
+                self._publish(notice)
+            return
+        after = command.after
+        for told in await asyncio.to_thread(
+            lambda: list(records_since(session, after, command.id))
+        ):
+            self._publish(told)
+
+    async def _choices(self, command: ListChoices) -> None:
+        made = await asyncio.to_thread(choices_of, self._services)
+        self._publish(OutcomeNotice(id=command.id, choices=made))
+
+    async def _open(self, command: OpenSession) -> None:
+        session = await self._services.workspace.open(command.session, self._notebook())
+        self.adopt(session)
+        self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
+
+    async def _new(self, command: NewSession) -> None:
+        session = await self._services.workspace.new(
+            self._notebook(),
+            title=command.title,
+            parent=command.parent,
+            permission=command.permission,
+        )
+        if command.parent is None:
+            self.adopt(session)
+        self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
+
+    async def _rename(self, command: Rename) -> None:
+        before = self._notebook()
+        is_ours = rename_notebook(command.was, command.notebook)
+        after = self._notebook()
+        if is_ours and before is not None and after is not None:
+            await self._services.workspace.rename(before, after)
+        self._publish(OutcomeNotice(id=command.id, late=not is_ours))
+
+    async def _choose(self, command: Choose) -> None:
+        session = await self._session(command.session)
+        # Not here: what only the log holds is read for it first.
+        await asyncio.to_thread(session.wish, command.action, command.target)
+        self._publish(OutcomeNotice(id=command.id))
+
+    async def _revert(self, command: Revert) -> None:
+        session = await self._session(command.session)
+        self._publish(await reverts.answer(command, session.undoing))
+
+    async def _allow(self, command: permissions.AboutPermissions) -> None:
+        session = await self._session(getattr(command, "session", None))
+        # Not here: what is kept for the project is a file.
+        done = await asyncio.to_thread(permissions.answer, command, session, self._services)
+        self._publish(done)
+
+    async def _find_current(self) -> None:
+        session = await self._services.workspace.current(self._notebook())
+        self.adopt(session)
+
+    async def session(self, identifier: str | None) -> KernelSession:
+        """Return a session by id, or the notebook's."""
+        return await self._session(identifier)
+
+    async def _session(self, identifier: str | None) -> KernelSession:
+        """Return a session that this kernel has open, or open it."""
+        if identifier is not None and identifier in self._sessions:
+            return self._sessions[identifier]
+        workspace = self._services.workspace
+        if identifier is None:
+            session = await workspace.current(self._notebook())
+        else:
+            session = await workspace.open(identifier, self._notebook())
+        self.adopt(session)
+        return session
+
+    # How it is done
+
+    def _on_engine(self, command: CommandBase, work: Coroutine[Any, Any, None]) -> None:
+        """Do the slow part of a command on the engine, and tell when it failed."""
+
+        async def guarded() -> None:
+            try:
+                await work
+            except UserError as error:
+                self._publish(OutcomeNotice(id=command.id, error=str(error)))
+            except Exception as error:
+                self._publish(
+                    OutcomeNotice(id=command.id, error=f"{type(error).__name__}: {error}")
+                )
+                raise
+
+        future = self._services.engine.submit(guarded())
+        self._tasks.add(future)
+        future.add_done_callback(self._tasks.discard)
+
+    def _reply(self, command: Command, **fields: Any) -> CommandReply:
+        named = getattr(command, "session", None) or self._current
+        session = self._sessions.get(named) if named is not None else None
+        head = head_of(session) if session is not None else None
+        return CommandReply(
+            **{
+                "status": "ok",
+                "id": command.id,
+                "version": __version__,
+                "session": head,
+                **fields,
+            }
+        )
+
+    def _error(self, identifier: Any, words: str) -> dict[str, Any]:
+        reply = CommandReply(
+            status="error",
+            id=identifier if isinstance(identifier, str) else None,
+            error=words,
+            version=__version__,
+        )
+        return reply.model_dump(mode="json", exclude_none=True)
+
+    def _notebook(self) -> str | None:
+        return current_notebook(self._shell)
+
+    def _forwarder(self, session_id: str) -> Callable[[Sequence[Record]], None]:
+        def forward(records: Sequence[Record]) -> None:
+            if not self.watches.fresh(session_id):
+                return
+            for batch in in_batches([page_record(record) for record in records]):
+                self._publish(RecordsNotice(session=session_id, records=batch))
+
+        return forward
+
+    def _problem_teller(self, session: KernelSession) -> Callable[[], None]:
+        def tell() -> None:
+            if self._current == session.id:
+                self._publish(CurrentNotice(session=head_of(session)))
+
+        return tell
+
+    def _publish(self, notice: BaseModel) -> None:
+        """Send a notice to every page, while one watches; from any thread."""
+        if self.watches.fresh():
+            self._send(notice)
+
+    def _send(self, notice: BaseModel) -> None:
+        kernel = getattr(self._shell, "kernel", None)
+        if kernel is None:
+            return
+        content = {"v": PROTOCOL_VERSION, **notice.model_dump(mode="json", exclude_none=True)}
+        kernel.session.send(
+            kernel.iopub_socket, "palimpsest_notice", content, parent={}, ident=b"palimpsest_notice"
+        )
+
+
+def _complaint(content: dict[str, Any], error: ValidationError) -> str:
+    """Say in one sentence what is wrong with a command."""
+    kind = content.get("type")
+    first = error.errors()[0]
+    if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        return f"Unknown command {kind!r}. Known commands: {COMMAND_TYPES}."
+    where = ".".join(str(step) for step in first["loc"][1:]) or "it"
+    return f"The command {kind!r} is not well formed: {where}: {first['msg']}."

@@ -1,0 +1,61 @@
+"""What a page may ask about hooks and MCP servers, and how it lets servers be tried again.
+
+Border: does the work on the engine and publishes what came of it; ``channel`` takes the command in.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.page_channel.channel_context import ChannelContext
+from palimpsest.frontends.protocol.connection import CommandBase
+from palimpsest.frontends.protocol.outcome import OutcomeNotice
+from palimpsest.frontends.protocol.project import HookRow, ListGuests, ServerRow
+
+
+class GuestsChannel:
+    """The command that lists hooks and servers."""
+
+    def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
+        self._services = services
+        self._channel = channel
+        self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            ListGuests: self._list
+        }
+
+    async def _list(self, command: ListGuests) -> None:
+        book = getattr(self._services, "hooks", None)
+        servers = getattr(self._services, "servers", None)
+        if book is not None:
+            await book.load()
+        if servers and command.connect:
+            await servers.restart()
+        hooks = book.status() if book is not None else ()
+        known = servers.status() if servers else ()
+        self._channel.publish(
+            OutcomeNotice(
+                id=command.id,
+                remarks=tuple(book.problems) if book is not None else (),
+                hooks=tuple(
+                    HookRow(
+                        name=one.name,
+                        label=one.label,
+                        origin=one.origin,
+                        calls=one.calls,
+                        failures=one.failures,
+                        problem=one.problem,
+                    )
+                    for one in hooks
+                ),
+                servers=tuple(
+                    ServerRow(
+                        name=one.name,
+                        state=one.state,
+                        origin=one.origin,
+                        tools=one.tools,
+                        problem=one.problem,
+                    )
+                    for one in known
+                ),
+            )
+        )

@@ -1,0 +1,169 @@
+"""What pages are told of a session: its head, its whole picture, records in batches, its choices.
+
+Border: values to values; publishing is the channel's work.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModeChoice, ModelChoice
+from palimpsest.frontends.protocol.connection import SessionHead
+from palimpsest.frontends.protocol.context import Filling
+from palimpsest.frontends.protocol.page_records import page_record, with_words
+from palimpsest.frontends.protocol.transcript import PictureNotice, RecordsNotice
+from palimpsest.session.definitions.agents import helpers
+from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
+from palimpsest.transcript.errors import ConfigError
+
+NOTICE_CHARS = 250_000
+"""One notice holds about this much; a browser draws between two of them."""
+
+
+def head_of(session: KernelSession) -> SessionHead:
+    """Return what a page shows of a session before it has read it."""
+    return _head(session, session.snapshot())
+
+
+def _head(session: KernelSession, picture: Snapshot) -> SessionHead:
+    return SessionHead(
+        session=session.id,
+        title=picture.session.title if picture.session else "",
+        notebook=picture.session.notebook if picture.session else None,
+        read_only=session.read_only,
+        seq=picture.seq,
+        status=picture.status,
+        asks=picture.asks,
+        questions=picture.questions,
+        waiting=len(picture.inbox),
+        partial=picture.partial,
+        problem=picture.problem or None,
+    )
+
+
+def _named(library: Any, kind: str) -> tuple[AgentChoice, ...]:
+    """Return what a prompt can name, with what it is for."""
+    if library is None:
+        return ()
+    library.refresh()
+    kinds = {"commands": library.commands, "skills": library.skills}
+    found = kinds[kind] if kind in kinds else helpers(library.agents)
+    return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
+
+
+def choices_of(services: FrontendServices) -> Choices:
+    """Ask the application what there is; a test's has less of it."""
+    models = getattr(services, "models", None)
+    agents = getattr(services, "agents", None)
+    default = getattr(services, "default_model", None)
+    named = tuple(agents()) if callable(agents) else ()
+    known = getattr(services, "library", None)
+    return Choices(
+        models=tuple(
+            ModelChoice(id=name, window=window, because=because)
+            for name, window, because in (models() if callable(models) else ())
+            # A line without a name tells of a server that does not answer.
+            if "/" in name
+        ),
+        agents=tuple(AgentChoice(name=name, description=words) for name, words in named),
+        model=_default(default),
+        agent=named[0][0] if named else "",
+        commands=_named(known, "commands"),
+        skills=_named(known, "skills"),
+        helpers=_named(known, "helpers"),
+        **permission_choices(services),
+    )
+
+
+def _default(default: Any) -> str:
+    """Return the model that answers by default; empty where a configured server does not say."""
+    try:
+        return str(default()) if callable(default) else ""
+    except ConfigError:
+        return ""
+
+
+def _filling(picture: Snapshot) -> Filling | None:
+    request = picture.request
+    if request is None or request.purpose != "step":
+        return None
+    return Filling(
+        tokens=request.tokens,
+        kinds=request.kinds,
+        window=request.facts.window,
+        reserve=request.facts.reserve,
+        message_id=request.message_id,
+    )
+
+
+def pictures(session: KernelSession, resync: str) -> Iterator[PictureNotice]:
+    """Yield a session's messages in pieces of bounded size."""
+    picture = session.snapshot()
+    head = _head(session, picture)
+    pieces: list[list[Any]] = [[]]
+    room = NOTICE_CHARS
+    for message in picture.messages:
+        size = len(message.model_dump_json())
+        if size > room and pieces[-1]:
+            pieces.append([])
+            room = NOTICE_CHARS
+        pieces[-1].append(message)
+        room -= size
+    decisions = tuple(with_words(one) for one in session.decisions())
+    for number, piece in enumerate(pieces):
+        last = number == len(pieces) - 1
+        yield PictureNotice(
+            session=session.id,
+            resync=resync,
+            seq=picture.seq,
+            head=head,
+            messages=tuple(piece),
+            todos=picture.todos,
+            inbox=picture.inbox,
+            info=picture.session,
+            replies=picture.replies,
+            decisions=decisions if last else (),
+            filling=_filling(picture),
+            piece=number,
+            pieces=len(pieces),
+            last=last,
+        )
+
+
+def records_since(session: KernelSession, after: int, resync: str) -> Iterator[RecordsNotice]:
+    """Yield a session's records after a number in pieces of bounded size, read from its log."""
+    records = [page_record(record) for record in session.records_after(after)]
+    batches = list(in_batches(records)) or [()]
+    for number, batch in enumerate(batches):
+        last = number == len(batches) - 1
+        yield RecordsNotice(
+            session=session.id, records=batch, resync=resync, after=after, last=last
+        )
+        after = batch[-1]["seq"] if batch else after
+
+
+def in_batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], ...]]:
+    """Yield records in batches of bounded size; one huge record is a batch of its own."""
+    batch: list[dict[str, Any]] = []
+    room = NOTICE_CHARS
+    for record in records:
+        size = len(json.dumps(record))
+        if batch and size > room:
+            yield tuple(batch)
+            batch, room = [], NOTICE_CHARS
+        batch.append(record)
+        room -= size
+    if batch:
+        yield tuple(batch)
+
+
+def permission_choices(services: Any) -> dict[str, Any]:
+    """Return which modes there are, which is the configured one, and what waits for trust."""
+    config = getattr(services, "config", None)
+    return {
+        "modes": tuple(ModeChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
+        "mode": getattr(getattr(config, "value", None), "mode", "ask"),
+        "waits": tuple(one.words for one in getattr(config, "held", ())),
+    }

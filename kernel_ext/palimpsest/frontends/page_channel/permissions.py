@@ -1,0 +1,37 @@
+"""What a page asks about permissions, modes, limits and trust, done and answered.
+
+Border: called off the engine's loop, because what is kept for a project is a file.
+"""
+
+from typing import Any
+
+from palimpsest.frontends.protocol.outcome import OutcomeNotice
+from palimpsest.frontends.protocol.permissions import ListAllowed, SetBudget, SetMode, TrustProject
+from palimpsest.frontends.subcommands.permissions import allowed_of, rules_of
+from palimpsest.session.interfaces.kernel_session import KernelSession
+
+AboutPermissions = SetMode | SetBudget | ListAllowed | TrustProject
+
+
+def answer(command: AboutPermissions, session: KernelSession, services: Any) -> OutcomeNotice:
+    """Do what a page asks for; raises UserError with a sentence."""
+    match command:
+        case SetMode():
+            session.control.use_mode(command.mode)
+            return OutcomeNotice(id=command.id)
+        case SetBudget():
+            session.control.set_budget(usd=command.usd, tokens=command.tokens)
+            return OutcomeNotice(id=command.id)
+        case ListAllowed():
+            if command.revoke is not None:
+                session.control.revoke(*command.revoke)
+            return OutcomeNotice(
+                id=command.id,
+                allowed=allowed_of(session.control),
+                rules=rules_of(session.control),
+            )
+        case TrustProject():
+            decide = getattr(services, "trust" if command.trusted else "distrust", None)
+            if callable(decide):
+                decide()
+            return OutcomeNotice(id=command.id)

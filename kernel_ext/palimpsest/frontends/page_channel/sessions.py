@@ -1,0 +1,101 @@
+"""What a page may do with kept sessions: list, search, name, put away, delete, fork.
+
+Border: does the work of these commands on the engine and publishes what came of it; ``channel``
+takes the commands in.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.page_channel.channel_context import ChannelContext
+from palimpsest.frontends.page_channel.notices import head_of
+from palimpsest.frontends.protocol.connection import CommandBase
+from palimpsest.frontends.protocol.outcome import OutcomeNotice
+from palimpsest.frontends.protocol.sessions import (
+    Archive,
+    Delete,
+    Fork,
+    ListChildren,
+    ListSessions,
+    Retitle,
+    SessionRow,
+)
+from palimpsest.session.records.session_search import Query
+from palimpsest.store.interface import SessionSummary
+
+
+class ShelfChannel:
+    """The commands about kept sessions."""
+
+    def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
+        self._services = services
+        self._channel = channel
+        self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            ListSessions: self._list,
+            ListChildren: self._children,
+            Retitle: self._retitle,
+            Archive: self._archive,
+            Delete: self._delete,
+            Fork: self._fork,
+        }
+
+    async def _list(self, command: ListSessions) -> None:
+        query = Query(
+            command.words,
+            archived=command.archived,
+            limit=command.limit or MOST_ROWS,
+            cursor=command.cursor,
+        )
+        found = await self._services.workspace.page(query)
+        rows = tuple(row_of(one) for one in found.sessions)
+        self._channel.publish(
+            OutcomeNotice(id=command.id, sessions=rows, total=found.total, cursor=found.cursor)
+        )
+
+    async def _children(self, command: ListChildren) -> None:
+        found = await self._services.workspace.children(command.session)
+        rows = tuple(row_of(one) for one in found)
+        self._channel.publish(OutcomeNotice(id=command.id, sessions=rows, total=len(rows)))
+
+    async def _retitle(self, command: Retitle) -> None:
+        await self._services.workspace.retitle(command.session, command.title)
+        self._channel.publish(OutcomeNotice(id=command.id))
+
+    async def _archive(self, command: Archive) -> None:
+        workspace = self._services.workspace
+        await workspace.archive(command.session, archived=command.archived)
+        self._channel.publish(OutcomeNotice(id=command.id))
+
+    async def _delete(self, command: Delete) -> None:
+        for one in await self._services.workspace.delete(command.session):
+            self._channel.forget(one)
+        self._channel.publish(OutcomeNotice(id=command.id))
+
+    async def _fork(self, command: Fork) -> None:
+        session = await self._services.workspace.fork(
+            command.session, command.message, notebook=self._channel.notebook()
+        )
+        self._channel.adopt(session)
+        self._channel.publish(OutcomeNotice(id=command.id, session=head_of(session)))
+
+
+MOST_ROWS = 100
+"""In one answer; a page asks for more when somebody looks further down."""
+
+
+def row_of(one: SessionSummary) -> SessionRow:
+    """Return a session's line as a page reads it."""
+    return SessionRow(
+        id=one.id,
+        title=one.title,
+        notebook=one.notebook,
+        created=one.created,
+        updated=one.updated,
+        messages=one.messages,
+        archived=one.archived,
+        parent=one.parent_id,
+        forked=one.forked_from is not None or None,
+        shared=one.shared or None,
+        about=one.about or None,
+    )

@@ -1,0 +1,81 @@
+"""What a page may do to give a session out, and to bring others in.
+
+Border: does the work of these commands on the engine and publishes what came of it; ``channel``
+takes the commands in. A page names files inside the project only.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.page_channel.channel_context import ChannelContext
+from palimpsest.frontends.protocol.connection import CommandBase
+from palimpsest.frontends.protocol.outcome import OutcomeNotice
+from palimpsest.frontends.protocol.sharing import (
+    Export,
+    GivenFile,
+    Import,
+    ImportedRow,
+    Share,
+    Unreadable,
+    Unshare,
+)
+
+MOST_SENT = 1_500_000
+"""Bytes of a page that are sent to the browser, which a server lets through at once."""
+
+
+class GivingChannel:
+    """The commands that share, export and import."""
+
+    def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
+        self._services = services
+        self._channel = channel
+        self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
+            Share: self._share,
+            Unshare: self._unshare,
+            Export: self._export,
+            Import: self._import,
+        }
+
+    async def _share(self, command: Share) -> None:
+        path = await self._services.workspace.giving.share(await self._named(command.session))
+        content = await asyncio.to_thread(path.read_text, encoding="utf-8")
+        self._told(command.id, path, len(content.encode()), content)
+
+    async def _unshare(self, command: Unshare) -> None:
+        giving = self._services.workspace.giving
+        removed = await giving.unshare(await self._named(command.session))
+        self._channel.publish(OutcomeNotice(id=command.id, late=not removed))
+
+    async def _export(self, command: Export) -> None:
+        giving = self._services.workspace.giving
+        named = await self._named(command.session)
+        made = await giving.export(named, command.form, command.path, inside=True)
+        self._told(command.id, made.path, made.bytes)
+
+    async def _import(self, command: Import) -> None:
+        report = await self._services.workspace.giving.bring(command.path, inside=True)
+        imported = tuple(
+            ImportedRow(id=one.id, title=one.title, outcome=one.outcome, messages=one.messages)
+            for one in report.sessions
+        )
+        unreadable = tuple(Unreadable(where=one.where, what=one.what) for one in report.problems)
+        self._channel.publish(
+            OutcomeNotice(id=command.id, imported=imported, unreadable=unreadable)
+        )
+
+    async def _named(self, identifier: str | None) -> str:
+        """Return the session that is meant; one that is named is not opened for this."""
+        return identifier or (await self._channel.session(None)).id
+
+    def _told(self, identifier: str, path: Path, size: int, content: str | None = None) -> None:
+        root = self._services.workspace.project
+        inside = root in path.parents
+        shown = path.relative_to(root).as_posix() if inside else str(path)
+        file = GivenFile(
+            path=str(path), shown=shown, bytes=size, content=content if size <= MOST_SENT else None
+        )
+        self._channel.publish(OutcomeNotice(id=identifier, file=file))

@@ -1,0 +1,94 @@
+"""Every command that a page may send, as one union.
+
+Commands travel on the control channel (``palimpsest_request``), which is heard while a cell
+blocks; the reply (``palimpsest_reply``) comes at once and says only what is known without
+waiting. What follows arrives as notices on iopub (``palimpsest_notice``). Every command has an
+id, and the same id again does nothing but repeat the reply.
+"""
+
+from typing import Annotated, get_args
+
+from pydantic import Field, TypeAdapter
+
+from palimpsest.frontends.protocol.choices import ListChoices
+from palimpsest.frontends.protocol.connection import Hello, Unwatch, Watch
+from palimpsest.frontends.protocol.context import Choose, Compact, ShowContext, UsePolicy
+from palimpsest.frontends.protocol.permissions import ListAllowed, SetBudget, SetMode, TrustProject
+from palimpsest.frontends.protocol.project import ListGuests, ListSettings, ShowStorage
+from palimpsest.frontends.protocol.prompts import (
+    AnswerAsk,
+    AnswerQuestion,
+    Cancel,
+    Join,
+    Prompt,
+    Queue,
+    Retry,
+    Steer,
+    Withdraw,
+)
+from palimpsest.frontends.protocol.segments import CloseSegment, PutBack
+from palimpsest.frontends.protocol.sessions import (
+    Archive,
+    Delete,
+    Fork,
+    ListChildren,
+    ListSessions,
+    NewSession,
+    OpenSession,
+    Rename,
+    Retitle,
+    Revert,
+)
+from palimpsest.frontends.protocol.sharing import Export, Import, Share, Unshare
+from palimpsest.frontends.protocol.transcript import Resync, ShowPicture
+
+Command = Annotated[
+    Hello
+    | Watch
+    | Unwatch
+    | Prompt
+    | Queue
+    | Steer
+    | AnswerAsk
+    | AnswerQuestion
+    | ShowPicture
+    | Retry
+    | Join
+    | Compact
+    | UsePolicy
+    | Cancel
+    | Withdraw
+    | Resync
+    | CloseSegment
+    | PutBack
+    | ListChoices
+    | ListSettings
+    | ShowStorage
+    | ShowContext
+    | ListGuests
+    | ListSessions
+    | ListChildren
+    | Retitle
+    | Archive
+    | Delete
+    | Fork
+    | OpenSession
+    | NewSession
+    | Rename
+    | SetMode
+    | SetBudget
+    | ListAllowed
+    | TrustProject
+    | Choose
+    | Revert
+    | Share
+    | Unshare
+    | Export
+    | Import,
+    Field(discriminator="type"),
+]
+
+COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
+COMMAND_TYPES = ", ".join(
+    one.model_fields["type"].default for one in get_args(get_args(Command)[0])
+)

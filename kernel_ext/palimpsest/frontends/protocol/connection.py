@@ -1,0 +1,102 @@
+"""How a page says that it is there, and what it is told of the session that goes on."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from palimpsest.transcript.session_record.events import QuestionAsked
+from palimpsest.transcript.session_record.sessions import Status
+from palimpsest.transcript.values import Ask, Value
+
+PROTOCOL_VERSION = 1
+
+WATCH_SECONDS = 20.0
+"""A watch that is not renewed within this time is over; a page that was closed says nothing."""
+
+
+class CommandBase(Value):
+    """What every command has."""
+
+    id: str = Field(min_length=1, max_length=200)
+    """Chosen by the page; sending the same id again is harmless."""
+
+
+class Hello(CommandBase):
+    """A page is there; it learns versions, project and session."""
+
+    type: Literal["hello"] = "hello"
+    protocol: int
+    version: str = ""
+    """Version of the page's own package."""
+    client: str = ""
+
+
+class Watch(CommandBase):
+    """Tell this page what happens, for 20 seconds."""
+
+    type: Literal["watch"] = "watch"
+    client: str
+    session: str | None = None
+    """None means every session of this kernel."""
+    pings: bool = False
+    """This page answers a ping by watching again."""
+
+
+class Unwatch(CommandBase):
+    """Tell this page no more."""
+
+    type: Literal["unwatch"] = "unwatch"
+    client: str
+    session: str | None = None
+
+
+class SessionHead(Value):
+    """What a page shows of a session before it has read it."""
+
+    session: str
+    title: str = ""
+    notebook: str | None = None
+    read_only: bool = False
+    seq: int = 0
+    status: Status
+    asks: tuple[Ask, ...] = ()
+    questions: tuple[QuestionAsked, ...] = ()
+    """What the model asks the person."""
+    waiting: int = 0
+    """Prompts in the inbox."""
+    partial: bool = False
+    """What a summary stands for is not told: a message that is not there may still be in the log."""
+    problem: str | None = None
+    """One sentence while nothing can be written, since the disk does not answer."""
+
+
+class CommandReply(Value):
+    """The reply to a command, from what is known at once."""
+
+    status: Literal["ok", "error", "loading"]
+    id: str | None = None
+    error: str | None = None
+    """One sentence."""
+    protocol: int = PROTOCOL_VERSION
+    version: str = ""
+    """Version of the kernel's package."""
+    repeated: bool = False
+    """This id was seen before; nothing was done again."""
+    project: str | None = None
+    notebook: str | None = None
+    session: SessionHead | None = None
+    """The session that the command was about, once it is open."""
+    watch_seconds: float | None = None
+
+
+class CurrentNotice(Value):
+    """The notebook goes on with this session from now on, or what a page shows of it changed without a record."""
+
+    kind: Literal["current"] = "current"
+    session: SessionHead
+
+
+class PingNotice(Value):
+    """A question is open: a page that is there watches again, at once."""
+
+    kind: Literal["ping"] = "ping"

@@ -1,0 +1,63 @@
+"""The mode, the spending limit, what is always allowed, and the project's trust."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from palimpsest.frontends.protocol.connection import CommandBase
+from palimpsest.transcript.values import Value
+
+
+class SetMode(CommandBase):
+    """Choose how freely the agent works in this session, from the next call on."""
+
+    type: Literal["mode"] = "mode"
+    session: str | None = None
+    mode: str = Field(max_length=40)
+    """ask, plan, accept-edits or bypass; ``default`` takes the configured one."""
+
+
+class SetBudget(CommandBase):
+    """Limit what this session may spend in all; nothing takes the limit off."""
+
+    type: Literal["budget"] = "budget"
+    session: str | None = None
+    usd: float | None = None
+    tokens: int | None = None
+
+
+class ListAllowed(CommandBase):
+    """List what is always allowed here, and take some of it back first."""
+
+    type: Literal["allowed"] = "allowed"
+    session: str | None = None
+    revoke: tuple[int, ...] | None = None
+    """Numbers of the list as it was shown last; an empty list takes all of it back."""
+
+
+class TrustProject(CommandBase):
+    """Believe what this project's files say about permissions, or believe it no more."""
+
+    type: Literal["trust"] = "trust"
+    trusted: bool = True
+
+
+class AllowanceRow(Value):
+    """Something that is always allowed."""
+
+    number: int
+    """By which it is taken back."""
+    permission: str
+    pattern: str
+    scope: Literal["session", "project"]
+    where: str
+    """Where and when it was said, in words."""
+
+
+class AllowedRule(Value):
+    """A rule that holds for every agent; of those that match a call, the last one holds."""
+
+    permission: str
+    pattern: str
+    action: Literal["allow", "ask", "deny"]
+    origin: str

@@ -1,0 +1,37 @@
+"""Close a cell's segment, and put a turn's outputs back into its cell."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from palimpsest.frontends.protocol.connection import CommandBase
+from palimpsest.transcript.values import Value
+
+
+class Cut(Value):
+    """A place in a turn: before the character ``offset`` of the part number ``part``."""
+
+    part: int = Field(ge=0)
+    offset: int = Field(default=0, ge=0)
+    joint: str = Field(default="", max_length=200)
+    """What must be written at the cut, because it fell into a code fence."""
+
+
+class CloseSegment(CommandBase):
+    """Make the last form of a segment that its cell did not get, since the page was reloaded."""
+
+    type: Literal["close"] = "close"
+    session: str
+    turn: str
+    start: Cut
+    end: Cut | None = None
+    first_step: int = 1
+    first_seq: int = 0
+
+
+class PutBack(CommandBase):
+    """Make the outputs of a turn's cell again, where the notebook no longer has them."""
+
+    type: Literal["put-back"] = "put-back"
+    session: str
+    turn: str

@@ -1,0 +1,65 @@
+"""Share, export and import sessions."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from palimpsest.frontends.protocol.connection import CommandBase
+from palimpsest.transcript.values import Value
+
+
+class Share(CommandBase):
+    """Make a page of the session that can be passed on, or make it anew."""
+
+    type: Literal["share"] = "share"
+    session: str | None = None
+
+
+class Unshare(CommandBase):
+    """Delete the session's page."""
+
+    type: Literal["unshare"] = "unshare"
+    session: str | None = None
+
+
+class Export(CommandBase):
+    """Write the session to a new file inside the project."""
+
+    type: Literal["export"] = "export"
+    session: str | None = None
+    form: Literal["md", "ipynb", "json", "html", "opencode"] | None = None
+    path: str | None = Field(default=None, max_length=1000)
+
+
+class Import(CommandBase):
+    """Bring sessions in from a file or folder inside the project."""
+
+    type: Literal["import"] = "import"
+    path: str = Field(min_length=1, max_length=1000)
+
+
+class GivenFile(Value):
+    """A file that a session was written to."""
+
+    path: str
+    shown: str
+    """Relative to the project, where it is inside."""
+    bytes: int
+    content: str | None = None
+    """A shared page, where it is small enough to be sent."""
+
+
+class ImportedRow(Value):
+    """What became of one session of an import."""
+
+    id: str
+    title: str
+    outcome: Literal["new", "same", "updated", "copy"]
+    messages: int
+
+
+class Unreadable(Value):
+    """Something that an import could not read."""
+
+    where: str
+    what: str

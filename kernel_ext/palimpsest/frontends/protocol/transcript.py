@@ -1,0 +1,69 @@
+"""Catch up with a session's records, and what a page is told of them."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from palimpsest.frontends.protocol.connection import CommandBase, SessionHead
+from palimpsest.frontends.protocol.context import Filling
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.session_record.events import PromptAdmitted
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import Reply, Todo, Value
+
+
+class ShowPicture(CommandBase):
+    """Show a picture of the session that its log keeps as a blob."""
+
+    type: Literal["picture"] = "picture"
+    session: str | None = None
+    url: str = Field(max_length=200)
+    """As the attachment has it: ``blob:`` and a hash."""
+
+
+class Resync(CommandBase):
+    """Tell everything after a sequence number again, or the whole picture when ``after`` is None."""
+
+    type: Literal["resync"] = "resync"
+    session: str | None = None
+    after: int | None = Field(default=None, ge=0)
+    client: str = ""
+
+
+class RecordsNotice(Value):
+    """Journal records, as they were written in one tick, or again after ``resync``."""
+
+    kind: Literal["records"] = "records"
+    session: str
+    records: tuple[dict[str, Any], ...]
+    resync: str | None = None
+    """Id of the resync command that this answers."""
+    after: int | None = None
+    """In such an answer: the record that the first of these follows, none missing between them."""
+    last: bool = False
+    """The last notice of that answer."""
+
+
+class PictureNotice(Value):
+    """A session as it is, in numbered pieces; a piece may arrive more than once."""
+
+    kind: Literal["picture"] = "picture"
+    session: str
+    resync: str
+    seq: int
+    head: SessionHead
+    messages: tuple[Message, ...]
+    todos: tuple[Todo, ...] = ()
+    inbox: tuple[PromptAdmitted, ...] = ()
+    info: SessionInfo | None = None
+    replies: dict[str, Reply] = {}
+    """What was answered, by the id of the tool call that asked."""
+    decisions: tuple[Decision, ...] = ()
+    """What was scraped off for the model; it comes with the last piece."""
+    filling: Filling | None = None
+    piece: int | None = None
+    """The number of this piece, from 0."""
+    pieces: int | None = None
+    """How many there are; the picture is whole when all of them came."""
+    last: bool = False

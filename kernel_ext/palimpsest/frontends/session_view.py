@@ -1,0 +1,214 @@
+"""``session.view()``: a session in a cell, to look at.
+
+Border: the widget's half in the kernel. The cell itself holds HTML and plain text only, written
+anew after each turn; the widget is opened beside it and its page draws the live views in the
+words' place (``labextension/src/widget``). So a notebook never holds a widget that could be dead,
+and one that is reopened without a kernel, or sent to somebody, reads as it did.
+"""
+
+import asyncio
+import logging
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+from IPython.core.getipython import get_ipython
+from pydantic import BaseModel
+
+from palimpsest.frontends.page_channel.notices import head_of, in_batches, pictures, records_since
+from palimpsest.frontends.page_channel.page_presence import Watches
+from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
+from palimpsest.frontends.protocol.page_records import page_record
+from palimpsest.frontends.protocol.transcript import RecordsNotice
+from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.render.formats import text
+from palimpsest.render.formats.html_fragment import render_excerpt
+from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.session_record.events import Record, SessionStatus
+from palimpsest.transcript.session_record.sessions import Idle
+
+STATIC = Path(__file__).parent / "static"
+PLAIN_CHARS = 20_000
+"""What plain text keeps: the session's end."""
+SHOWN = 8
+"""The newest outputs that are written anew; a cell that runs again makes another one."""
+
+_log = logging.getLogger(__name__)
+
+
+def _built(name: str, otherwise: str) -> str:
+    """Return a file of the front end; a clone where nobody ran ``make front`` shows words only."""
+    path = STATIC / name
+    return path.read_text(encoding="utf-8") if path.is_file() else otherwise
+
+
+class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no types
+    """One session's widget; every output that shows it is drawn from the same one.
+
+    Responsibilities: display the page of words and write it anew after each turn; tell a page
+    that watches what the session tells.
+    """
+
+    _esm = _built("view.js", "export default {};")
+    _css = _built("view.css", "")
+    key = traitlets.Unicode().tag(sync=True)
+    """Names the place in the page where the live view belongs."""
+    session = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, live: KernelSession, engine: EngineThread) -> None:
+        self._live = live
+        self._engine = engine
+        self._watches = Watches()
+        self._outputs: list[tuple[str, dict[str, Any]]] = []
+        self._refreshing: Any = None
+        super().__init__(key=secrets.token_hex(8), session=live.id)
+        self.on_msg(self._heard)
+        self._unsubscribe = live.subscribe(self._told)
+
+    def open(self) -> None:
+        """Open the comm, and keep it out of the way of cells (spec/kernel.md A1, A5)."""
+        super().open()
+        comm = self.comm
+        if comm is not None:
+            # ipykernel 7.4 sends what comes to the thread that published last: a busy cell's.
+            comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001
+            # comm's own would tell IPython that a cell begins and ends, and flush its figures.
+            comm.handle_msg = self._handle_msg
+
+    def close(self) -> None:
+        """Follow the session no more."""
+        self._unsubscribe()
+        super().close()
+
+    # What the cell holds
+
+    def _ipython_display_(self, **_: Any) -> None:
+        shell = get_ipython()
+        if shell is None:
+            return
+        display_id = secrets.token_hex(8)
+        kernel = getattr(shell, "kernel", None)
+        parent = kernel.get_parent("shell") if kernel is not None else {}
+        self._outputs = [*self._outputs, (display_id, parent)][-SHOWN:]
+        shell.display_pub.publish(self.bundle(), {}, transient={"display_id": display_id})
+
+    def bundle(self) -> dict[str, str]:
+        """Return the session as HTML and as plain text, without keys."""
+        picture = self._live.snapshot()
+        values = secret_values(os.environ)
+        notes = Notes(asks=picture.asks, decisions=self._live.decisions(), answers=picture.replies)
+        title = _title(picture)
+
+        def clean(words: str) -> str:
+            return scrub(words, values)
+
+        return {
+            "text/html": render_excerpt(
+                picture.messages,
+                title,
+                mark=f"plm-view-{self.key}",
+                remark=_remark(picture),
+                scrub=clean,
+                notes=notes,
+            ),
+            "text/plain": _plain(picture, title, clean, notes),
+        }
+
+    def __repr__(self) -> str:
+        return f"<SessionView of {self._live.id}>"
+
+    async def _refresh(self) -> None:
+        """Write what the cells hold anew; on the engine."""
+        kernel = getattr(get_ipython(), "kernel", None)
+        if kernel is None:
+            return
+        data = await asyncio.to_thread(self.bundle)
+        for display_id, parent in self._outputs:
+            content = {"data": data, "metadata": {}, "transient": {"display_id": display_id}}
+            kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=parent)
+
+    # What the page is told
+
+    def _told(self, records: Sequence[Record]) -> None:
+        """Pass records on, and write the words anew when a turn ended; on the writer thread."""
+        if self._watches.fresh():
+            for batch in in_batches([page_record(record) for record in records]):
+                self._tell(RecordsNotice(session=self._live.id, records=batch))
+        if self._outputs and any(_ends_a_turn(record) for record in records):
+            self._on_engine(self._refresh)
+
+    def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """Answer the page; on whatever thread its message arrives, so it only hands over."""
+        match content:
+            case {"kind": "watch"}:
+                self._watches.renew("view", None)
+                self._tell(CurrentNotice(session=head_of(self._live)))
+            case {"kind": "resync", "id": str(resync), "after": None}:
+                self._on_engine(lambda: self._tell_all(resync))
+            case {"kind": "resync", "id": str(resync), "after": int(after)}:
+                self._on_engine(lambda: self._tell_since(resync, after))
+            case _:
+                _log.debug("The view's page said what nobody understands: %.80r", content)
+
+    async def _tell_all(self, resync: str) -> None:
+        for notice in pictures(self._live, resync):
+            self._tell(notice)
+
+    async def _tell_since(self, resync: str, after: int) -> None:
+        for notice in await asyncio.to_thread(
+            lambda: list(records_since(self._live, after, resync))
+        ):
+            self._tell(notice)
+
+    def _tell(self, notice: BaseModel) -> None:
+        """Send a notice; from any thread."""
+        self.send({"v": PROTOCOL_VERSION, **notice.model_dump(mode="json", exclude_none=True)})
+
+    def _on_engine(self, work: Callable[[], Any]) -> None:
+        def report(done: Any) -> None:
+            if not done.cancelled() and done.exception() is not None:
+                _log.warning("The view of a session could not be told: %s", done.exception())
+
+        self._engine.submit(work()).add_done_callback(report)
+
+
+def view_of(
+    live: KernelSession, engine: EngineThread, views: dict[str, SessionView]
+) -> SessionView:
+    """Return the session's widget, made when there is none or its page closed it."""
+    known = views.get(live.id)
+    if known is None or known.comm is None:
+        known = views[live.id] = SessionView(live, engine)
+    return known
+
+
+def _ends_a_turn(record: Record) -> bool:
+    return isinstance(record.event, SessionStatus) and isinstance(record.event.status, Idle)
+
+
+def _title(picture: Snapshot) -> str:
+    """Return the session's title; until its first answer it has none but a date."""
+    return picture.session.title if picture.session and picture.messages else "New session"
+
+
+def _remark(picture: Snapshot) -> str:
+    session = picture.session
+    model = f" to {session.model.id}" if session is not None and session.model else ""
+    steps = sum(part.type == "step-finish" for m in picture.messages for part in m.parts)
+    return f"{steps} model request{'' if steps == 1 else 's'}{model}"
+
+
+def _plain(picture: Snapshot, title: str, clean: Callable[[str], str], notes: Notes) -> str:
+    """Return the end of the session as plain text."""
+    words = text.render_session(picture.messages, title, caps=Caps(), scrub=clean, notes=notes)
+    if len(words) <= PLAIN_CHARS:
+        return words
+    cut = words.find("\n\n", len(words) - PLAIN_CHARS)
+    kept = words[cut:] if cut >= 0 else words[-PLAIN_CHARS:]
+    return f"{title}\n\n[{len(words) - len(kept):,} characters before this are not shown]{kept}"

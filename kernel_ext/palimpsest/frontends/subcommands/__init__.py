@@ -1,0 +1,1 @@
+"""What each `%agent` subcommand says and does."""

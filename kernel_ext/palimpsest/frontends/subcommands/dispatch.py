@@ -1,0 +1,323 @@
+"""The subcommands of ``%agent``: look at sessions, models and settings, switch, stop.
+
+Border: asks the session layer and words what it says; nothing here talks to a model.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
+from palimpsest.frontends.magic.line_parser import MagicLine, policy_words
+from palimpsest.frontends.magic.session_arguments import COMMANDS as SHELF
+from palimpsest.frontends.magic.sharing_arguments import COMMANDS as GIVING
+from palimpsest.frontends.subcommands import parts, permissions, policy, reverts
+from palimpsest.frontends.subcommands.extensions import ExtensionCommands
+from palimpsest.frontends.subcommands.library import LibraryWords
+from palimpsest.frontends.subcommands.sessions import Said, Shelf
+from palimpsest.frontends.subcommands.sharing import giving_lines
+from palimpsest.frontends.subcommands.storage import StorageCommands
+from palimpsest.frontends.subcommands.todos import todo_words
+from palimpsest.render.content.phrases import count, money, some
+from palimpsest.render.safety.escaping import code_span, inline
+from palimpsest.review.inspection.report_builder import weigh
+from palimpsest.session.controls.context_edits import WishAction
+from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.transcript.errors import ConfigError, NotFound, UserError
+from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.values import Usage
+
+WHERE = "in the page, or in %agent wait"
+NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
+WHY_NO_DEFAULT = "Without -m no model answers, until the server that is named above does."
+NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again."
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a subcommand says, in each form."""
+
+    markdown: str
+    plain: str
+    html: str = ""
+    """A drawing of it, where there is one."""
+
+    @property
+    def bundle(self) -> dict[str, str]:
+        """The forms by MIME type."""
+        drawn = {"text/html": self.html} if self.html else {}
+        return drawn | {"text/markdown": self.markdown, "text/plain": self.plain}
+
+
+class Commands:
+    """Runs subcommands and returns what they say."""
+
+    def __init__(self, services: FrontendServices, pages: Pages) -> None:
+        self._services = services
+        self._pages = pages
+        self._unreadable: dict[str, str] = {}
+        shelf = Shelf(services, pages)
+        guests = ExtensionCommands(services)
+        library = LibraryWords(services)
+        self._by_name: Mapping[str, Callable[[str, CellPlace], Text]] = {
+            "status": self._status,
+            "use": functools.partial(self._told, shelf.open),
+            **{
+                name: functools.partial(self._told, getattr(shelf, name))
+                for name in SHELF
+                if name != "storage"
+            },
+            "stop": self._stop,
+            "withdraw": self._withdraw,
+            "context": self._context,
+            "pin": functools.partial(self._wish, "pin"),
+            "unpin": functools.partial(self._wish, "unpin"),
+            "exclude": functools.partial(self._wish, "exclude"),
+            "restore": functools.partial(self._wish, "restore"),
+            "revert": functools.partial(self._revert, "revert"),
+            "unrevert": functools.partial(self._revert, "unrevert"),
+            "cleanup": functools.partial(self._revert, "cleanup"),
+            "diff": functools.partial(self._revert, "diff"),
+            "todo": self._todo,
+            "mode": functools.partial(self._allow, "mode"),
+            "permissions": functools.partial(self._allow, "permissions"),
+            "budget": functools.partial(self._allow, "budget"),
+            "trust": functools.partial(self._allow, "trust"),
+            "policy": self._policy,
+            "agents": functools.partial(self._told, library.agents),
+            "commands": functools.partial(self._told, library.commands),
+            "skills": functools.partial(self._told, library.skills),
+            "models": self._models,
+            "config": self._config,
+            "hooks": functools.partial(self._told, guests.hooks),
+            "mcp": functools.partial(self._told, guests.mcp),
+            "storage": self._storage,
+            **{name: functools.partial(self._give, name) for name in GIVING},
+        }
+
+    def run(self, request: MagicLine, place: CellPlace) -> Text:
+        """Run one subcommand; raises UsageError with one sentence."""
+        try:
+            return self._by_name[request.command or ""](request.argument, place)
+        except UserError as error:
+            raise UsageError(str(error)) from None
+
+    def _current(self, place: CellPlace) -> KernelSession:
+        services = self._services
+        return services.engine.submit(services.workspace.current(place.notebook)).result()
+
+    def _status(self, _argument: str, place: CellPlace) -> Text:
+        session = self._current(place)
+        picture = session.snapshot()
+        about = picture.session.about if picture.session else ""
+        rows = [
+            ("session", f"{session.id}{' (read-only)' if session.read_only else ''}"),
+            ("title", picture.session.title if picture.session else ""),
+            *((("about", about),) if about else ()),
+            ("state", _state(picture)),
+            ("model", _model(picture) or self._default_model()),
+            ("messages", count(len(picture.messages))),
+            (
+                "waiting",
+                f"{some(len(picture.inbox), 'prompt')}, {some(_asked(picture), 'question')}",
+            ),
+            ("cost so far", _cost(picture)),
+            ("kept in", self._kept()),
+        ]
+        if broken := self._broken(session):
+            rows.append(("not readable", broken))
+        if taken := reverts.standing_words(picture):
+            rows.append(("taken back", taken))
+        if self._services.workspace.warning:
+            rows.append(("warning", self._services.workspace.warning))
+        if self._services.workspace.notice:
+            rows.append(("layout", self._services.workspace.notice))
+        return table(("", ""), rows)
+
+    def _broken(self, session: KernelSession) -> str:
+        """Say what of the session's log is lost; the log is read for it once in a kernel's life."""
+        if session.id not in self._unreadable:
+            services = self._services
+            found = services.engine.submit(services.workspace.problems(session.id)).result()
+            first = f"{found[0].where}: {found[0].what}" if found else ""
+            words = f"{some(len(found), 'line')} of the log, left out; the first is {first}"
+            self._unreadable[session.id] = words if found else ""
+        return self._unreadable[session.id]
+
+    def _kept(self) -> str:
+        workspace = self._services.workspace
+        return "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
+
+    def _stop(self, _argument: str, place: CellPlace) -> Text:
+        stopped = self._current(place).cancel("Stopped.")
+        return sentence("Stopped." if stopped else "Nothing was running.")
+
+    def _withdraw(self, argument: str, place: CellPlace) -> Text:
+        session = self._current(place)
+        waiting = [one.prompt_id for one in session.snapshot().inbox]
+        named = waiting if argument == "all" else waiting[-1:]
+        gone = sum(session.withdraw(one) for one in named)
+        if not gone:
+            return sentence("No prompt was waiting.")
+        return sentence("Taken back." if gone == 1 else f"{gone} prompts were taken back.")
+
+    def _revert(self, name: str, argument: str, place: CellPlace) -> Text:
+        session = self._current(place)
+        submit = self._services.engine.submit
+        said = reverts.run(name, argument, session.undoing, lambda work: submit(work).result())
+        return Text(*said)
+
+    def _wish(self, action: WishAction, argument: str, place: CellPlace) -> Text:
+        session = self._current(place)
+        if argument:
+            try:
+                return sentence(session.wish(action, argument).sentence)
+            except NotFound as missing:
+                prompt = f"To send it as a prompt, write %agent -- {action} {argument}."
+                raise UserError(f"{missing} {prompt}") from None
+        rows = parts.part_rows(session.snapshot().messages, session.decisions())
+        if not rows:
+            return sentence("Nothing was said in this session yet, so there is nothing to choose.")
+        text = table(parts.HEAD, rows)
+        words = f"%agent {action} ID chooses one of these, the newest first."
+        return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
+
+    def _todo(self, _argument: str, place: CellPlace) -> Text:
+        return Text(*todo_words(self._current(place).snapshot().todos))
+
+    def _policy(self, argument: str, place: CellPlace) -> Text:
+        session = self._current(place)
+        if argument:
+            words = policy_words(argument)
+            self._services.engine.submit(session.use_policy(*words)).result()
+        picture = session.snapshot().session
+        own = picture is not None and (picture.policy_choice or picture.policy) is not None
+        now = session.policy()
+        origins = getattr(getattr(self._services, "config", None), "origins", {})
+        said = [sentence(policy.summary(now, own=own))]
+        found = policy.changes(now, origins, own=own)
+        shown = ([found] if found else []) + ([] if argument else policy.sections(now))
+        for section in shown:
+            said += [Text(f"**{inline(section.title)}**", section.title)]
+            said += [table(section.head, section.rows)]
+        return Text("\n\n".join(t.markdown for t in said), "\n\n".join(t.plain for t in said))
+
+    def _give(self, name: str, argument: str, place: CellPlace) -> Text:
+        said = giving_lines(name, argument, self._services, lambda: self._current(place).id)
+        return Text("\n\n".join(inline(line) for line in said), "\n".join(said))
+
+    def _context(self, _argument: str, place: CellPlace) -> Text:
+        services = self._services
+        session = services.engine.submit(services.workspace.known(place.notebook)).result()
+        if session is None:
+            return sentence(NO_SESSION)
+        clean = functools.partial(scrub, values=secret_values(os.environ))
+        ledger = weigh(session.basis(), lambda only: session.records_after(0, only), clean)
+        return Text(ledger.markdown, ledger.text, ledger.html)
+
+    def _models(self, _argument: str, _place: CellPlace) -> Text:
+        models = getattr(self._services, "models", None)
+        rows = [tuple(str(cell) for cell in row) for row in models()] if callable(models) else []
+        default = self._default_model()
+        if not rows:
+            return sentence(f"The model is {default}. Choose another with -m provider/name.")
+        text = table(("model", "window", "why it is here"), rows)
+        words = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
+        return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
+
+    def _allow(self, name: str, argument: str, place: CellPlace) -> Text:
+        return Text(*permissions.run(name, argument, self._current(place).control, _both))
+
+    def _config(self, argument: str, _place: CellPlace) -> Text:
+        if argument == "trust":
+            return Text(*permissions.trust_words(getattr(self._services, "trust", tuple)()))
+        if argument == "distrust":
+            gone = getattr(self._services, "distrust", bool)()
+            return sentence("It waits for your trust again." if gone else "It was not trusted.")
+        config = getattr(self._services, "config", None)
+        if not callable(getattr(config, "rows", None)):
+            return sentence("Nothing is configured; every setting has its built-in value.")
+        return Text(*permissions.config_words(config, _both))
+
+    def _storage(self, argument: str, place: CellPlace) -> Text:
+        said = StorageCommands(self._services, self._pages).run(argument)
+        return self._told(lambda _argument, _place: said, argument, place)
+
+    def _told(
+        self, tell: Callable[[str, CellPlace], Said], argument: str, place: CellPlace
+    ) -> Text:
+        """Return sentences and tables as one text."""
+        texts: list[Text] = []
+        for one in tell(argument, place):
+            if isinstance(one, str):
+                texts.append(sentence(one))
+                continue
+            texts += [Text(f"**{inline(one.title)}**", one.title)] if one.title else []
+            texts.append(table(one.head, one.rows))
+        return Text("\n\n".join(t.markdown for t in texts), "\n\n".join(t.plain for t in texts))
+
+    def _default_model(self) -> str:
+        default = getattr(self._services, "default_model", None)
+        try:
+            return str(default()) if callable(default) else "unknown"
+        except ConfigError:
+            return NO_DEFAULT
+
+
+def _state(picture: Snapshot) -> str:
+    status = picture.status
+    if status.type == "retry":
+        return f"waits to try again: {status.message}"
+    if picture.questions:
+        asked = picture.questions[0].questions
+        return f"waits for your answer {WHERE}: {asked[0].question if asked else ''}"
+    if picture.asks:
+        return f"waits for your answer {WHERE}, or for %agent stop: {picture.asks[0].title}"
+    return {"idle": "idle", "busy": "runs"}[status.type]
+
+
+def _asked(picture: Snapshot) -> int:
+    return len(picture.asks) + len(picture.questions)
+
+
+def _cost(picture: Snapshot) -> str:
+    session = picture.session
+    if session is None:
+        return money(None)
+    spent = session.cost is not None or session.tokens != Usage()
+    return money(session.cost) if spent else money(0.0)
+
+
+def _model(picture: Snapshot) -> str:
+    model = picture.session.model if picture.session else None
+    if model is None:
+        return ""
+    return f"{model.id} ({model.variant})" if model.variant else model.id
+
+
+def _both(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, str]:
+    text = table(head, rows)
+    return text.markdown, text.plain
+
+
+def sentence(words: str) -> Text:
+    """Return one sentence in both forms."""
+    return Text(inline(words), words)
+
+
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Text:
+    """Return rows as a Markdown table and as aligned text."""
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for row in rows:
+        cells = [code_span(row[0]), *(inline(cell).replace("|", "\\|") for cell in row[1:])]
+        lines.append(f"| {' | '.join(cells)} |")
+    everything = [head, *rows] if any(head) else rows
+    widths = [max(len(row[i]) for row in everything) for i in range(len(head))]
+    plain = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in everything
+    ]
+    return Text("\n".join(lines), "\n".join(plain))

@@ -1,0 +1,95 @@
+"""What ``%agent hooks`` and ``%agent mcp`` say: what takes part in this kernel's sessions, from where, and how it fares.
+
+Border: rows of words from values; ``commands`` makes tables of them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from palimpsest.frontends.cell_turn.services import CellPlace
+from palimpsest.frontends.subcommands.policy import PolicySection
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.session.extensions.hooks import HookStatus
+from palimpsest.tools.mcp.servers import ServerStatus
+
+HOOK_HEAD = ("hook", "function", "from", "asked", "failed")
+SERVER_HEAD = ("server", "state", "from", "tools")
+NO_HOOKS = (
+    "No hook takes part. Add one with @palimpsest.hook in a cell, or under hooks in the settings; a "
+    "package may bring some."
+)
+NO_SERVERS = (
+    "No MCP server is configured. Name one under mcp in the settings: docs/mcp.md shows how."
+)
+WAITING = "This project's file has {key} that wait for your trust: %agent config shows them, %agent config trust believes them."
+MOST_TOOLS = 12
+
+
+def hook_rows(hooks: Sequence[HookStatus]) -> list[tuple[str, ...]]:
+    """Return each hook with what became of it."""
+    return [
+        (
+            one.name,
+            one.label,
+            one.origin,
+            f"{one.calls:,}",
+            f"{one.failures:,}: it {one.problem}" if one.failures else "0",
+        )
+        for one in hooks
+    ]
+
+
+def server_rows(servers: Sequence[ServerStatus]) -> list[tuple[str, ...]]:
+    """Return each server with its state and tools."""
+    return [
+        (
+            one.name,
+            f"{one.state} ({one.kind})",
+            one.origin,
+            _tools(one) or one_line(one.problem, 300),
+        )
+        for one in servers
+    ]
+
+
+def _tools(one: ServerStatus) -> str:
+    more = f" and {len(one.tools) - MOST_TOOLS} more" if len(one.tools) > MOST_TOOLS else ""
+    return ", ".join(one.tools[:MOST_TOOLS]) + more
+
+
+class ExtensionCommands:
+    """Says what takes part; ``connect`` tries the servers again that are not connected."""
+
+    def __init__(self, services: Any) -> None:
+        self._services = services
+
+    def hooks(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
+        """Tell of hooks; what is only configured is loaded first."""
+        book = getattr(self._services, "hooks", None)
+        waiting = self._waiting("hooks", "hooks")
+        if book is None:
+            return waiting or [NO_HOOKS]
+        self._services.engine.submit(book.load()).result()
+        rows = hook_rows(book.status())
+        said: list[str | PolicySection] = [*book.problems, *waiting]
+        return [PolicySection("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
+
+    def mcp(self, argument: str, _place: CellPlace) -> list[str | PolicySection]:
+        """Tell of MCP servers."""
+        servers = getattr(self._services, "servers", None)
+        waiting = self._waiting("mcp", "MCP servers")
+        if not servers:
+            return waiting or [NO_SERVERS]
+        if argument == "connect":
+            self._services.engine.submit(servers.restart()).result()
+        said: list[str | PolicySection] = [
+            PolicySection("", SERVER_HEAD, server_rows(servers.status()))
+        ]
+        if any(one.state in ("waiting", "failed") for one in servers.status()):
+            said.append("They are connected when a prompt begins; %agent mcp connect does it now.")
+        return [*said, *waiting]
+
+    def _waiting(self, key: str, words: str) -> list[str | PolicySection]:
+        """Say that a project's file names some that are not used yet."""
+        held = getattr(getattr(self._services, "config", None), "held", ())
+        return [WAITING.format(key=words)] if any(one.key == key for one in held) else []

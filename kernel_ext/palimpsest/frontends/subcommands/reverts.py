@@ -1,0 +1,224 @@
+"""What ``%agent revert``, ``unrevert``, ``cleanup`` and ``diff`` read, do and say.
+
+Border: asks a session and words what it answers, as Markdown and as plain text.
+"""
+
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from palimpsest.frontends.protocol.outcome import OutcomeNotice
+from palimpsest.frontends.protocol.sessions import Revert
+from palimpsest.render.content.phrases import count
+from palimpsest.render.safety.escaping import code_span, inline
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.interfaces.revert_operations import Undoing
+from palimpsest.session.revert.plan import removal, standing
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.ids import short
+from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile, RevertPreview
+
+PREVIEW, OVERWRITE = "--preview", "--overwrite"
+ALL = "all"
+MOST_MESSAGES = 12
+"""What a person reads before deciding; the rest is counted."""
+
+VERBS = {
+    "restore": ("would be brought back", "brought back"),
+    "delete": ("would be deleted", "deleted"),
+    "conflict": ("is left alone", "was left alone"),
+    "impossible": ("can't be brought back", "couldn't be brought back"),
+}
+SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
+KERNEL_STAYS = "Variables in the kernel and cells of the notebook stay as they are."
+
+Submit = Callable[[Coroutine[Any, Any, Any]], Any]
+Said = tuple[str, str]
+"""Markdown and plain text."""
+
+
+def run(name: str, text: str, undoing: Undoing, submit: Submit) -> Said:
+    """Do what a line asks for; ``submit`` runs a coroutine on the engine and waits."""
+    words = text.split()
+    target = next((one for one in words if not one.startswith("--")), "")
+    wanted = next((one for one in words if one.partition("=")[0] == OVERWRITE), "")
+    match name:
+        case "revert" if PREVIEW in words:
+            return said(submit(undoing.preview(target)))
+        case "revert":
+            files = _overwritten(wanted, lambda: submit(undoing.preview(target)))
+            return said(submit(undoing.revert(target, files)))
+        case "unrevert":
+            return said(submit(undoing.unrevert(_named(wanted))), back=True)
+        case "cleanup":
+            return _cleaned(submit(undoing.cleanup()))
+        case _:
+            return diff_words(submit(undoing.diff(target)), target)
+
+
+async def answer(command: Revert, undoing: Undoing) -> OutcomeNotice:
+    """Do what a page asks for."""
+    match command.action:
+        case "preview":
+            return OutcomeNotice(id=command.id, revert=await undoing.preview(command.target))
+        case "revert":
+            made = await undoing.revert(command.target, command.overwrite)
+            return OutcomeNotice(id=command.id, revert=made)
+        case "unrevert":
+            made = await undoing.unrevert(command.overwrite)
+            return OutcomeNotice(id=command.id, revert=made)
+        case "cleanup":
+            gone = await undoing.cleanup()
+            return OutcomeNotice(id=command.id, late=gone == 0)
+        case "diff":
+            return OutcomeNotice(id=command.id, diffs=await undoing.diff(command.target))
+
+
+def _named(flag: str) -> tuple[str, ...]:
+    value = flag.partition("=")[2]
+    return tuple(one.strip() for one in value.split(",") if one.strip())
+
+
+def _overwritten(flag: str, look: Callable[[], RevertPreview]) -> tuple[str, ...]:
+    """Return the files that a flag names; ``all`` means every one that is in conflict."""
+    if not flag:
+        return ()
+    files = _named(flag)
+    conflicts = look().conflicts
+    if not files or files == (ALL,):
+        return conflicts
+    for file in files:
+        if file not in conflicts:
+            known = ", ".join(conflicts) or "none"
+            raise UserError(f"{file!r} is in no conflict. Files with a conflict: {known}.")
+    return files
+
+
+def said(preview: RevertPreview, *, back: bool = False) -> Said:
+    """Say what a revert does, or did, or what undoing it did."""
+    lines = [_head(preview, back=back)]
+    if preview.problem:
+        lines.append(preview.problem)
+    messages = () if back else preview.messages
+    shown = [f"{one.role}: {one.excerpt or '(no words)'}" for one in messages[:MOST_MESSAGES]]
+    if len(messages) > MOST_MESSAGES:
+        shown.append(f"and {count(len(messages) - MOST_MESSAGES)} more")
+    files = [one for one in preview.files if one.action != "nothing"]
+    plain = [*lines, *(f"  {one}" for one in shown)]
+    marked = ["\n\n".join(inline(one) for one in lines)]
+    if shown:
+        marked.append("\n".join(f"- {inline(one)}" for one in shown))
+    if files:
+        sentences = [_sentence(one, done=preview.done) for one in files]
+        plain += [
+            f"  {one.file} {sentence}" for one, sentence in zip(files, sentences, strict=True)
+        ]
+        rows = zip(files, sentences, strict=True)
+        marked.append("\n".join(f"- {code_span(one.file)} {inline(text)}" for one, text in rows))
+    if preview.conflicts and not back:
+        hint = _overwriting(preview)
+        plain.append(hint)
+        marked.append(inline(hint))
+    patches = [one.diff for one in files if one.diff is not None and not preview.done]
+    marked += [fenced(one.patch) for one in patches if one.patch]
+    end = _next(preview, back=back)
+    return "\n\n".join([*marked, inline(end)]), "\n".join([*plain, end])
+
+
+def _overwriting(preview: RevertPreview) -> str:
+    target = short(preview.part_id or preview.message_id)
+    command = f"%agent revert {target} {OVERWRITE}"
+    if len(preview.conflicts) == 1:
+        return f"Overwrite it all the same with {command}={ALL}."
+    return (
+        f"Overwrite them all the same with {command}={ALL}, or single ones with {OVERWRITE}=FILE."
+    )
+
+
+def _head(preview: RevertPreview, *, back: bool) -> str:
+    number = _messages(len(preview.messages))
+    if back:
+        return f"{number} are here again."
+    if preview.part_id is not None:
+        where = f"a part of message {short(preview.message_id)} and what follows it"
+        return f"{'Took back' if preview.done else 'Would take back'} {where}: {number} whole."
+    return f"{'Took back' if preview.done else 'Would take back'} {number}."
+
+
+def _next(preview: RevertPreview, *, back: bool) -> str:
+    if back:
+        return KERNEL_STAYS
+    if preview.done:
+        return (
+            "%agent unrevert undoes this; the next prompt, or %agent cleanup, makes it final. "
+            + KERNEL_STAYS
+        )
+    return f"Nothing was changed. {KERNEL_STAYS}"
+
+
+def _sentence(one: RevertedFile, *, done: bool) -> str:
+    words = VERBS[one.action][done]
+    if one.action in {"restore", "delete"} and one.diff is not None:
+        words += f" ({_numbers(one.diff)})"
+    return f"{words}: {one.reason}" if one.reason else words
+
+
+def standing_words(picture: Snapshot) -> str:
+    """Say how much is taken back at this moment; empty where nothing is."""
+    revert = standing(picture.session)
+    if revert is None:
+        return ""
+    number = len(removal(picture.messages, revert).messages)
+    return f"{_messages(number)}; %agent unrevert undoes it, the next prompt removes them"
+
+
+def _cleaned(removed: int) -> Said:
+    if not removed:
+        words = "Nothing is taken back in this session, so there is nothing to remove."
+    else:
+        words = f"Removed {_messages(removed)} that were taken back, for good."
+    return words, words
+
+
+def diff_words(diffs: Sequence[FileDiff], target: str = "") -> Said:
+    """Say what a turn or the session changed."""
+    whose = "That turn" if target else "This session"
+    if not diffs:
+        words = f"{whose} changed no file."
+        return words, words
+    total = f"{whose} changed {totals(diffs)}."
+    rows = [
+        f"{SIGNS[one.status]} {one.file} {_numbers(one)}".rstrip()
+        + (f" ({one.note})" if one.note else "")
+        for one in diffs
+    ]
+    marked = [
+        total,
+        *(
+            fenced(one.patch) if one.patch else f"- {inline(row)}"
+            for one, row in zip(diffs, rows, strict=True)
+        ),
+    ]
+    return "\n\n".join(marked), "\n".join([total, *rows])
+
+
+def totals(diffs: Sequence[FileDiff]) -> str:
+    """Return "3 files, +12 -4"."""
+    added, gone = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
+    return f"{count(len(diffs))} {'file' if len(diffs) == 1 else 'files'}, +{added:,} -{gone:,}"
+
+
+def _numbers(one: FileDiff) -> str:
+    return f"+{one.additions:,} -{one.deletions:,}"
+
+
+def _messages(number: int) -> str:
+    return f"{count(number)} {'message' if number == 1 else 'messages'}"
+
+
+def fenced(patch: str | None) -> str:
+    """Return a patch as a Markdown block, whatever backticks are in it."""
+    text = patch or ""
+    ticks = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, ticks + 1)
+    return f"{fence}diff\n{text}\n{fence}"

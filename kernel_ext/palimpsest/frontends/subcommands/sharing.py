@@ -1,0 +1,116 @@
+"""What ``%agent share``, ``unshare``, ``export`` and ``import`` do and say.
+
+Border: reads the words behind the subcommand and words the outcome; ``commands`` shows it.
+"""
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.render.content.phrases import count, size
+from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.interfaces.sharing_operations import Exported, Form, Sharing
+from palimpsest.session.sharing.exports import form_of
+from palimpsest.store.exchange.importer import Imported, ImportReport
+from palimpsest.transcript.errors import UserError
+
+MOST_PROBLEMS = 10
+"""What a person reads in a cell; the Python call returns all of them."""
+
+_OUTCOMES = {
+    "new": "new",
+    "same": "here already",
+    "updated": "brought up to date",
+    "copy": "came as a copy, because the one here went on or is another one",
+}
+
+
+def giving_lines(
+    name: str, argument: str, services: FrontendServices, current: Callable[[], str]
+) -> Sequence[str]:
+    """Do what a subcommand asks for and say so; ``current`` is the notebook's session."""
+    engine, giving = services.engine, services.workspace.giving
+    match name:
+        case "share":
+            return [share_words(engine, giving, current())]
+        case "unshare":
+            return [unshare_words(engine, giving, current())]
+        case "export":
+            return [export_words(engine, giving, current(), argument)]
+        case _:
+            return import_lines(engine, giving, argument)
+
+
+def share_words(engine: EngineThread, giving: Sharing, session_id: str) -> str:
+    """Share a session and say where the page is."""
+    path: Path = engine.submit(giving.share(session_id)).result()
+    return (
+        f"The page of this session is {path} ({size(path.stat().st_size)}). It is one file that needs no "
+        "network; open it in a browser, look through it, and pass it on. %agent unshare deletes it."
+    )
+
+
+def unshare_words(engine: EngineThread, giving: Sharing, session_id: str) -> str:
+    """Take the page back and say so."""
+    if engine.submit(giving.unshare(session_id)).result():
+        return "The page is deleted. Copies that were passed on stay where they are."
+    return "This session was not shared."
+
+
+def export_words(engine: EngineThread, giving: Sharing, session_id: str, argument: str) -> str:
+    """Export a session as the words say, and say where the file is."""
+    form, path = export_request(argument)
+    made: Exported = engine.submit(giving.export(session_id, form, path)).result()
+    words = f"This session is written to {made.path} ({size(made.bytes)})."
+    if made.form in ("json", "opencode"):
+        return f"{words} %agent import brings it into another project."
+    return words
+
+
+def export_request(argument: str) -> tuple[Form | None, str | None]:
+    """Read ``[md|ipynb|json|html|opencode] [path]``; raises UserError for more words."""
+    words = split_words(argument)
+    form = form_of(words[0]) if words and "." not in words[0] and "/" not in words[0] else None
+    rest = words[1:] if form is not None else words
+    if len(rest) > 1:
+        raise UserError(
+            "Write %agent export [md|ipynb|json|html|opencode] [path]; put a path with blanks in quotes."
+        )
+    return form, rest[0] if rest else None
+
+
+def split_words(argument: str) -> list[str]:
+    """Split as a shell does; raises UserError for a quote that never ends."""
+    try:
+        return shlex.split(argument)
+    except ValueError:
+        raise UserError("A quote in the path never ends.") from None
+
+
+def import_lines(engine: EngineThread, giving: Sharing, argument: str) -> Sequence[str]:
+    """Import what the words name, and say in lines what came."""
+    words = split_words(argument)
+    if len(words) != 1:
+        raise UserError(
+            "Write %agent import PATH: OpenCode's storage folder, or the JSON of an exported session."
+        )
+    report: ImportReport = engine.submit(giving.bring(words[0])).result()
+    return report_lines(report)
+
+
+def report_lines(report: ImportReport) -> Sequence[str]:
+    """Say what an import brought, and what could not be read."""
+    lines = [_told(one) for one in report.sessions] or ["No session was found there."]
+    if report.sessions:
+        lines.append("%agent use ID goes on with one of them; nothing of it was run.")
+    shown = report.problems[:MOST_PROBLEMS]
+    lines += [f"Not read: {one.where}. {one.what}" for one in shown]
+    if len(report.problems) > len(shown):
+        lines.append(f"{count(len(report.problems) - len(shown))} more could not be read.")
+    return lines
+
+
+def _told(one: Imported) -> str:
+    messages = "1 message" if one.messages == 1 else f"{count(one.messages)} messages"
+    return f"{one.id} ({one.title}), {messages}: {_OUTCOMES[one.outcome]}."

@@ -1,0 +1,229 @@
+"""What ``%agent storage`` says: what the folder holds, what may go by age or size, and what goes.
+
+Border: words from values; ``commands`` shows them.
+"""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palimpsest.frontends.cell_turn.services import FrontendServices, Pages
+from palimpsest.frontends.subcommands.policy import PolicySection, Rows
+from palimpsest.frontends.subcommands.sessions import Said, day
+from palimpsest.render.content.phrases import count, size
+from palimpsest.session.config.settings import RetentionSettings
+from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
+from palimpsest.session.records.retention import (
+    PrunePlan,
+    RetentionLimits,
+    SessionTree,
+    families,
+    parse_size,
+)
+from palimpsest.store.blobs.blob_sweep import DAY, Sweep, Unneeded
+from palimpsest.store.blobs.disk_usage import Sizes
+from palimpsest.store.interface import SessionSummary
+from palimpsest.transcript.errors import UserError
+
+NOTHING = "Every kept text is needed by a session; there is nothing to clean up."
+MOST_ROWS = 20
+"""Of the largest sessions; who wants to make room looks at those."""
+
+
+@dataclass(frozen=True, slots=True)
+class PruneOptions:
+    """What ``%agent storage prune`` was told."""
+
+    days: float | None = None
+    most_bytes: int | None = None
+    yes: bool = False
+
+
+def read_prune(argument: str) -> PruneOptions:
+    """Read the words after ``%agent storage prune``; raises UserError."""
+    days: float | None = None
+    most: int | None = None
+    yes = False
+    given = iter(argument.split())
+    for word in given:
+        match word:
+            case "--days":
+                days = _days_of(next(given, ""))
+            case "--max-size":
+                most = parse_size(next(given, ""))
+            case "--yes":
+                yes = True
+            case _:
+                raise UserError(
+                    f"There is no option {word}. Known: --days N, --max-size 1GB, --yes."
+                )
+    return PruneOptions(days, most, yes)
+
+
+def _days_of(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days < 100_000:
+        raise UserError("--days needs a number of days: %agent storage prune --days 90.")
+    return days
+
+
+class StorageCommands:
+    """Runs ``%agent storage``."""
+
+    def __init__(self, services: FrontendServices, pages: Pages) -> None:
+        self._services = services
+        self._pages = pages
+
+    def run(self, argument: str) -> Said:
+        """Show what the folder holds; with ``prune``, what may go, and with ``--yes`` delete it."""
+        workspace, done = self._services.workspace, self._services.engine.submit
+        config = getattr(self._services, "config", None)
+        kept = config.value.retention if config is not None else RetentionSettings()
+        if not argument:
+            found = done(weigh_storage(workspace, kept)).result()
+            said = storage_words(found.sizes, found.sessions)
+            return [*said, sweep_words(found.unneeded, kept.texts, None)]
+        wanted = read_prune(argument.partition(" ")[2])
+        pruned = done(
+            prune_storage(
+                workspace,
+                kept,
+                days=wanted.days,
+                max_size=wanted.most_bytes,
+                delete=wanted.yes,
+                locks=getattr(self._services, "locks", None),
+            )
+        ).result()
+        for family in pruned.sessions_gone or ():
+            for one in family.ids:
+                self._pages.forget(one)
+        return [
+            *plan_words(pruned.plan, pruned.sessions_gone),
+            sweep_words(pruned.unneeded, kept.texts, pruned.texts_gone),
+        ]
+
+
+def storage_words(sizes: Sizes, summaries: Sequence[SessionSummary]) -> Said:
+    """Say what the folder holds, the largest sessions first."""
+    rows: Rows = [
+        (
+            "sessions",
+            size(sizes.logs),
+            f"{count(len(sizes.sessions))} {'log' if len(sizes.sessions) == 1 else 'logs'}",
+        ),
+        (
+            "long texts and pictures",
+            size(sizes.blobs),
+            f"{count(sizes.blob_count)} {'file' if sizes.blob_count == 1 else 'files'}",
+        ),
+        ("snapshots of files", size(sizes.snapshots), ""),
+        ("shared pages", size(sizes.share), ""),
+        ("the rest", size(sizes.other), ""),
+        ("together", size(sizes.total), ""),
+    ]
+    said: Said = [PolicySection("", ("what", "takes", ""), rows)]
+    found = sorted(families(summaries, sizes), key=lambda one: -one.bytes)
+    if found:
+        head = ("session", "title", "takes", "last used")
+        told: Rows = [
+            (one.summary.id, one.summary.title, size(one.bytes), day(one.updated))
+            for one in found[:MOST_ROWS]
+        ]
+        said.append(PolicySection("The largest sessions, with what only they need", head, told))
+    if len(found) > MOST_ROWS:
+        said.append(f"{count(len(found) - MOST_ROWS)} smaller ones are not listed.")
+    return said
+
+
+def plan_words(found: PrunePlan, gone: Sequence[SessionTree] | None) -> Said:
+    """Say which sessions would go, or went, and which are never taken."""
+    limits = limits_words(found.limits)
+    if not limits:
+        return []
+    if not found.due and not found.spared:
+        return [f"No session is over the limits ({limits})."]
+    said: Said = []
+    if gone is not None:
+        said.append(f"Deleted {_sessions(gone)} ({size(sum(one.bytes for one in gone))}).")
+        left = [one for one in found.due if one not in gone]
+        if left:
+            said.append(f"{_sessions(left)} came into use meanwhile and stayed.")
+    elif found.due:
+        head = ("session", "title", "takes", "last used")
+        rows: Rows = [
+            (one.summary.id, one.summary.title, size(one.bytes), day(one.updated))
+            for one in found.due
+        ]
+        said.append(PolicySection(f"Would go ({limits})", head, rows))
+        said.append(
+            f"{_sessions(found.due)}, {size(found.freed)}. The same with --yes deletes "
+            f"{'it' if len(found.due) == 1 else 'them'}, for good."
+        )
+    if found.spared:
+        kept: Rows = [
+            (one.summary.id, one.summary.title, size(one.bytes), one.stays) for one in found.spared
+        ]
+        said.append(PolicySection("Never taken", ("session", "title", "takes", "why"), kept))
+    return said
+
+
+def limits_words(limits: RetentionLimits) -> str:
+    """Name the limits; empty where there are none."""
+    said = []
+    if limits.days is not None:
+        said.append(f"not used for {_days(limits.days)}")
+    if limits.most_bytes is not None:
+        said.append(f"more than {size(limits.most_bytes)} together")
+    return ", ".join(said)
+
+
+def sweep_words(found: Sweep, days: float, gone: Sequence[Unneeded] | None) -> str:
+    """Say what was found, and what went; ``gone`` is None for a look that deletes nothing."""
+    said = []
+    if found.snapshot_bytes:
+        takes = f"snapshots of files that no session needs ({size(found.snapshot_bytes)})"
+        said.append(
+            f"Deleted {takes}."
+            if gone is not None
+            else f"There are {takes}; prune --yes deletes them."
+        )
+    if not found.due and not found.waiting:
+        return " ".join(said) or NOTHING
+    if gone is not None and found.due:
+        said.append(f"Deleted {_texts(gone)}.")
+    elif found.due:
+        said.append(
+            f"{_texts(found.due)} {'was' if len(found.due) == 1 else 'were'} not needed by any "
+            f"session for {_days(days)}. %agent storage prune --yes deletes {_them(found.due)}, for good."
+        )
+    if found.waiting:
+        first = min(one.since for one in found.waiting) + days * DAY
+        moment = datetime.datetime.fromtimestamp(first, tz=datetime.UTC).astimezone()
+        said.append(
+            f"{_texts(found.waiting)} {'is' if len(found.waiting) == 1 else 'are'} no longer needed "
+            f"and kept for {_days(days)}, until {moment:%Y-%m-%d} at the earliest."
+        )
+    said.append(f"{count(found.needed)} others are needed by sessions and stay.")
+    return " ".join(said)
+
+
+def _sessions(found: Sequence[SessionTree]) -> str:
+    number = sum(len(one.ids) for one in found)
+    return f"{count(number)} {'session' if number == 1 else 'sessions'}"
+
+
+def _texts(found: Sequence[Unneeded]) -> str:
+    what = "kept text" if len(found) == 1 else "kept texts"
+    return f"{count(len(found))} {what} ({size(sum(one.bytes for one in found))})"
+
+
+def _them(found: Sequence[Unneeded]) -> str:
+    return "it" if len(found) == 1 else "them"
+
+
+def _days(days: float) -> str:
+    number = f"{days:g}"
+    return "1 day" if number == "1" else f"{number} days"

@@ -1,0 +1,1 @@
+"""What a turn shows in a cell or a terminal."""

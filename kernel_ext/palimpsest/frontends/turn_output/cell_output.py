@@ -1,0 +1,314 @@
+"""The cell's view of a turn: segments around native outputs, in the right place and the right cell.
+
+Border: publishes displays; what they contain is made in ``bundle``, where they are cut in
+``segments``. Everything is published on the cell's own thread and in its context while the cell
+runs, because outputs follow the context (spec/kernel.md A5). Only the open segment is refreshed:
+at each step where a page watches, else at an interval that grows with it.
+"""
+
+import contextvars
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from palimpsest.frontends.turn_output.file_changes import turn_changes
+from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode, status_line
+from palimpsest.frontends.turn_output.segments import (
+    MOST_OUTPUTS,
+    Position,
+    Segment,
+    cut_after_call,
+    cut_when_long,
+    following,
+    slices,
+)
+from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
+from palimpsest.transcript.session_record.sessions import Retrying
+
+FAST_SECONDS = 0.25
+SLOW_SECONDS = 1.0
+FAST_CHARS = 5_000
+"""Up to this length a segment is refreshed fast, beyond it slowly."""
+FIRST_SECONDS = 0.03
+"""The first words are shown at once; a person waits for them."""
+
+
+class CellStory:
+    """Shows one turn in its cell.
+
+    Responsibilities: decide when to refresh; cut segments; count outputs; make room for native
+    ones; say what the agent waits for.
+    """
+
+    def __init__(
+        self,
+        feed: TurnFeed,
+        publish: Callable[..., Any],
+        *,
+        scrub: Callable[[str], str],
+        watched: Callable[[], bool],
+        quiet: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+    ) -> None:
+        self._feed = feed
+        self._publish = publish
+        self._scrub = scrub
+        self._watched = watched
+        self._quiet = quiet
+        self._clock = clock
+        self._now_ms = now_ms
+        self._prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
+        self._segment = Segment(0, Position())
+        self._displayed = -1
+        """Index of the newest segment that has an output."""
+        self._outputs = 0
+        """Outputs of this turn, native ones too."""
+        self._refused = 0
+        self._seen = (-1, -1)
+        self._shown_at = float("-inf")
+        self._last: dict[int, dict[str, Any]] = {}
+        """What is on the page, by segment, for those that may still change."""
+        self._unsettled: list[Segment] = []
+        """Closed segments in which a tool still runs."""
+        self._stuck = ""
+        self._context = contextvars.copy_context()
+        self._any_words = False
+        self._counts_down = False
+
+    # What the pump asks (Host)
+
+    def before(self, call_id: str) -> None:  # noqa: ARG002  # the whole story is brought up to date
+        """Show the card of a call before its code runs, so that its figures come after it."""
+        if not self._quiet:
+            self.refresh(force=True)
+
+    def native(self, call_id: str) -> bool:
+        """Make room for a native output after the card of its call."""
+        if self._quiet:
+            return False
+        if self._outputs + 2 > MOST_OUTPUTS:
+            self._refused += 1
+            return False
+        self._outputs += 1
+        self._cut_after(call_id)
+        return True
+
+    def asked(self, call_id: str) -> None:
+        """Make room for a question that the page puts under the card of its call."""
+        if not self._quiet and self._outputs + 2 <= MOST_OUTPUTS:
+            self._outputs += 1
+            self._cut_after(call_id)
+
+    def stuck(self, words: str) -> None:
+        """Say that code does not stop; on the engine thread, while the main thread cannot."""
+        self._stuck = words
+        snapshot = self._feed.snapshot()
+        if snapshot is None or self._quiet:
+            return
+        messages = self._messages(snapshot)
+        self._context.run(self._show, messages, self._segment, snapshot, status_line(words))
+
+    # What the waiting cell asks
+
+    def refresh(self, *, force: bool = False) -> None:
+        """Show what is new, if it is time."""
+        if self._quiet:
+            return
+        if not force and not self._due():
+            return
+        self._seen = (self._feed.changes, self._feed.steps)
+        self._shown_at = self._clock()
+        snapshot = self._feed.snapshot()
+        if snapshot is None or (self._feed.turn_id is None and snapshot.status.type == "idle"):
+            return
+        self._counts_down = isinstance(snapshot.status, Retrying)
+        messages = self._messages(snapshot)
+        self._any_words = self._any_words or _has_words(messages)
+        self._settle(messages, snapshot)
+        self._cut(messages, snapshot)
+        if self._holds_back(messages):
+            return
+        words = self._stuck or self._waiting_words(snapshot, messages)
+        self._show(messages, self._segment, snapshot, status_line(words) or status_line("…"))
+
+    def finish(self, answer: Answer) -> None:
+        """Show the end of the turn, once for good."""
+        snapshot = self._feed.snapshot()
+        if snapshot is None:
+            return
+        messages = self._messages(snapshot, answer)
+        if self._quiet:
+            messages = _last_text(messages)
+        self._settle(messages, snapshot)
+        self._cut(messages, snapshot)
+        self._show(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
+        if self._refused and not self._quiet:
+            words = f"{self._refused} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
+            self._emit({"text/markdown": status_line(words), "text/plain": words}, None)
+
+    # How it is done
+
+    def _holds_back(self, messages: Sequence[Message]) -> bool:
+        """Leave an empty segment away while a call above it runs, whose figures come before it.
+
+        Where a page watches it is shown: its view of the segment holds the stop button.
+        """
+        return (
+            bool(self._unsettled)
+            and self._segment.index > self._displayed
+            and not self._watched()
+            and not any(message.parts for message in slices(messages, self._segment))
+        )
+
+    def _messages(self, snapshot: Snapshot, answer: Answer | None = None) -> list[Message]:
+        return shown_messages(self._feed.messages(snapshot, answer))
+
+    def _due(self) -> bool:
+        changes, steps = self._feed.changes, self._feed.steps
+        waited = self._clock() - self._shown_at
+        if self._counts_down and waited >= SLOW_SECONDS:
+            return True
+        if (changes, steps) == self._seen:
+            return False
+        if steps != self._seen[1] or not self._any_words:
+            return waited >= FIRST_SECONDS
+        return not self._watched() and waited >= self._interval()
+
+    def _interval(self) -> float:
+        length = len(self._last.get(self._segment.index, {}).get("text/markdown", ""))
+        if length <= FAST_CHARS:
+            return FAST_SECONDS
+        return max(SLOW_SECONDS, SLOW_SECONDS * length / 8_000)
+
+    def _cut(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
+        """Close the open segment as long as it is too long and there is room for another output."""
+        while self._outputs + 1 < MOST_OUTPUTS:
+            closed = cut_when_long(messages, self._segment)
+            if closed is None:
+                return
+            self._close(messages, closed, snapshot)
+
+    def _cut_after(self, call_id: str) -> None:
+        """Close the open segment below a call; what stood there already moves further down."""
+        snapshot = self._feed.snapshot()
+        if snapshot is not None:
+            messages = self._messages(snapshot)
+            closed = cut_after_call(messages, self._segment, call_id)
+            if closed is not None:
+                self._close(messages, closed, snapshot)
+
+    def _close(self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot) -> None:
+        self._show(messages, closed, snapshot, "")
+        if _runs(messages, closed):
+            self._unsettled.append(closed)
+        else:
+            self._last.pop(closed.index, None)
+        self._segment = following(messages, closed)
+
+    def _settle(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
+        """Show closed segments again whose tool calls went on after they were closed."""
+        for closed in list(self._unsettled):
+            self._show(messages, closed, snapshot, "")
+            if not _runs(messages, closed):
+                self._unsettled.remove(closed)
+                self._last.pop(closed.index, None)
+
+    def _show(
+        self,
+        messages: Sequence[Message],
+        segment: Segment,
+        snapshot: Snapshot,
+        status: str,
+        seq_end: int = 0,
+    ) -> None:
+        session = self._feed.session
+        calls = {getattr(part, "call_id", None) for message in messages for part in message.parts}
+        frame = Frame(
+            session=session.id if session is not None else "",
+            turn=self._feed.turn_id or "",
+            seq=(self._feed.first_seq, seq_end or snapshot.seq),
+            asks=tuple(ask for ask in snapshot.asks if ask.call_id in calls) if status else (),
+            questions=tuple(q for q in snapshot.questions if q.call_id in calls) if status else (),
+            status=status,
+            mode=shown_mode(snapshot),
+            changes=() if status else turn_changes(snapshot.messages, self._feed.turn_id or ""),
+        )
+        data = bundle(messages, segment, frame, notes=self._feed.notes, scrub=self._scrub)
+        if not data["text/markdown"]:
+            if segment.index > self._displayed:
+                return
+            data["text/markdown"] = data["text/plain"] = " "
+        if self._last.get(segment.index) == data:
+            return
+        self._emit(data, segment.index)
+
+    def _emit(self, data: dict[str, Any], index: int | None) -> None:
+        if index is None:
+            self._publish(data, {})
+            return
+        update = index <= self._displayed
+        if not update:
+            self._displayed = index
+            self._outputs += 1
+        self._last[index] = data
+        self._publish(data, {}, transient={"display_id": f"{self._prefix}-{index}"}, update=update)
+
+    def _waiting_words(self, snapshot: Snapshot, messages: Sequence[Message]) -> str:
+        """Say what the agent waits for, when the parts themselves do not."""
+        status = snapshot.status
+        if snapshot.problem:
+            return snapshot.problem
+        if isinstance(status, Retrying):
+            seconds = max(0, round((status.next - self._now_ms()) / 1000))
+            return f"{status.message} Attempt {status.attempt + 1} in {seconds} s."
+        if snapshot.asks or snapshot.questions:
+            return "waits for your answer"
+        if self._feed.turn_id is None and snapshot.status.type == "busy":
+            return "waits for the turn that runs"
+        if _summarises(messages):
+            return "summarises what came before"
+        if not _has_words(messages):
+            return "waits for the model"
+        return ""
+
+
+def _runs(messages: Sequence[Message], segment: Segment) -> bool:
+    """Tell whether a tool call of the segment has not ended."""
+    return any(
+        isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning)
+        for message in slices(messages, segment)
+        for part in message.parts
+    )
+
+
+def _summarises(messages: Sequence[Message]) -> bool:
+    """Tell whether a summary is asked for, or a part of one, and nothing of it is there yet."""
+    newest = messages[-1] if messages else None
+    if newest is None or not isinstance(newest.info, AssistantMessage):
+        return False
+    if not newest.info.summary or newest.info.time.completed is not None:
+        return False
+    return not any(part.type == "text" and not part.ignored for part in newest.parts)
+
+
+def _has_words(messages: Sequence[Message]) -> bool:
+    """Tell whether there is something to read yet; the first of it is shown without delay."""
+    return any(
+        isinstance(part, ToolPart) or bool(getattr(part, "text", ""))
+        for message in messages
+        for part in message.parts
+    )
+
+
+def _last_text(messages: Sequence[Message]) -> list[Message]:
+    """Keep of a turn only the text of its last message, and its error."""
+    if not messages:
+        return []
+    last = messages[-1]
+    return [last.model_copy(update={"parts": tuple(p for p in last.parts if p.type == "text")})]

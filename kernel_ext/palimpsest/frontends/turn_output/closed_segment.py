@@ -1,0 +1,81 @@
+"""The last form of a segment whose cell heard no more of its turn.
+
+A page that was reloaded gets no more updates of the outputs it shows, so it asks for them when
+the turn is over and writes them into the notebook itself.
+
+Border: pure; a picture of the session goes in, one bundle comes out, made as the cell makes it.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from palimpsest.frontends.protocol.segments import CloseSegment, Cut
+from palimpsest.frontends.turn_output.file_changes import turn_changes
+from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
+from palimpsest.frontends.turn_output.segments import Position, Segment, slices
+from palimpsest.frontends.turn_output.turn_feed import shown_messages
+from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
+
+OVER = frozenset({"stop", "length", "content-filter", "error"})
+"""Finish reasons after which words of a person begin another turn."""
+
+
+class UnknownTurn(UserError):
+    """The session holds no such turn."""
+
+
+def closed_bundle(
+    command: CloseSegment, snapshot: Snapshot, notes: Notes, scrub: Callable[[str], str]
+) -> dict[str, Any]:
+    """Return the MIME bundle of a segment of a turn that is over."""
+    messages = turn_messages(snapshot.messages, command.turn)
+    start, end = _position(command.start), _position(command.end)
+    before = slices(messages, Segment(0, Position(), start))
+    shown = [part for message in before for part in message.parts]
+    segment = Segment(
+        index=0,
+        start=start or Position(),
+        end=end,
+        tail=command.end.joint if command.end is not None else "",
+        caps=Caps().after(shown),
+        first_step=command.first_step,
+    )
+    seq = (command.first_seq, snapshot.seq)
+    changes = turn_changes(snapshot.messages, command.turn)
+    frame = Frame(
+        session=command.session,
+        turn=command.turn,
+        seq=seq,
+        mode=shown_mode(snapshot),
+        changes=changes,
+    )
+    return bundle(messages, segment, frame, notes=notes, scrub=scrub)
+
+
+def turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
+    """Return what a turn shows, up to the words that began the next one."""
+    places = [number for number, message in enumerate(messages) if message.id == turn]
+    if not places:
+        raise UnknownTurn(f"This session has no turn {turn!r}; open the session that has it.")
+    found: list[Message] = []
+    for message in shown_messages(messages[places[-1] + 1 :]):
+        if isinstance(message.info, UserMessage) and _begins(message.info, found):
+            break
+        found.append(message)
+    return found
+
+
+def _begins(info: UserMessage, before: Sequence[Message]) -> bool:
+    if info.joins:
+        return False
+    if info.origin is not None and info.origin.kind == "cell":
+        return True
+    last = before[-1].info if before else None
+    return isinstance(last, AssistantMessage) and (last.error is not None or last.finish in OVER)
+
+
+def _position(cut: Cut | None) -> Position | None:
+    return None if cut is None else Position(cut.part, cut.offset, cut.joint)

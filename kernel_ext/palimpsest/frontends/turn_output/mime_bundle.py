@@ -1,0 +1,220 @@
+"""One segment as a MIME bundle: for our front end, for any other, and for a terminal.
+
+Border: pure; a segment goes in, the three forms come out, capped and scrubbed. The notebook is
+a document that leaves this machine, so nothing in it may be a key and no tool may fill it.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.frontends.protocol.page_records import with_words
+from palimpsest.frontends.turn_output.file_changes import changed_words, saved_changes
+from palimpsest.frontends.turn_output.segments import Position, Segment, slices
+from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.render.formats import markdown, text
+from palimpsest.render.safety.escaping import inline
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.session_record.events import QuestionAsked
+from palimpsest.transcript.session_record.reverts import FileDiff
+from palimpsest.transcript.values import Ask
+
+MIME = "application/vnd.palimpsest.segment+json"
+SEGMENT_VERSION = 1
+REASONING_CHARS = 2_000
+"""What the notebook keeps of one stretch of thinking; the session keeps all of it."""
+LINE_CHARS = 400
+"""What a single value of a tool's metadata may take in the notebook."""
+
+Scrub = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What every segment of a turn says about itself."""
+
+    session: str
+    turn: str
+    seq: tuple[int, int]
+    asks: tuple[Ask, ...] = ()
+    questions: tuple[QuestionAsked, ...] = ()
+    status: str = ""
+    """A line of Markdown under an open segment: what the agent waits for."""
+    mode: str = ""
+    """How freely the agent works, where it does not ask each time."""
+    changes: tuple[FileDiff, ...] = ()
+    """What the turn did to files, once it is over."""
+
+
+def bundle(
+    messages: Sequence[Message], segment: Segment, frame: Frame, *, notes: Notes, scrub: Scrub
+) -> dict[str, Any]:
+    """Return the MIME bundle of one segment."""
+    shown = list(slices(messages, segment))
+    open_ = segment.end is None and bool(frame.status)
+    status = frame.status if open_ else ""
+    changes = frame.changes if segment.end is None else ()
+    # Told once, where the turn begins.
+    is_first = segment.start.part == 0 and segment.start.offset == 0
+    above = f"*Permission mode: {inline(frame.mode)}*" if frame.mode and is_first else ""
+    below = status or (f"*{inline(changed_words(changes))}*" if changes else "")
+    return {
+        MIME: {
+            "version": SEGMENT_VERSION,
+            "session": frame.session,
+            "turn": frame.turn,
+            "seq": list(frame.seq),
+            "open": open_,
+            "messages": _json(shown, segment.caps, scrub),
+            "asks": [
+                _scrubbed(ask.model_dump(mode="json", exclude_none=True), scrub)
+                for ask in frame.asks
+            ],
+            "questions": [
+                _scrubbed(asked.model_dump(mode="json", exclude_none=True), scrub)
+                for asked in frame.questions
+            ],
+            "replies": _scrubbed(_replies(shown, notes), scrub),
+            "decisions": _scrubbed(_decisions(shown, notes), scrub),
+            "changes": _scrubbed(saved_changes(changes), scrub),
+            "first_step": segment.first_step,
+            **({"mode": frame.mode} if frame.mode else {}),
+            "status": status,
+            "start": _place(segment.start, segment.start.lead),
+            "end": _place(segment.end, segment.tail),
+        },
+        "text/markdown": _words(
+            markdown.render_message, shown, segment, notes, scrub, below, above
+        ),
+        "text/plain": _words(
+            text.render_message, shown, segment, notes, scrub, below.strip("*"), above.strip("*")
+        ),
+    }
+
+
+def shown_mode(snapshot: Snapshot) -> str:
+    """Return how freely the agent works, where it does not ask each time."""
+    mode = snapshot.session.mode if snapshot.session is not None else None
+    return mode if mode is not None and mode != "ask" else ""
+
+
+def _place(position: Position | None, joint: str) -> list[Any] | None:
+    """Say where a segment is cut, so that a page can cut what it was told in the same place."""
+    return None if position is None else [position.part, position.offset, joint]
+
+
+def status_line(words: str) -> str:
+    """Return plain words as the line under an open segment."""
+    return f"*{inline(words)}*" if words else ""
+
+
+def _words(
+    render: Callable[..., str],
+    shown: Sequence[Message],
+    segment: Segment,
+    notes: Notes,
+    scrub: Scrub,
+    status: str,
+    above: str,
+) -> str:
+    """Return the messages in one form, step numbers and caps carried on from segment to segment."""
+    blocks = []
+    caps, step = segment.caps, segment.first_step
+    for message in shown:
+        blocks.append(render(message, caps=caps, scrub=scrub, notes=notes, first_step=step))
+        caps = caps.after(message.parts)
+        step += sum(part.type == "step-finish" for part in message.parts)
+    found = [block for block in [*blocks, status] if block]
+    return "\n\n".join([above, *found] if above and found else found)
+
+
+def _replies(shown: Sequence[Message], notes: Notes) -> dict[str, Any]:
+    """Return what a person answered, by the id of the tool call."""
+    calls = [part for message in shown for part in message.parts if isinstance(part, ToolPart)]
+    answered = [(part.call_id, notes.asked(part)[1]) for part in calls]
+    return {
+        call_id: reply.model_dump(mode="json", exclude_none=True)
+        for call_id, reply in answered
+        if reply is not None
+    }
+
+
+def _decisions(shown: Sequence[Message], notes: Notes) -> list[dict[str, Any]]:
+    """Return what was decided about these parts and messages, each with its words."""
+    messages = {message.id for message in shown}
+    parts = {part.id for message in shown for part in message.parts}
+    return [
+        with_words(one).model_dump(mode="json", exclude_none=True)
+        for one in notes.decisions
+        if (one.message_id in messages if one.part_id is None else one.part_id in parts)
+    ]
+
+
+def _json(shown: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
+    """Return the messages as data, tool texts within what is left of the turn's cap."""
+    room = caps.turn
+    found = []
+    for message in shown:
+        data = message.model_dump(mode="json", exclude_none=True)
+        for part in data["parts"]:
+            if part["type"] == "tool":
+                room -= _cap_call(part, min(caps.call, room))
+            elif part["type"] == "reasoning":
+                part["text"] = part["text"][:REASONING_CHARS]
+                part.pop("metadata", None)  # signatures are for the provider
+        data["info"].pop("system", None)
+        found.append(_scrubbed(data, scrub))
+    return found
+
+
+def _cap_call(part: dict[str, Any], room: int) -> int:
+    """Shorten the texts of one call to the room there is; returns what they take."""
+    state = part["state"]
+    part.pop("metadata", None)
+    state["attachments"] = [
+        {**one, "url": ""} for one in state.get("attachments", ())
+    ]  # figures are outputs of the cell already
+    if not state["attachments"]:
+        del state["attachments"]
+    metadata = state.get("metadata") or {}
+    state["metadata"] = {
+        key: _shortened(value, room if key in ("output", "diff") else LINE_CHARS)
+        for key, value in metadata.items()
+    }
+    used = 0
+    given = state.get("input") or {}
+    if len(json.dumps(given, ensure_ascii=False)) > max(room // 2, 0):
+        given = {key: _shortened(value, room // (2 * len(given))) for key, value in given.items()}
+    state["input"] = given
+    used += len(json.dumps(given, ensure_ascii=False))
+    for key in ("output", "error", "raw"):
+        if isinstance(state.get(key), str):
+            state[key] = _shortened(state[key], max(room - used, 0))
+            used += len(state[key])
+    return min(used, max(room, 0))
+
+
+def _shortened(value: Any, longest: int) -> Any:
+    """Keep head and tail of a long text; say of a large value only that it was left out."""
+    if isinstance(value, str):
+        if len(value) <= longest:
+            return value
+        head = longest * 2 // 3
+        tail = longest - head
+        return f"{value[:head]}\n[{len(value) - longest} characters left out]\n{value[len(value) - tail :] if tail else ''}"
+    if len(json.dumps(value, ensure_ascii=False, default=str)) <= max(longest, LINE_CHARS):
+        return value
+    return "[left out]"
+
+
+def _scrubbed(value: Any, scrub: Scrub) -> Any:
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return {key: _scrubbed(one, scrub) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_scrubbed(one, scrub) for one in value]
+    return value

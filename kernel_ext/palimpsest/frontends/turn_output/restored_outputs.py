@@ -1,0 +1,116 @@
+"""The outputs of a turn's cell, made again from the log: where a notebook was not saved, they are gone.
+
+Border: pure but for the pictures, which the caller reads; the pieces are cut and made as the cell's
+own. What a cell showed beside them comes from the log too: figures as it keeps them, and no HTML,
+since nothing that lies in a folder may become a page's own markup.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from palimpsest.frontends.turn_output.closed_segment import turn_messages
+from palimpsest.frontends.turn_output.file_changes import turn_changes
+from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
+from palimpsest.frontends.turn_output.segments import (
+    MOST_OUTPUTS,
+    Position,
+    Segment,
+    cut_after_call,
+    cut_when_long,
+    following,
+    parts_of,
+)
+from palimpsest.render.content.outline import Notes
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import PromptDelivered, Record
+
+Output = dict[str, Any]
+"""One output of a cell, as a notebook saves it."""
+
+
+def turn_outputs(
+    session: str,
+    turn: str,
+    snapshot: Snapshot,
+    records: Sequence[Record],
+    *,
+    scrub: Callable[[str], str],
+    picture: Callable[[str], str],
+) -> tuple[Output, ...]:
+    """Return the outputs of a turn that is over; ``picture`` reads an attachment's address."""
+    messages = turn_messages(snapshot.messages, turn)
+    notes = Notes.of(records)
+    delivered = (
+        record.seq
+        for record in records
+        if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
+    )
+    frame = Frame(
+        session=session,
+        turn=turn,
+        seq=(next(delivered, 0), snapshot.seq),
+        mode=shown_mode(snapshot),
+        changes=turn_changes(snapshot.messages, turn),
+    )
+    found: list[Output] = []
+    for piece in _pieces(messages, picture):
+        if isinstance(piece, Segment):
+            data = bundle(messages, piece, frame, notes=notes, scrub=scrub)
+            if not data["text/markdown"]:
+                continue
+        else:
+            data = piece
+        found.append({"output_type": "display_data", "data": data, "metadata": {}})
+    return tuple(found)
+
+
+def _pieces(
+    messages: Sequence[Message], picture: Callable[[str], str]
+) -> Iterator[Segment | dict[str, Any]]:
+    """Yield the stretches of a turn and, below their calls, its figures."""
+    segment, outputs = Segment(0, Position()), 0
+    for call in parts_of(messages):
+        if not isinstance(call, ToolPart) or call.tool != "python":
+            continue
+        figures = _figures(call, picture)
+        while figures and outputs + 1 + len(figures) < MOST_OUTPUTS:
+            closed = cut_after_call(messages, segment, call.call_id)
+            long = cut_when_long(messages, segment)
+            if closed is None:
+                break
+            first = long if long is not None and _ends(long) < _ends(closed) else closed
+            yield first
+            segment, outputs = following(messages, first), outputs + 1
+            if first is closed:
+                yield from figures
+                outputs += len(figures)
+                break
+    while outputs + 1 < MOST_OUTPUTS and (closed := cut_when_long(messages, segment)) is not None:
+        yield closed
+        segment, outputs = following(messages, closed), outputs + 1
+    yield segment
+
+
+def _ends(segment: Segment) -> tuple[int, int]:
+    """Return where a closed segment ends, to be compared."""
+    end = segment.end or Position()
+    return end.part, end.offset
+
+
+def _figures(part: ToolPart, picture: Callable[[str], str]) -> list[dict[str, Any]]:
+    """Return what the agent's Python drew, as outputs of their own; what cannot be read is named."""
+    attached = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
+    found: list[dict[str, Any]] = []
+    for one in attached:
+        named = f"<{one.mime}>"
+        try:
+            address = one.url if one.url.startswith("data:") else picture(one.url)
+        except UserError as problem:
+            found.append({"text/plain": f"{named} {problem}"})
+            continue
+        mime, _, content = address.removeprefix("data:").partition(";base64,")
+        found.append({mime: content, "text/plain": named})
+    return found

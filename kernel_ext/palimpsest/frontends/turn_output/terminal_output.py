@@ -1,0 +1,227 @@
+"""A turn in a terminal: printed once, in order, never taken back.
+
+Border: plain text on ``sys.stdout``; a terminal has no outputs that could be refreshed.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any, assert_never
+
+from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
+from palimpsest.render.content.decision_reasons import mark, told
+from palimpsest.render.content.outline import (
+    Caps,
+    Item,
+    Notice,
+    OutlineCall,
+    OutlineStep,
+    Said,
+    Strip,
+    Thought,
+    tell,
+    tell_error,
+)
+from palimpsest.render.content.phrases import SIGNS, duration, some
+from palimpsest.render.safety.escaping import clean
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.parts import (
+    CompactionPart,
+    Part,
+    ReasoningPart,
+    RetryPart,
+    StepFinishPart,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+)
+from palimpsest.transcript.session_record.sessions import Retrying
+from palimpsest.transcript.user_notices import notice_of
+
+
+class TerminalStory:
+    """Prints one turn as it comes (a host of the pump).
+
+    Responsibilities: print new text at once and a tool call when it has ended; name retries, and
+    what later requests no longer show of what was printed.
+    """
+
+    def __init__(self, feed: TurnFeed, *, scrub: Callable[[str], str], quiet: bool = False) -> None:
+        self._feed = feed
+        self._scrub = scrub
+        self._quiet = quiet
+        self._seen = (-1, 0)
+        self._printed: dict[str, int] = {}
+        self._decided: set[str] = set()
+        """Ids of the decisions that were told."""
+        self._column = 0
+        self._attempt = 0
+        self._told_problem = ""
+
+    def before(self, call_id: str) -> None:  # noqa: ARG002  # everything up to it is printed
+        """Print what came before a call."""
+        self.refresh()
+
+    def native(self, call_id: str) -> bool:  # noqa: ARG002  # a terminal shows no pictures
+        """There is no room for pictures in a terminal."""
+        return False
+
+    def asked(self, call_id: str) -> None:  # a terminal grows at its end
+        """Make room for a question; there is nothing to do."""
+
+    def stuck(self, words: str) -> None:
+        """Print that the code does not stop."""
+        self._line(words)
+
+    def refresh(self) -> None:
+        """Print what is new."""
+        seen = (self._feed.changes, self._feed.problems)
+        if self._quiet or seen == self._seen:
+            return
+        self._seen = seen
+        snapshot = self._feed.snapshot()
+        if snapshot is None:
+            return
+        self._problem(snapshot)
+        self._retry(snapshot)
+        for message in shown_messages(self._feed.messages(snapshot)):
+            self._message(message)
+        self._reductions()
+
+    def finish(self, answer: Answer) -> None:
+        """Print what is left, and an error."""
+        messages = shown_messages(answer.messages)
+        if self._quiet:
+            self._line(self._scrub(clean(answer.text)))
+        for message in () if self._quiet else messages:
+            self._message(message, over=True)
+        if not self._quiet:
+            self._reductions()
+        if answer.error is not None:
+            notice = tell_error(answer.error, self._scrub)
+            self._line(f"{notice.sign} {notice.words} {notice.do}".rstrip())
+        self._end_line()
+
+    def _message(self, message: Message, *, over: bool = False) -> None:
+        answers = isinstance(message.info, AssistantMessage)
+        for part in message.parts:
+            # A person's words were typed here, or are told where they were.
+            if answers or isinstance(part, CompactionPart):
+                self._part(part, over=over)
+
+    def _part(self, part: Part, *, over: bool) -> None:
+        if part.id in self._printed and not isinstance(part, TextPart):
+            return
+        match part:
+            case TextPart() if notice_of(part) is None:
+                if not part.synthetic:
+                    self._text(part, over=over)
+            case ReasoningPart():
+                if part.time is not None and part.time.end is not None:
+                    self._once(part, ["· thought"])
+            case ToolPart():
+                if isinstance(part.state, ToolCompleted | ToolFailed):
+                    self._once(part, self._lines(part))
+            case StepFinishPart():
+                self._end_line()
+                self._once(part, self._lines(part))
+            case RetryPart():
+                pass  # told while it waits
+            case _:
+                self._once(part, self._lines(part))
+
+    def _text(self, part: TextPart, *, over: bool) -> None:
+        """Print what is new of a text; up to a line's end, so that a key is never cut in two."""
+        known = self._printed.get(part.id, 0)
+        ended = over or (part.time is not None and part.time.end is not None)
+        upto = len(part.text) if ended else part.text.rfind("\n") + 1
+        if upto <= known:
+            return
+        if known == 0:
+            self._end_line()
+        self._write(self._scrub(clean(part.text[known:upto])))
+        self._printed[part.id] = upto
+        if ended:
+            self._end_line()
+
+    def _lines(self, part: Part) -> list[str]:
+        notes = self._feed.notes
+        self._decided |= {one.id for one in notes.decisions if one.part_id == part.id}
+        items = tell([part], caps=Caps(), scrub=self._scrub, notes=notes)
+        return [line for item in items for line in _item_lines(item)]
+
+    def _reductions(self) -> None:
+        """Print what was decided about outputs that were printed before; alike ones in one line."""
+        alike: dict[tuple[str, str, str], list[Decision]] = {}
+        for one in self._feed.notes.decisions:
+            if one.id in self._decided or one.part_id not in self._printed:
+                continue
+            self._decided.add(one.id)
+            if one.action in ("truncate", "clear", "drop"):
+                alike.setdefault((one.action, one.rule, told(one)), []).append(one)
+        for same in alike.values():
+            whole = same[0].model_copy(
+                update={
+                    "tokens_before": sum(one.tokens_before for one in same),
+                    "tokens_after": sum(one.tokens_after for one in same),
+                }
+            )
+            words = self._scrub(mark(whole))
+            self._line(f"--- {some(len(same), 'earlier output')} · {words} ---")
+
+    def _once(self, part: Any, lines: list[str]) -> None:
+        if part.id in self._printed:
+            return
+        self._printed[part.id] = 1
+        for line in lines:
+            self._line(line)
+
+    def _problem(self, snapshot: Snapshot) -> None:
+        """Print once that the disk does not answer."""
+        if snapshot.problem not in ("", self._told_problem):
+            self._line(f"! {self._scrub(snapshot.problem)}")
+        self._told_problem = snapshot.problem
+
+    def _retry(self, snapshot: Snapshot) -> None:
+        status = snapshot.status
+        if isinstance(status, Retrying) and status.attempt != self._attempt:
+            self._attempt = status.attempt
+            self._line(f"⟳ {self._scrub(status.message)} Trying again.")
+
+    def _line(self, text: str) -> None:
+        self._end_line()
+        self._write(text + "\n")
+
+    def _end_line(self) -> None:
+        if self._column:
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        if text:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+            self._column = 0 if text.endswith("\n") else 1
+
+
+def _item_lines(item: Item) -> list[str]:
+    """Return one thing as lines; what is streamed, or said by a line of its own, is none."""
+    match item:
+        case OutlineCall():
+            row = [SIGNS[item.status], item.tool, item.subject]
+            row += [duration(item.seconds)] if item.seconds is not None else []
+            lines = [" ".join(word for word in row if word)]
+            for piece in (item.input, item.output):
+                if piece is not None and piece.text.strip():
+                    lines += [f"    {line}" for line in clean(piece.text).rstrip().splitlines()]
+            return [*lines, *(f"    --- {words} ---" for words in item.strips)]
+        case Notice():
+            return [f"{item.sign} {item.words} {item.do}".rstrip()]
+        case Strip():
+            return [f"--- {item.words} ---"]
+        case Said() | Thought() | OutlineStep():
+            return []
+        case _:
+            assert_never(item)
