@@ -46,6 +46,8 @@ def test_a_figure_stands_after_the_call_that_made_it(kernel: Kernel) -> None:
     ]
     assert "Third." in json.dumps(third)
     assert all(not s["open"] for s in segments(run))
+    infos = [m["info"] for s in segments(run) for m in s["messages"]]
+    assert all(info["time"].get("completed") for info in infos)
     assert "running" not in run.story()
 
 

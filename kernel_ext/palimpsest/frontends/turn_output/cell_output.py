@@ -76,6 +76,8 @@ class CellStory:
         """What is on the page, by segment, for those that may still change."""
         self._unsettled: list[Segment] = []
         """Closed segments in which a tool still runs."""
+        self._incomplete: list[tuple[Segment, str]] = []
+        """Closed segments of a message that is not complete yet, with its id."""
         self._stuck = ""
         self._context = contextvars.copy_context()
         self._any_words = False
@@ -208,16 +210,34 @@ class CellStory:
         if _runs(messages, closed):
             self._unsettled.append(closed)
         else:
-            self._last.pop(closed.index, None)
+            self._leave(messages, closed)
         self._segment = following(messages, closed)
 
     def _settle(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
-        """Show closed segments again whose tool calls went on after they were closed."""
+        """Show closed segments again whose tool calls went on, or whose message was completed since."""
         for closed in list(self._unsettled):
             self._show(messages, closed, snapshot, "")
             if not _runs(messages, closed):
                 self._unsettled.remove(closed)
+                self._leave(messages, closed)
+        if not self._incomplete:
+            return
+        open_ids = {message.id for message in messages if _is_open(message)}
+        still, self._incomplete = self._incomplete, []
+        for closed, message_id in still:
+            if message_id in open_ids:
+                self._incomplete.append((closed, message_id))
+            else:
+                self._show(messages, closed, snapshot, "")
                 self._last.pop(closed.index, None)
+
+    def _leave(self, messages: Sequence[Message], closed: Segment) -> None:
+        """Leave a closed segment as it is, unless it changes once more when its message is complete."""
+        message_id = next((one.id for one in slices(messages, closed) if _is_open(one)), None)
+        if message_id is None:
+            self._last.pop(closed.index, None)
+        else:
+            self._incomplete.append((closed, message_id))
 
     def _show(
         self,
@@ -285,6 +305,12 @@ def _runs(messages: Sequence[Message], segment: Segment) -> bool:
         for message in slices(messages, segment)
         for part in message.parts
     )
+
+
+def _is_open(message: Message) -> bool:
+    """Tell whether more of an answer may come."""
+    info = message.info
+    return isinstance(info, AssistantMessage) and info.time.completed is None
 
 
 def _summarises(messages: Sequence[Message]) -> bool:

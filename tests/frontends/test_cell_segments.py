@@ -1,0 +1,83 @@
+"""A closed segment of a cell stays as it was until its message is complete, and is shown once more then."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from palimpsest.frontends.turn_output.cell_output import CellStory
+from palimpsest.render.content.outline import Notes
+from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
+from palimpsest.transcript.parts import Span, TextPart, ToolCompleted, ToolPart, ToolRunning
+from palimpsest.transcript.session_record.sessions import Busy
+from palimpsest.transcript.values import ModelRef
+
+MIME = "application/vnd.palimpsest.segment+json"
+RUNNING = ToolRunning(input={}, time=Span(start=1))
+ENDED = ToolCompleted(input={}, output="", title="", time=Span(start=1, end=2))
+
+
+def answer(state: Any, *, completed: int | None = None, text: str = "") -> Message:
+    info = AssistantMessage(
+        id="msg_1",
+        session_id="ses_1",
+        parent_id="msg_0",
+        time=MessageTime(created=1, completed=completed),
+        agent="build",
+        model=ModelRef(provider="test", name="scripted"),
+        path=MessagePath(cwd="/", root="/"),
+    )
+    of = {"session_id": "ses_1", "message_id": "msg_1"}
+    parts = (
+        ToolPart(id="prt_1", call_id="call_1", tool="python", state=state, **of),
+        *((TextPart(id="prt_2", text=text, **of),) if text else ()),
+    )
+    return Message(info=info, parts=parts)
+
+
+class Feed:
+    """A turn's feed whose newest message the test sets."""
+
+    first_seq = 1
+    turn_id = "msg_0"
+    session = None
+    notes = Notes()
+    changes = steps = 0
+
+    def __init__(self) -> None:
+        self.newest = answer(RUNNING)
+
+    def snapshot(self) -> Snapshot:
+        self.changes += 1
+        self.steps += 1
+        return Snapshot(None, Busy(), (self.newest,), (), (), (), None, self.changes)
+
+    def messages(self, snapshot: Snapshot, _answer: Any = None) -> tuple[Message, ...]:
+        return snapshot.messages
+
+
+def test_it_is_shown_once_more_when_its_message_is_complete() -> None:
+    feed = Feed()
+    published: list[tuple[str, Any]] = []
+
+    def publish(data: dict[str, Any], *_: Any, transient: Any, update: bool) -> None:
+        del update
+        published.append((transient["display_id"][-1], data[MIME]))
+
+    def shown_first() -> Any:
+        found = [segment for name, segment in published if name == "0"]
+        return found[-1]["messages"][0]["info"]["time"].get("completed"), len(found)
+
+    story = CellStory(feed, publish, scrub=str, watched=lambda: False)  # type: ignore[arg-type]
+    story.native("call_1")
+    feed.newest = answer(ENDED)
+    story.refresh(force=True)
+    assert shown_first()[0] is None
+
+    times = shown_first()[1]
+    feed.newest = answer(ENDED, text="More.")
+    story.refresh(force=True)
+    assert shown_first() == (None, times)
+
+    feed.newest = answer(ENDED, completed=9, text="More.")
+    story.finish(SimpleNamespace(seq=(1, 9)))  # type: ignore[arg-type]
+    assert shown_first() == (9, times + 1)
