@@ -22,33 +22,33 @@ class Change:
 
 RULE = (
     Change(
-        f"{PACKAGE}/transcript/pruning.py",
+        f"{PACKAGE}/transcript/context_values/prune_policy.py",
         'PruneRule = Literal["none", "opencode", "cache-ttl", "batch", "largest"]',
         'PruneRule = Literal["none", "opencode", "cache-ttl", "batch"]',
     ),
     Change(
-        f"{PACKAGE}/transcript/pruning.py",
+        f"{PACKAGE}/transcript/context_values/prune_policy.py",
         '    protect_turns: int = 2\n    """The newest turns, whose outputs stay."""\n'
         '    largest_tokens: int = 5_000\n    """``largest`` clears outputs of more tokens than this."""\n',
         '    protect_turns: int = 2\n    """The newest turns, whose outputs stay."""\n',
     ),
     Change(
-        f"{PACKAGE}/transcript/pruning.py",
+        f"{PACKAGE}/transcript/context_values/prune_policy.py",
         '        case "largest":\n'
         "            return f\"Larger than {number(numbers, 'largest_tokens')} tokens.\"\n"
         "        case _:\n            assert_never(rule)\n",
         "        case _:\n            assert_never(rule)\n",
     ),
     Change(
-        f"{PACKAGE}/context/prune_largest.py",
+        f"{PACKAGE}/context/reduction/largest_pruning.py",
         '''"""Clear what is larger than a number of tokens."""
 
 from collections.abc import Callable
 
 from palimpsest.context.reduction.shown_outputs import outputs
-from palimpsest.context.standing import pinned_parts
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
+from palimpsest.transcript.context_values.effective_decisions import pinned_parts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE
 
@@ -80,13 +80,13 @@ def prune_largest(
 ''',
     ),
     Change(
-        f"{PACKAGE}/context/prune.py",
+        f"{PACKAGE}/context/reduction/pruning.py",
         "from palimpsest.context.reduction.cache_ttl_pruning import prune_cache\n"
-        "from palimpsest.context.prune_largest import prune_largest\n",
+        "from palimpsest.context.reduction.largest_pruning import prune_largest\n",
         "from palimpsest.context.reduction.cache_ttl_pruning import prune_cache\n",
     ),
     Change(
-        f"{PACKAGE}/context/prune.py",
+        f"{PACKAGE}/context/reduction/pruning.py",
         '        case "largest":\n            return Pruner(prune_largest, before_requests=True)\n'
         "        case _:\n            assert_never(rule)\n",
         "        case _:\n            assert_never(rule)\n",
@@ -95,7 +95,7 @@ def prune_largest(
 
 TOOL = (
     Change(
-        f"{PACKAGE}/tools/count_words.py",
+        f"{PACKAGE}/tools/workflow/count_words.py",
         '''"""Count the words of a text."""
 
 from pydantic import BaseModel
@@ -126,13 +126,13 @@ class CountWordsTool:
 ''',
     ),
     Change(
-        f"{PACKAGE}/tools/builtin.py",
-        "from palimpsest.tools.count_words import CountWordsTool\n"
+        f"{PACKAGE}/tools/registration/builtin_tools.py",
+        "from palimpsest.tools.workflow.count_words import CountWordsTool\n"
         "from palimpsest.tools.files.write_tools import EditTool, WriteTool\n",
         "from palimpsest.tools.files.write_tools import EditTool, WriteTool\n",
     ),
     Change(
-        f"{PACKAGE}/tools/builtin.py",
+        f"{PACKAGE}/tools/registration/builtin_tools.py",
         '    Own(CountWordsTool, "allow"),\n    Own(WebFetchTool, "ask"),\n',
         '    Own(WebFetchTool, "ask"),\n',
     ),
@@ -171,12 +171,12 @@ FormedPart =''',
         "NotedPart = (\n    StepStartPart\n",
     ),
     Change(
-        f"{PACKAGE}/render/story.py",
+        f"{PACKAGE}/render/content/outline.py",
         "    FilePart,\n    LinkPart,\n    NotedPart,\n",
         "    FilePart,\n    NotedPart,\n",
     ),
     Change(
-        f"{PACKAGE}/render/story.py",
+        f"{PACKAGE}/render/content/outline.py",
         '            case LinkPart():\n                return [Notice("↗", self._line(part.title))]\n'
         "            case StepStartPart() | SnapshotPart():\n",
         "            case StepStartPart() | SnapshotPart():\n",

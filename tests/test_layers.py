@@ -14,7 +14,10 @@ PACKAGE = Path(__file__).resolve().parent.parent / "kernel_ext" / "palimpsest"
 
 LAYERS = (
     {"testing"},
+    {"project"},
     {"boot"},
+    {"ipython_extension"},
+    {"public"},
     {"app"},
     {"frontends"},
     {"review", "session"},
@@ -35,10 +38,10 @@ IMPURE = {
 HOMES = {
     "litellm": {"model/adapter/litellm_model.py"},
     "tiktoken": {"model/tokenizer.py"},
-    "IPython": {"boot.py", "frontends/"},
-    "ipykernel": {"boot.py", "frontends/"},
-    "ipywidgets": {"boot.py", "frontends/"},
-    "anywidget": {"boot.py", "frontends/"},
+    "IPython": {"ipython_extension.py", "frontends/"},
+    "ipykernel": {"ipython_extension.py", "frontends/"},
+    "ipywidgets": {"ipython_extension.py", "frontends/"},
+    "anywidget": {"ipython_extension.py", "frontends/"},
     "mcp": {"tools/mcp/client.py"},
 }
 
@@ -105,7 +108,7 @@ def test_every_module_imports_only_what_lies_below() -> None:
         ("tools/execution/python.py", "from IPython import get_ipython"),
         ("transcript/ids.py", "def f():\n    import palimpsest.app.wiring"),
         ("session/open_sessions/live_session.py", "from palimpsest.testing import ScriptedModel"),
-        ("public.py", "from palimpsest import testing"),
+        ("public/session_object.py", "from palimpsest import testing"),
     ],
 )
 def test_an_import_that_points_upwards_or_strays_is_found(path: str, line: str) -> None:

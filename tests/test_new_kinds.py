@@ -82,11 +82,11 @@ import asyncio, json
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.visible_messages.view import View
 from palimpsest.context.conversion.part_conversion import convert
-from palimpsest.render import html, text
+from palimpsest.render.formats import html, text
 from palimpsest.render.content.decision_reasons import mark
-from palimpsest.tools.permission_rules.permissions import DEFAULT_RULES, evaluate
-from palimpsest.tools.registration.registry import Registry, builtin_tools
-from palimpsest.tools.reserved_names import is_own_name
+from palimpsest.tools.permission_rules.permissions import evaluate
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, builtin_tools, is_own_name
+from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.parts import LinkPart
 from palimpsest.transcript.context_values.policies import Policy

@@ -4,7 +4,7 @@ from itertools import count as counter
 
 from tests.builders import INFO, Builder
 
-from palimpsest.context.policy_overrides import changed, preset
+from palimpsest.context.policy_overrides import changed, preset_policy
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.fit import (
     Decided,
@@ -24,8 +24,10 @@ from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy
 
-OURS = changed(preset("palimpsest"), {"prune.rule": "none"})
-PRUNES = changed(preset("palimpsest"), {"prune.protect_tokens": 1_000, "prune.minimum_tokens": 500})
+OURS = changed(preset_policy("palimpsest"), {"prune.rule": "none"})
+PRUNES = changed(
+    preset_policy("palimpsest"), {"prune.protect_tokens": 1_000, "prune.minimum_tokens": 500}
+)
 WINDOW = 12_800
 FACTS = Facts(now=7, estimator="one per character", window=WINDOW, reserve=800, used_tokens=5)
 

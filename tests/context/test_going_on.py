@@ -5,7 +5,7 @@ from tests.builders import Builder
 
 from palimpsest.context.compaction.continuation import going_on, work_left
 from palimpsest.context.compaction.plan import CompactionPlan
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import CompactionPart
@@ -89,7 +89,7 @@ def test_what_is_open_on_the_todo_list_is_named(build: Builder) -> None:
 
 
 def test_the_words_of_a_preset_are_its_own(build: Builder) -> None:
-    chosen = preset("opencode-1.1")
+    chosen = preset_policy("opencode-1.1")
 
     assert going_on(chosen, CompactionPlan(()), build.user("x"), "todo", (OPEN,)) == (
         chosen.compact.continue_text

@@ -9,7 +9,7 @@ from tests.builders import Builder
 
 from palimpsest.context.budget.precheck import reducible, result_chars, results_chars
 from palimpsest.context.budget.token_estimate import weigh_chars
-from palimpsest.context.policy_overrides import preset, without_recall
+from palimpsest.context.policy_overrides import preset_policy, without_recall
 from palimpsest.context.reduction.applied_decisions import apply
 from palimpsest.context.reduction.oversized_results import cut, truncate_oversized
 from palimpsest.context.reduction.truncation import shorten
@@ -22,7 +22,7 @@ from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 WINDOW = 16_000
 FACTS = Facts(now=0, estimator="chars/4", window=WINDOW, reserve=2_000)
-OURS = preset("palimpsest").recovery
+OURS = preset_policy("palimpsest").recovery
 SMALL = FACTS.model_copy(update={"window": 3_000})
 LIMIT = result_chars(WINDOW, OURS)
 PRESETS = ["palimpsest", "openclaw-2026.2", "openclaw-2026.9"]
@@ -74,7 +74,7 @@ def test_cuts_a_result_that_is_too_long_and_says_so() -> None:
 def test_names_recall_only_where_it_is_offered() -> None:
     view = View(session("x" * 3 * LIMIT))
 
-    decisions = decide(view, without_recall(preset("palimpsest")).recovery)
+    decisions = decide(view, without_recall(preset_policy("palimpsest")).recovery)
 
     assert outputs(after(view, *decisions))[0].endswith("to make room; the session keeps them.]")
 
@@ -130,7 +130,7 @@ def test_cuts_all_together_when_each_alone_fits(first: str, spared: int) -> None
 
 
 def test_frees_what_was_promised_before_sending() -> None:
-    recovery = preset("openclaw-2026.9").recovery
+    recovery = preset_policy("openclaw-2026.9").recovery
     texts = ["x" * size for size in (3 * LIMIT, LIMIT - 5, LIMIT - 5, LIMIT, LIMIT, 30)]
     view = View(session(*texts))
 
@@ -145,7 +145,7 @@ def test_frees_what_was_promised_before_sending() -> None:
 def test_deciding_again_decides_nothing(name: str, texts: list[str]) -> None:
     sizes = (1_500 * (number + 1) for number in range(len(texts)))
     view = View(session(*(text * size for text, size in zip(texts, sizes, strict=False))))
-    recovery = preset(name).recovery
+    recovery = preset_policy(name).recovery
 
     once = after(view, *decide(view, recovery, SMALL))
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.builders import Builder
 from tests.golden.prune_settings import prune_settings
 
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply
 from palimpsest.context.reduction.cache_ttl_pruning import prunable
 from palimpsest.context.reduction.pruning import prune
@@ -20,7 +20,7 @@ from palimpsest.transcript.context_values.policies import Policy, PrunePolicy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
-OURS = preset("palimpsest")
+OURS = preset_policy("palimpsest")
 WINDOW, RESERVE = 12_800, 800
 PROTECT, MINIMUM = 4_000, 2_000
 """A tenth of the numbers for a large window, since this window is a tenth of it."""
@@ -323,7 +323,7 @@ def cold_view() -> View:
 
 
 def test_a_request_for_a_cold_cache_is_taken_back_by_the_next() -> None:
-    chosen = preset("openclaw-2026.2")
+    chosen = preset_policy("openclaw-2026.2")
     view = cold_view()
 
     pruned = after(view, *decide(view, chosen, age=400.0))
@@ -336,7 +336,7 @@ def test_a_request_for_a_cold_cache_is_taken_back_by_the_next() -> None:
 
 
 def test_a_sticky_policy_holds_on_to_what_it_trimmed() -> None:
-    chosen = preset("openclaw-2026.9")
+    chosen = preset_policy("openclaw-2026.9")
     view = cold_view()
 
     pruned = after(view, *decide(view, chosen, age=400.0))
@@ -347,7 +347,7 @@ def test_a_sticky_policy_holds_on_to_what_it_trimmed() -> None:
 
 
 def test_nothing_is_trimmed_while_the_age_of_the_cache_is_unknown() -> None:
-    assert decide(cold_view(), preset("openclaw-2026.9")) == ()
+    assert decide(cold_view(), preset_policy("openclaw-2026.9")) == ()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.loop.studio import Studio, ask, until
 
 from palimpsest.context.conversion.part_conversion import convert
 from palimpsest.context.engine_text.reminders import STEERED, last_step, remind, wrapped
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.script import calls, says
@@ -27,8 +27,8 @@ from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import TextPart, ToolPart
 
-OURS = preset("palimpsest").reminders
-SEEDS = preset("opencode-1.1").reminders
+OURS = preset_policy("palimpsest").reminders
+SEEDS = preset_policy("opencode-1.1").reminders
 
 
 def new_ids() -> Callable[[], str]:
@@ -127,7 +127,7 @@ def test_the_recorded_agent_takes_it_off_after_the_next_answer() -> None:
 
 @pytest.mark.parametrize("name", ["opencode-1.18", "openclaw-2026.2", "openclaw-2026.9"])
 def test_other_recorded_agents_send_words_as_they_are(name: str) -> None:
-    assert decide(turn("and this"), preset(name).reminders) == ()
+    assert decide(turn("and this"), preset_policy(name).reminders) == ()
 
 
 @given(st.lists(st.text(max_size=20), max_size=5))
@@ -184,7 +184,7 @@ async def test_a_live_turn_reminds_and_every_request_is_rebuilt(
     await first
     await ask(session, "later")
 
-    rule = preset(preset).reminders
+    rule = preset_policy(preset).reminders
     around = "and this" if rule.steered == "plain" else f"{rule.before}and this{rule.after}"
     after = "and this" if rule.steered == "until-answered" else around
     assert said_by_users(model.requests[1]) == ["first", around]

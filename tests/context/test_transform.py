@@ -1,7 +1,7 @@
 """Messages are made to fit a model, under the presets that do so before they are written."""
 
 from palimpsest.context.conversion.model_transform import transform
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
@@ -15,7 +15,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 from palimpsest.transcript.context_values.policies import TransformPolicy
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
-RULE = preset("opencode-1.18").transform
+RULE = preset_policy("opencode-1.18").transform
 PICTURE = MediaBlock(mime="image/png", url="data:image/png;base64,iVBORw0KGgo=", filename="a.png")
 
 

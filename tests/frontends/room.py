@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest import ipython_extension
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.frontends.frontend import Front
 from palimpsest.frontends.kernel.main_thread import Pump, main_loop_of
 from palimpsest.frontends.magic.agent_magics import Cells
@@ -59,7 +59,7 @@ class Room:
             agents=known_agents({}, {}),
             default_agent="build",
             rules=DEFAULT_RULES if rules is None else rules,
-            policy=preset("palimpsest"),
+            policy=preset_policy("palimpsest"),
             python=self.pump.runner,
             namespace=self.pump.runner,
             snapshots=keeping(root) if snapshots else None,

@@ -89,9 +89,9 @@ def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
 
 
 NARROW = """
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from tests.frontends.room import INFO
-chosen = policy('palimpsest')
+chosen = preset_policy('palimpsest')
 def use(window=8_000, recovery={}, **compact):
     info = INFO.model_copy(update={'window': window, 'output_limit': 1_000})
     object.__setattr__(room.services, 'info', lambda name, variant: info)

@@ -15,8 +15,8 @@ c.Palimpsest.locked = {
 """
 PLACES = """
 import pathlib
-from palimpsest.session import config_admin
-config_admin.usual_folders = lambda environment: (pathlib.Path({folder!r}),)
+from palimpsest.session.config import jupyter_config
+jupyter_config.usual_folders = lambda environment: (pathlib.Path({folder!r}),)
 """
 
 
@@ -117,7 +117,7 @@ def rules(kernel: Kernel, *said: str) -> None:
     )
     run = kernel.run(
         "from palimpsest.transcript.values import Rule\n"
-        "from palimpsest.tools.permission_rules.permissions import DEFAULT_RULES\n"
+        "from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES\n"
         f"room.services.permitting.rules = (*DEFAULT_RULES, {made})"
     )
     assert run.status == "ok", run.reply["content"]

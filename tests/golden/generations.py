@@ -2,6 +2,7 @@
 
 from tests.golden.openclaw import NEWEST, OLDEST
 
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.transcript.context_values.policies import HygieneRule
 
 GENERATIONS = [(OLDEST, "openclaw-2026.2"), (NEWEST, "openclaw-2026.9")]
@@ -11,4 +12,4 @@ BEFORE_NEWEST = "v2026.4.12"
 
 def rule_of(preset: str) -> HygieneRule:
     """Return the hygiene that the preset's policy chooses."""
-    return preset(preset).hygiene.rule
+    return preset_policy(preset).hygiene.rule

@@ -12,7 +12,7 @@ from tests.golden.openclaw import OLDEST
 from tests.golden.openclaw_messages import flat
 from tests.waiting import until
 
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     MessagesSnapshot,
@@ -90,7 +90,7 @@ async def test_every_recorded_script_is_waited_for_alike() -> None:
     cases = load("openclaw", "compactionRetryStateMachine")["cases"]
     for case in cases:
         for version, expected in case["expected"].items():
-            script = Script(preset(preset_of(version)).recovery.counted)
+            script = Script(preset_policy(preset_of(version)).recovery.counted)
             ours = [await script.play(step) for step in case["input"]["steps"]]
             if script.waiting is not None:
                 script.waiting.cancel()
@@ -153,7 +153,7 @@ def test_every_recorded_snapshot_is_chosen_alike() -> None:
             ours = choose_snapshot(
                 MessagesSnapshot(current, given["currentSessionId"], "current"),
                 before,
-                preset(rule).recovery,
+                preset_policy(rule).recovery,
                 timed_out=given["timedOutDuringCompaction"],
                 answerable=is_answerable,
             )

@@ -11,6 +11,7 @@ from tests.golden.modelmessages import anonymous, flat_of, model_of, provider
 from tests.golden.upstream import message
 
 from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision
@@ -80,7 +81,7 @@ def converted(session: Session, case: Case, models: dict[str, Any], preset: str)
         convert(
             seen(session),
             model_of(models[case["model"]]).ref,
-            preset(preset).convert,
+            preset_policy(preset).convert,
             strip_media=options.get("stripMedia", False),
             result_chars=options.get("toolOutputMaxChars"),
         )

@@ -11,6 +11,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.upstream import message
 
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.visible_messages.fold import fold, good_summaries, marker
 from palimpsest.transcript.messages import Messages
 
@@ -42,7 +43,7 @@ def test_every_recorded_history_is_folded_alike(recording: str, preset: str) -> 
     recorded = load("opencode", recording)
 
     ours = {
-        name: [one.id for one in fold(messages_of(sessions[name]), preset(preset).compact)]
+        name: [one.id for one in fold(messages_of(sessions[name]), preset_policy(preset).compact)]
         for name in recorded
     }
 

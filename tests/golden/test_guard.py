@@ -7,6 +7,7 @@ from tests.golden.data import load
 from tests.golden.openclaw import NEWEST, OLDEST, models, plain
 
 from palimpsest.context.budget.window_guard import WindowSize, evaluate_guard, resolve_window
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.transcript.context_values.policies import GuardPolicy
 
 SOURCES = {
@@ -19,7 +20,7 @@ GENERATIONS = [(OLDEST, "openclaw-2026.2"), (NEWEST, "openclaw-2026.9")]
 
 
 def guard_of(preset: str) -> GuardPolicy:
-    return preset(preset).guard
+    return preset_policy(preset).guard
 
 
 @pytest.mark.parametrize(("version", "preset"), GENERATIONS)

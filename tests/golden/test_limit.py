@@ -4,6 +4,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.openclaw import NEWEST, OLDEST, limits, plain
 
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.request_assembly.turn_limit import history_limit, limit
 from palimpsest.transcript.context_values.neutral_messages import (
     FlatMessage,
@@ -36,7 +37,7 @@ def test_every_recorded_key_sets_the_same_limit(version: str, preset: str) -> No
     for case in load("openclaw", "getHistoryLimitFromSessionKey")["cases"]:
         given = plain(case["input"])
         ours[case["name"]] = history_limit(
-            given.get("sessionKey"), limits(given.get("config")), preset(preset).limit
+            given.get("sessionKey"), limits(given.get("config")), preset_policy(preset).limit
         )
         theirs[case["name"]] = plain(case["expected"][version])
 
@@ -48,7 +49,7 @@ def test_every_recorded_history_is_limited_alike(version: str, preset: str) -> N
     ours, theirs = {}, {}
     for case in load("openclaw", "limitHistoryTurns")["cases"]:
         given = plain(case["input"])
-        kept = limit(flat(given["messages"]), given.get("limit"), preset(preset).limit)
+        kept = limit(flat(given["messages"]), given.get("limit"), preset_policy(preset).limit)
         ours[case["name"]] = [int(message.message_id or "-1") for message in kept]
         theirs[case["name"]] = case["expected"][version]["keptIndexes"]
 

@@ -24,6 +24,7 @@ from palimpsest.context.message_repair.rule_order import (
 from palimpsest.context.message_repair.tool_ids import write_tool_ids
 from palimpsest.context.message_repair.turn_order import user_first
 from palimpsest.context.message_repair.usable_calls import repair_calls
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
 from palimpsest.context.reduction.oversized_results import cut
 from palimpsest.context.reduction.pruning import prune
@@ -65,7 +66,7 @@ class Trace:
 async def test_a_turn_goes_through_what_is_compared_and_is_rebuilt(
     tmp_path: Path, preset: str
 ) -> None:
-    chosen = preset(preset)
+    chosen = preset_policy(preset)
     model = ScriptedModel(calls("list"), says("Done."))
     studio = Studio(tmp_path, model, info=INFO, policy=preset)
     session = await studio.session()

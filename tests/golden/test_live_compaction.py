@@ -10,6 +10,7 @@ from tests.golden.test_live import Trace
 from tests.loop.compacting import SUMMARY, assert_rebuilt, summaries
 from tests.loop.studio import Studio, ask, until
 
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.loop import turn_time_limit
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
@@ -40,7 +41,7 @@ async def nearly_full(
     refused = [overflows("anthropic")] if preset == "openclaw-2026.2" else []
     model = ScriptedModel(LONG, LONG, *refused, *answers)
     studio = Studio(root, model, info=INFO)
-    chosen = preset(preset)
+    chosen = preset_policy(preset)
     update = {"recovery": chosen.recovery.model_copy(update=recovery)}
     object.__setattr__(studio.services, "policy", chosen.model_copy(update=update))
     session = await studio.session()
@@ -118,4 +119,4 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
     ("preset", "seconds"), [("openclaw-2026.2", 600), ("openclaw-2026.9", 172_800)]
 )
 def test_each_generation_has_its_limit(preset: str, seconds: float) -> None:
-    assert preset(preset).recovery.turn_seconds == seconds
+    assert preset_policy(preset).recovery.turn_seconds == seconds

@@ -10,7 +10,7 @@ from palimpsest.context.budget.conservative_estimate import weigh
 from palimpsest.context.budget.overflow import longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import precheck, reducible, result_chars
 from palimpsest.context.budget.token_estimate import quarter_chars
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
@@ -48,7 +48,7 @@ def policy_of(preset: str, case: dict[str, Any]) -> OverflowPolicy:
     update = {name: configured[name] for name in ("auto", "reserved") if name in configured}
     if "outputTokenMax" in case:
         update["output_cap"] = case["outputTokenMax"]
-    return preset(preset).overflow.model_copy(update=update)
+    return preset_policy(preset).overflow.model_copy(update=update)
 
 
 def test_every_recorded_usage_overflows_alike() -> None:
@@ -97,7 +97,7 @@ def test_a_later_release_of_the_seeds_era_differs_only_where_it_is_the_newest_ru
 @pytest.mark.parametrize("preset", ["opencode-1.1", "opencode-1.18"])
 def test_every_recorded_text_is_estimated_alike(preset: str) -> None:
     recorded = load("opencode", "token_estimate")
-    counters = (counter(preset(preset).estimator), quarter_chars)
+    counters = (counter(preset_policy(preset).estimator), quarter_chars)
 
     for count in counters:
         assert [count(case["text"]) for case in recorded] == [case["tokens"] for case in recorded]
@@ -110,7 +110,7 @@ def test_every_recorded_window_gives_a_result_as_much_room(version: str, preset:
     recorded = load("openclaw", "calculateMaxToolResultChars")["cases"]
 
     ours = [
-        result_chars(case["input"]["contextWindowTokens"], preset(preset).recovery)
+        result_chars(case["input"]["contextWindowTokens"], preset_policy(preset).recovery)
         for case in recorded
     ]
 
@@ -136,7 +136,7 @@ def said(role: Literal["system", "user"], words: str) -> FlatMessage:
 
 
 def test_every_recorded_request_is_weighed_and_goes_the_same_way() -> None:
-    chosen = preset("openclaw-2026.9")
+    chosen = preset_policy("openclaw-2026.9")
     ours, theirs = {}, {}
     for number, case in enumerate(
         load("openclaw", "shouldPreemptivelyCompactBeforePrompt")["cases"]

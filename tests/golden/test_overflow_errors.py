@@ -12,6 +12,7 @@ from tests.golden.test_live import Trace
 from tests.loop.studio import Studio, ask
 
 from palimpsest.context.budget.overflow import cut_in_silence
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.adapter.litellm_model import LitellmModel, wait
 from palimpsest.model.errors.overflow_detection import (
     is_billing,
@@ -42,7 +43,7 @@ def ours_of(text: str, refusals: Refusals, recorded: dict[str, Any]) -> dict[str
 
 @pytest.mark.parametrize(("version", "preset"), GENERATIONS)
 def test_every_recorded_refusal_is_told_alike(version: str, preset: str) -> None:
-    refusals = preset(preset).overflow.refusals
+    refusals = preset_policy(preset).overflow.refusals
     ours, theirs = {}, {}
     for case in load("openclaw", "overflowErrors")["cases"]:
         text, recorded = case["input"]["errorMessage"], case["expected"][version]
@@ -117,7 +118,7 @@ def test_the_default_reads_every_number_that_was_read() -> None:
 def test_every_recorded_usage_shows_a_prompt_cut_in_silence_alike(
     version: str, preset: str
 ) -> None:
-    rule = preset(preset).overflow
+    rule = preset_policy(preset).overflow
     ours, theirs = {}, {}
     for case in load("openclaw", "pi/isContextOverflow")["cases"]:
         given = plain(case["input"])

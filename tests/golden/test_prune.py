@@ -10,6 +10,7 @@ from tests.golden.openclaw import MIDDLE, OLDEST, plain
 from tests.golden.prune_settings import prune_settings
 
 from palimpsest.context.budget.token_estimate import quarter_chars
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.visible_messages.view import View
@@ -34,7 +35,7 @@ def decide(view: View, chosen: Policy, window: int = 200_000) -> tuple[Decision,
 
 
 def opencode_policy(preset: str, case: dict[str, Any]) -> Policy:
-    chosen = preset(preset)
+    chosen = preset_policy(preset)
     configured = case["cfg"].get("compaction", {}).get("prune")
     if configured is None:
         return chosen
@@ -138,7 +139,7 @@ def test_every_recorded_setting_is_read_alike(version: str, preset: str) -> None
     ours, theirs = {}, {}
     for case in load("openclaw", "contextPruningSettings")["cases"]:
         given = renamed(plain(case["input"]).get("raw"))
-        ours[case["name"]] = settled(prune_settings(given, preset(preset).prune))
+        ours[case["name"]] = settled(prune_settings(given, preset_policy(preset).prune))
         theirs[case["name"]] = plain(case["expected"][version])
 
     assert ours == theirs
@@ -223,10 +224,10 @@ def test_every_recorded_request_is_pruned_alike(version: str, preset: str) -> No
     ours, theirs = {}, {}
     for case in load("openclaw", "pruneContextMessages")["cases"]:
         given, expected = plain(case["input"]), plain(case["expected"][version])
-        rule = prune_settings(renamed(given["settings"]), preset(preset).prune)
+        rule = prune_settings(renamed(given["settings"]), preset_policy(preset).prune)
         sizes = given.get("resultSizes")
         view = View(transcript(given["messages"] if sizes is None else sized(sizes)))
-        chosen = preset(preset).model_copy(update={"prune": rule})
+        chosen = preset_policy(preset).model_copy(update={"prune": rule})
         found = shown(view, decide(view, chosen, given["contextWindowTokens"]))
         if sizes is None:
             ours[case["name"]] = found

@@ -29,7 +29,7 @@ from palimpsest.context.engine_text.model_guidance import manner
 from palimpsest.context.engine_text.reminders import last_step, remind
 from palimpsest.context.engine_text.system_prompt import Surroundings, system
 from palimpsest.context.message_repair.rule_order import clean, pairing
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply
 from palimpsest.context.reduction.oversized_results import cut
 from palimpsest.context.reduction.pruning import prune
@@ -67,8 +67,8 @@ from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.session_record import events
 from palimpsest.transcript.values import ModelRef, Usage
 
-OPENCODE = preset("opencode-1.1")
-OPENCLAW = preset("openclaw-2026.2")
+OPENCODE = preset_policy("opencode-1.1")
+OPENCLAW = preset_policy("openclaw-2026.2")
 FACTS = Facts(now=0, estimator="chars/4", window=200_000, reserve=0)
 
 CLEARED = "[Old tool result content cleared]"

@@ -7,12 +7,12 @@ import pytest
 from tests.golden.data import load, only
 from tests.golden.openclaw import MIDDLE, NEWEST, OLDEST
 
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.oversized_results import cut
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 
-BETWEEN = preset("openclaw-2026.9").recovery.model_copy(
+BETWEEN = preset_policy("openclaw-2026.9").recovery.model_copy(
     update={"result_form": "ends", "result_suffix": "[... {omitted} more characters truncated]"}
 )
 """The version between the two presets: it keeps the tail, and goes over the limit."""
@@ -70,9 +70,9 @@ def ending(recovery: RecoveryPolicy, options: Mapping[str, Any]) -> RecoveryPoli
 @pytest.mark.parametrize(
     ("version", "recovery"),
     [
-        (OLDEST, preset("openclaw-2026.2").recovery),
+        (OLDEST, preset_policy("openclaw-2026.2").recovery),
         (MIDDLE, BETWEEN),
-        (NEWEST, preset("openclaw-2026.9").recovery),
+        (NEWEST, preset_policy("openclaw-2026.9").recovery),
     ],
     ids=[OLDEST, MIDDLE, NEWEST],
 )

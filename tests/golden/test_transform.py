@@ -12,7 +12,7 @@ from tests.golden.modelmessages import anonymous, flat_of, model_of
 
 from palimpsest.context.conversion.cache_marks import marks
 from palimpsest.context.conversion.model_transform import transform
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.transcript.context_values.neutral_messages import FlatMessages, ReasoningBlock
 
 MARKS = {"cacheControl", "cachePoint", "cache_control", "copilot_cache_control"}
@@ -54,7 +54,7 @@ def theirs_of(recorded: list[Recorded]) -> FlatMessages:
 
 def test_every_recorded_request_is_made_to_fit_its_model() -> None:
     models = load("opencode", "to_model_messages")["models"]
-    rule = preset("opencode-1.18").transform
+    rule = preset_policy("opencode-1.18").transform
     cases = load("opencode", "provider_transform")["cases"]
 
     for case in cases:
@@ -66,7 +66,7 @@ def test_every_recorded_request_is_made_to_fit_its_model() -> None:
 
 def test_every_recorded_request_is_marked_for_the_cache() -> None:
     models = load("opencode", "to_model_messages")["models"]
-    rule = preset("opencode-1.18").transform
+    rule = preset_policy("opencode-1.18").transform
 
     for case in load("opencode", "provider_transform")["cases"]:
         model = model_of(models[case["model"]])

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.golden.data import load
 
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.truncation import RECALL_HINT, TASK_HINT, shorten, truncate
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import TruncatePolicy
@@ -33,7 +34,7 @@ def policy_of(preset: str, case: dict[str, Any]) -> TruncatePolicy:
     update |= {ours: case["opts"][name] for name, ours in OPTIONS.items() if name in case["opts"]}
     rules = (case["agent"] or {}).get("permission", ())
     update["task"] = any((one["permission"], one["action"]) == ("task", "allow") for one in rules)
-    return preset(preset).truncate.model_copy(update=update)
+    return preset_policy(preset).truncate.model_copy(update=update)
 
 
 def with_our_hint(content: str) -> str:

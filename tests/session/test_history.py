@@ -8,7 +8,7 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.app.loaded_config import trust
 from palimpsest.app.wiring import App
-from palimpsest.context.policy_overrides import preset
+from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.script import says
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
@@ -57,7 +57,7 @@ def test_a_task_of_another_session_is_a_thread() -> None:
 def test_the_limit_is_that_of_the_key(
     name: str, user: str, limits: dict[str, Any], turns: int | None
 ) -> None:
-    found = limited(preset(name), limits, agent="build", session=ANN, messages=(), user=user)
+    found = limited(preset_policy(name), limits, agent="build", session=ANN, messages=(), user=user)
 
     assert found.history_limit == turns
 

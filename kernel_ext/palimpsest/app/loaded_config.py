@@ -306,4 +306,4 @@ def own_names(start: Path, places: Places) -> tuple[frozenset[str], frozenset[st
         if isinstance(name, str)
     }
     commands = {file.name for file in read(own, command_files.KINDS, places.home, [], [])}
-    return frozenset(BUILT_IN) | agents, frozenset(commands)
+    return frozenset(BUILT_IN_AGENTS) | agents, frozenset(commands)

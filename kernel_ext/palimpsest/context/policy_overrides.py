@@ -41,7 +41,7 @@ def names() -> tuple[str, ...]:
     return tuple(numbers(Policy()))
 
 
-def preset(name: str) -> Policy:
+def preset_policy(name: str) -> Policy:
     """Return the policy of that name; raises ConfigError with the nearest right one."""
     if name in PRESETS:
         return PRESETS[name]
@@ -97,7 +97,7 @@ def read(text: str) -> tuple[str, Any]:
 
 def differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
     """Return what differs from the preset that the policy was made from: its value, and this one."""
-    base = numbers(preset(policy.name))
+    base = numbers(preset_policy(policy.name))
     return {key: (base[key], value) for key, value in numbers(policy).items() if value != base[key]}
 
 
@@ -110,7 +110,7 @@ def choice(policy: Policy) -> PolicyChoice:
 
 def chosen(made: PolicyChoice) -> Policy:
     """Return the policy that was chosen; raises ConfigError where this version lacks something."""
-    return changed(preset(made.base), made.changes)
+    return changed(preset_policy(made.base), made.changes)
 
 
 def shown(value: Any) -> str:

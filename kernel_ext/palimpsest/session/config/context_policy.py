@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.context.policy_overrides import changed, chosen, numbers, preset, read, shown
+from palimpsest.context.policy_overrides import changed, chosen, numbers, preset_policy, read, shown
 from palimpsest.model.tokenizer import RANK_FILES
 from palimpsest.session.config.settings import Config, PolicyPart
 from palimpsest.transcript.context_values.policies import Policy
@@ -106,12 +106,12 @@ def _step(now: Policy, word: str | Policy) -> Policy | None:
     if "=" in word or word in numbers(now):
         key, value = read(word)
         return changed(now, {key: value})
-    return preset(word)
+    return preset_policy(word)
 
 
 def configured(config: Config, locked: Mapping[str, str] | None = None) -> Configured:
     """Return the policy that the settings make; ``locked`` settings by dotted name, and by whom."""
-    base = preset(config.policy.base)
+    base = preset_policy(config.policy.base)
     policy = changed(base, dict(_changes(config.policy)))
     policy = changed(policy, _short(config, policy))
     return Configured(policy, _fixed(locked or {}, policy))

@@ -37,7 +37,7 @@ class MessageList:
         """Return the messages; only what changed since the last call is built again."""
         if self._value is None:
             self._append()
-            if self._reordered or not self._changed.issubset(self._index):
+            if self._reordered or not self._changed <= self._index.keys():
                 self._rebuild()
             else:
                 for identifier in self._changed:
