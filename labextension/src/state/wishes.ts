@@ -1,7 +1,7 @@
 /**
  * What a person chose of what the model sees, as the journal tells it: pinned, left out, undone.
  *
- * The same rule as in the kernel (context/standing.py): decisions about a part are a pile, a
+ * The same rule as in the kernel (transcript/context_values/effective_decisions.py): decisions about a part are a pile, a
  * restore takes the newest one off, and of those that reach a part the newest holds.
  */
 import type { Decision } from '../protocol/generated';

@@ -1,6 +1,6 @@
 """The model's questions as lines that a person reads, and a typed line as an answer.
 
-Border: pure words; ``questions.py`` reads the lines.
+Border: pure words; ``cell_questions.py`` reads the lines.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 A lease is fresh when its counter changed while somebody watched it: never a clock, which two
 hosts do not share, and never a bare process id, which is used again. The lease keeps polite
-kernels apart; what keeps the log whole are the segments (writer.py), since a kernel that was only
+kernels apart; what keeps the log whole are the segments (segment_writer.py), since a kernel that was only
 stopped wakes up without knowing that its lease is gone.
 """
 

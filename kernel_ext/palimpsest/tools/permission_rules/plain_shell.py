@@ -3,7 +3,7 @@ r"""Tell whether a shell text is plain: words and quotes, joined by ``;`` ``&&``
 What a plain text runs can be read off it: no substitution, heredoc, arithmetic, assignment, function,
 group, comment or redirection hides a command, and nothing is expanded but ``$NAME``, ``$?``, ``~/`` and
 names of files. Border: pure text. Whatever is not known to be plain is not; each further reading
-(``commands.py``, ``second_parser.py``) may only take away from what this one calls plain.
+(``shell_commands.py``, ``shell_files.py``) may only take away from what this one calls plain.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 The tables are the IANA special-purpose registries for IPv4 and IPv6 (July 2026), kept here because
 those of the standard library change with its version. An address in which another one is written
-is as public as that one. Border: numbers only; names are looked up by ``fetching.py``.
+is as public as that one. Border: numbers only; names are looked up by ``http_fetch.py``.
 """
 
 import ipaddress

@@ -1,6 +1,6 @@
 """Fetch a page for the model, as Markdown, plain text or as it is.
 
-Border: asks, fetches through ``fetching.py``, and words what came. A page is data: what it says is
+Border: asks, fetches through ``http_fetch.py``, and words what came. A page is data: what it says is
 shown to the model, and nothing in it runs here.
 """
 
