@@ -37,7 +37,7 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
 from palimpsest.transcript.parts import Span, ToolCompleted, ToolPart
@@ -215,7 +215,9 @@ def _value_us() -> float:
     """Return what one value takes to make, as a measure of the machine and of what runs beside."""
     block = TextBlock(text="word", part_id="prt")
     times = timeit.repeat(
-        lambda: FlatMessage(role="user", blocks=(block,), message_id="msg"), number=1_000, repeat=9
+        lambda: NeutralMessage(role="user", blocks=(block,), message_id="msg"),
+        number=1_000,
+        repeat=9,
     )
     return min(times) * 1_000
 

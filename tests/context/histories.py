@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     Stop,
@@ -57,11 +57,11 @@ SAYABLE: dict[str, list[Block]] = {
 ANY: list[Block] = TEXTS + MEDIA + CALLS[::7] + RESULTS[::7] + THOUGHTS
 
 
-def messages(role: Any) -> st.SearchStrategy[FlatMessage]:
+def messages(role: Any) -> st.SearchStrategy[NeutralMessage]:
     """Return any message of a role, mostly with blocks that it can say."""
     said = st.lists(st.sampled_from(SAYABLE[role] * 4 + ANY), max_size=4)
     return st.builds(
-        FlatMessage,
+        NeutralMessage,
         role=st.just(role),
         blocks=said.map(tuple),
         stop=st.sampled_from([None, *get_args(Stop)]),
@@ -69,7 +69,7 @@ def messages(role: Any) -> st.SearchStrategy[FlatMessage]:
     )
 
 
-def histories() -> st.SearchStrategy[FlatMessages]:
+def histories() -> st.SearchStrategy[NeutralMessages]:
     """Return any history."""
     roles = ("user", "assistant", "assistant", "tool", "tool", "system")
     return st.lists(st.one_of(*map(messages, roles)), max_size=12).map(tuple)

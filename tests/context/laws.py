@@ -10,7 +10,7 @@ from typing import Protocol
 
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessages,
+    NeutralMessages,
     ResultBlock,
 )
 from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily
@@ -19,7 +19,7 @@ from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamil
 class Law(Protocol):
     """Contract: ``broken`` is pure and returns one sentence for each place that breaks the law."""
 
-    def broken(self, messages: FlatMessages) -> list[str]:
+    def broken(self, messages: NeutralMessages) -> list[str]:
         """Return what breaks the law."""
         ...
 
@@ -27,7 +27,7 @@ class Law(Protocol):
 class CallsHaveResults:
     """Every tool call is followed by exactly one result, before anybody else speaks."""
 
-    def broken(self, messages: FlatMessages) -> list[str]:
+    def broken(self, messages: NeutralMessages) -> list[str]:
         """Return what breaks the law."""
         found = []
         for position, message in enumerate(messages):
@@ -46,7 +46,7 @@ class CallsHaveResults:
 class NoOrphans:
     """A result answers a call that the message before it made."""
 
-    def broken(self, messages: FlatMessages) -> list[str]:
+    def broken(self, messages: NeutralMessages) -> list[str]:
         """Return what breaks the law."""
         found: list[str] = []
         for position, message in enumerate(messages):
@@ -67,7 +67,7 @@ class NoOrphans:
 class NothingEmpty:
     """No message is empty."""
 
-    def broken(self, messages: FlatMessages) -> list[str]:
+    def broken(self, messages: NeutralMessages) -> list[str]:
         """Return what breaks the law."""
         return [
             f"Message {i} is empty." for i, message in enumerate(messages) if not message.blocks
@@ -77,7 +77,7 @@ class NothingEmpty:
 class SystemFirst:
     """System messages come before all others."""
 
-    def broken(self, messages: FlatMessages) -> list[str]:
+    def broken(self, messages: NeutralMessages) -> list[str]:
         """Return what breaks the law."""
         roles = [message.role for message in messages]
         first_other = next((i for i, role in enumerate(roles) if role != "system"), len(roles))
@@ -91,7 +91,7 @@ class SystemFirst:
 class OwnIds:
     """No two calls have the same id."""
 
-    def broken(self, messages: FlatMessages) -> list[str]:
+    def broken(self, messages: NeutralMessages) -> list[str]:
         """Return what breaks the law."""
         uses = Counter(
             block.call_id
@@ -115,7 +115,7 @@ class TurnOrder:
 
     family: ProviderFamily
 
-    def broken(self, messages: FlatMessages) -> list[str]:
+    def broken(self, messages: NeutralMessages) -> list[str]:
         """Return what breaks the law."""
         roles = [message.role for message in messages if message.role != "system"]
         if self.family == "openai" or not roles:

@@ -12,15 +12,15 @@ from typing import Any
 from tests.context.roads import POLICY, READ, SYSTEM, Road, head
 from tests.strict import gemini, mistral, openai
 
-from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.conversion.model_transform import transform
-from palimpsest.context.message_repair.rule_order import clean
+from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.request_assembly.projection import project
-from palimpsest.context.request_assembly.turn_limit import limit
+from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.wire.provider_messages import sendable, to_provider, with_marks
 from palimpsest.model.wire.tool_call_text import unread
-from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -75,20 +75,20 @@ def written_session(view: View, model: ModelInfo) -> list[Body]:
     return _written(projection.messages, model)
 
 
-def written_history(history: FlatMessages, model: ModelInfo) -> list[Body]:
+def written_history(history: NeutralMessages, model: ModelInfo) -> list[Body]:
     """Return a flat history as the model would be sent it."""
-    flat = clean(
+    flat = repaired_in_order(
         history,
-        lambda messages: limit(messages, None, POLICY.limit),
+        lambda messages: with_turn_limit(messages, None, POLICY.limit),
         POLICY.hygiene.rule,
         profile(model.ref),
     )
     return _written(transform(head() + flat, model, POLICY.transform), model)
 
 
-def _written(messages: FlatMessages, model: ModelInfo) -> list[Body]:
+def _written(messages: NeutralMessages, model: ModelInfo) -> list[Body]:
     sent = to_provider(messages, model)
-    found = with_marks(sent, marks([one["role"] for one in sent], model))
+    found = with_marks(sent, cache_mark_positions([one["role"] for one in sent], model))
     return copy.deepcopy(list(sendable(found, model)))
 
 

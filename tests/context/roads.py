@@ -14,13 +14,13 @@ from typing import Any
 from tests.strict import anthropic, gemini, mistral, openai
 from tests.strict.dialects import problems
 
-from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.conversion.model_transform import transform
-from palimpsest.context.conversion.part_conversion import convert
-from palimpsest.context.message_repair.rule_order import clean
+from palimpsest.context.conversion.part_conversion import neutral_messages
+from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
-from palimpsest.context.request_assembly.turn_limit import limit
+from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.interface import ModelRequest
@@ -30,8 +30,8 @@ from palimpsest.testing import FaultServer, ReceivedRequest
 from palimpsest.testing.dialects import Dialect
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
     TextBlock,
 )
@@ -53,9 +53,9 @@ READ = ToolSpec(
 Body = dict[str, Any]
 
 
-def head() -> FlatMessages:
+def head() -> NeutralMessages:
     """Return the system prompt."""
-    return tuple(FlatMessage(role="system", blocks=(TextBlock(text=one),)) for one in SYSTEM)
+    return tuple(NeutralMessage(role="system", blocks=(TextBlock(text=one),)) for one in SYSTEM)
 
 
 class Road:
@@ -73,17 +73,17 @@ class Road:
         sight = "" if self.info.vision else ", blind"
         return f"{self.info.ref.id}{sight}{', thinking' if self.info.ref.variant else ''}"
 
-    def mended(self, history: FlatMessages, turns: int | None = None) -> list[Body]:
+    def mended(self, history: NeutralMessages, turns: int | None = None) -> list[Body]:
         """Return the messages of a flat history after the default policy, so many turns kept."""
-        flat = clean(
+        flat = repaired_in_order(
             history,
-            lambda messages: limit(messages, turns, POLICY.limit),
+            lambda messages: with_turn_limit(messages, turns, POLICY.limit),
             POLICY.hygiene.rule,
             profile(self.info.ref),
         )
         return self._marked(transform(head() + flat, self.info, POLICY.transform))
 
-    def unmended(self, history: FlatMessages) -> list[Body]:
+    def unmended(self, history: NeutralMessages) -> list[Body]:
         """Return the messages of a flat history as they are, only put into the provider's words."""
         return self._marked(head() + history)
 
@@ -101,11 +101,11 @@ class Road:
 
     def unprojected(self, view: View) -> list[Body]:
         """Return the messages of a session that were only converted."""
-        return self._marked(head() + convert(view.messages, self.info.ref, POLICY.convert))
+        return self._marked(head() + neutral_messages(view.messages, self.info.ref, POLICY.convert))
 
-    def _marked(self, messages: FlatMessages) -> list[Body]:
+    def _marked(self, messages: NeutralMessages) -> list[Body]:
         sent = to_provider(messages, self.info)
-        found = with_marks(sent, marks([one["role"] for one in sent], self.info))
+        found = with_marks(sent, cache_mark_positions([one["role"] for one in sent], self.info))
         return copy.deepcopy(list(sendable(found, self.info)))
 
     def problems(self, messages: list[Body]) -> list[str]:
@@ -192,18 +192,18 @@ class Road:
             return server.requests
 
 
-def hello() -> FlatMessage:
+def hello() -> NeutralMessage:
     """Return a short question."""
-    return FlatMessage(role="user", blocks=(TextBlock(text="Hello."),))
+    return NeutralMessage(role="user", blocks=(TextBlock(text="Hello."),))
 
 
-def _looked() -> FlatMessages:
+def _looked() -> NeutralMessages:
     """Return a call that no thinking came before, and its result."""
     call = CallBlock(call_id="abcdefghi", tool="read", input={})
     result = ResultBlock(call_id="abcdefghi", tool="read", text="one")
     return (
-        FlatMessage(role="assistant", blocks=(call,)),
-        FlatMessage(role="tool", blocks=(result,)),
+        NeutralMessage(role="assistant", blocks=(call,)),
+        NeutralMessage(role="tool", blocks=(result,)),
     )
 
 

@@ -5,8 +5,8 @@ import time
 import pytest
 from tests.store.builders import text, user
 
-from palimpsest.context.compaction.audit import REFUSES, UNSTRUCTURED, lacks
-from palimpsest.context.compaction.loss_report import report
+from palimpsest.context.compaction.audit import REFUSES, UNSTRUCTURED, missing_from_summary
+from palimpsest.context.compaction.loss_report import loss_report
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart
@@ -45,7 +45,7 @@ def conversation(*words: str, auto: bool = False) -> Messages:
     ],
 )
 def test_a_refusal_is_known_whatever_follows_it(words: str) -> None:
-    assert REFUSES in lacks(f"{words}\n{GOOD}", conversation("Hello"), POLICY)
+    assert REFUSES in missing_from_summary(f"{words}\n{GOOD}", conversation("Hello"), POLICY)
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_a_refusal_is_known_whatever_follows_it(words: str) -> None:
     ],
 )
 def test_a_summary_with_headings_or_a_list_is_whole(words: str) -> None:
-    assert lacks(words, conversation("Hello"), POLICY) == ()
+    assert missing_from_summary(words, conversation("Hello"), POLICY) == ()
 
 
 def test_prose_has_no_structure() -> None:
-    assert lacks("We talked about it for a while.", conversation("Hello"), POLICY) == (
-        UNSTRUCTURED,
-    )
+    assert missing_from_summary(
+        "We talked about it for a while.", conversation("Hello"), POLICY
+    ) == (UNSTRUCTURED,)
 
 
 def test_words_that_only_look_like_names_are_no_lack() -> None:
@@ -73,36 +73,39 @@ def test_words_that_only_look_like_names_are_no_lack() -> None:
         "Load some data, e.g. penguins, i.e. birds (U.S. ones) from bill.csv", "Hello"
     )
 
-    assert lacks(GOOD, seen, POLICY) == ()
+    assert missing_from_summary(GOOD, seen, POLICY) == ()
 
 
 def test_half_of_the_names_are_enough() -> None:
     seen = conversation("Use data/a.csv, data/b.csv, mean_mass and max_mass", "Hello")
 
-    assert lacks(GOOD + "- b.csv, mean_mass", seen, POLICY) == ()
-    [lack] = lacks(GOOD + "- b.csv", seen, POLICY)
+    assert missing_from_summary(GOOD + "- b.csv, mean_mass", seen, POLICY) == ()
+    [lack] = missing_from_summary(GOOD + "- b.csv", seen, POLICY)
     assert "data/a.csv, mean_mass, max_mass" in lack
 
 
 def test_what_the_engine_says_again_need_not_be_told() -> None:
     words = "Which islands did expeditions visit, by data/i.csv and island_mean?"
 
-    assert len(lacks(GOOD, conversation(words), POLICY)) == 2
-    assert lacks(GOOD, conversation(words, auto=True), POLICY) == ()
+    assert len(missing_from_summary(GOOD, conversation(words), POLICY)) == 2
+    assert missing_from_summary(GOOD, conversation(words, auto=True), POLICY) == ()
 
 
 def test_a_prompt_of_ones_own_says_what_a_summary_is() -> None:
     policy = CompactPolicy(prompt="One sentence, please.")
 
-    assert lacks("We looked at penguins.", conversation("Use a_b and c_d"), policy) == ()
-    assert lacks("I can't do that.", conversation("Hello"), policy) == (REFUSES,)
+    assert (
+        missing_from_summary("We looked at penguins.", conversation("Use a_b and c_d"), policy)
+        == ()
+    )
+    assert missing_from_summary("I can't do that.", conversation("Hello"), policy) == (REFUSES,)
 
 
 @pytest.mark.parametrize("piece", ["a-", "deadbeef-", "a.", "a/", "- ", "**", "#", "x"])
 def test_words_of_any_shape_cost_little(piece: str) -> None:
     seen, began = conversation(piece * 50_000, "Hello"), time.process_time()
 
-    lacks(piece * 50_000, seen, POLICY)
-    report(piece * 50_000, "")
+    missing_from_summary(piece * 50_000, seen, POLICY)
+    loss_report(piece * 50_000, "")
 
     assert time.process_time() - began < 3

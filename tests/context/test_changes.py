@@ -5,18 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.context.policy_overrides import (
-    bounds,
-    changed,
-    check,
-    choice,
-    chosen,
-    differences,
+    check_number,
+    chosen_policy,
     meanings,
-    names,
-    numbers,
+    number_bounds,
+    number_names,
+    policy_choice,
+    policy_differences,
+    policy_numbers,
+    policy_with_changes,
     possible_values,
-    read,
-    shown,
+    read_number,
+    value_text,
 )
 from palimpsest.context.presets import PRESETS
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
@@ -29,9 +29,9 @@ policies = st.sampled_from(list(PRESETS.values()))
 def changes(draw: st.DrawFn) -> dict[str, object]:
     """Draw numbers of a policy with values that they may have."""
     found: dict[str, object] = {}
-    for key in draw(st.lists(st.sampled_from(names()), max_size=6, unique=True)):
-        before = numbers(Policy())[key]
-        low, high = bounds(key)
+    for key in draw(st.lists(st.sampled_from(number_names()), max_size=6, unique=True)):
+        before = policy_numbers(Policy())[key]
+        low, high = number_bounds(key)
         words = possible_values(key)
         if words:
             found[key] = draw(st.sampled_from(words))
@@ -51,31 +51,31 @@ def changes(draw: st.DrawFn) -> dict[str, object]:
 def test_what_differs_makes_the_same_policy_again_after_storage(
     policy: Policy, wanted: dict[str, object]
 ) -> None:
-    made = changed(policy, wanted)
+    made = policy_with_changes(policy, wanted)
 
-    kept = PolicyChoice.model_validate_json(choice(made).model_dump_json(exclude_none=True))
+    kept = PolicyChoice.model_validate_json(policy_choice(made).model_dump_json(exclude_none=True))
 
-    assert chosen(kept) == made
+    assert chosen_policy(kept) == made
     assert made.name == policy.name
 
 
 @given(policies)
 def test_nothing_differs_in_a_preset(policy: Policy) -> None:
-    assert differences(policy) == {}
-    assert choice(policy) == PolicyChoice(base=policy.name)
+    assert policy_differences(policy) == {}
+    assert policy_choice(policy) == PolicyChoice(base=policy.name)
 
 
 @given(policies, st.data())
 def test_what_is_shown_can_be_written_again(policy: Policy, data: st.DataObject) -> None:
-    key = data.draw(st.sampled_from(names()))
-    value = numbers(policy)[key]
+    key = data.draw(st.sampled_from(number_names()))
+    value = policy_numbers(policy)[key]
 
     if not isinstance(value, str) or "\n" not in value:
-        assert read(f"{key}={shown(value)}") == (key, value)
+        assert read_number(f"{key}={value_text(value)}") == (key, value)
 
 
 def test_every_number_is_explained() -> None:
-    assert [key for key in names() if not meanings().get(key)] == []
+    assert [key for key in number_names() if not meanings().get(key)] == []
     assert meanings()["truncate.max_lines"] == "Lines shown of one tool output at most."
     assert all("\n" not in text for text in meanings().values())
 
@@ -98,15 +98,18 @@ def test_every_number_is_explained() -> None:
 )
 def test_wrong_words_get_one_sentence(words: str, problem: str) -> None:
     with pytest.raises(ConfigError) as wrong:
-        read(words)
+        read_number(words)
 
     assert problem in str(wrong.value)
     assert "\n" not in str(wrong.value)
 
 
 def test_a_list_of_names_and_a_quoted_text_are_read() -> None:
-    assert read("prune.protected_tools=skill, read") == ("prune.protected_tools", ("skill", "read"))
-    assert read("prune.protected_tools=none") == ("prune.protected_tools", ("none",))
-    assert read("prune.placeholder='[ gone ]'") == ("prune.placeholder", "[ gone ]")
-    assert read("compact.tail_turns=none") == ("compact.tail_turns", None)
-    assert check("prune.ttl_seconds", 60) == 60.0
+    assert read_number("prune.protected_tools=skill, read") == (
+        "prune.protected_tools",
+        ("skill", "read"),
+    )
+    assert read_number("prune.protected_tools=none") == ("prune.protected_tools", ("none",))
+    assert read_number("prune.placeholder='[ gone ]'") == ("prune.placeholder", "[ gone ]")
+    assert read_number("compact.tail_turns=none") == ("compact.tail_turns", None)
+    assert check_number("prune.ttl_seconds", 60) == 60.0

@@ -4,13 +4,13 @@ from typing import Literal
 
 from tests.builders import MODEL, Builder
 
-from palimpsest.context.conversion.part_conversion import INTERRUPTED, convert
-from palimpsest.context.request_assembly.turn_limit import limit
+from palimpsest.context.conversion.part_conversion import INTERRUPTED, neutral_messages
+from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -27,7 +27,7 @@ def test_a_step_becomes_an_assistant_and_a_tool_message() -> None:
     words = build.text("Let me see.")
     messages = (build.user("hi"), build.assistant(build.step_start(), words, call))
 
-    flat = convert(messages, MODEL)
+    flat = neutral_messages(messages, MODEL)
 
     assert [message.role for message in flat] == ["user", "assistant", "tool"]
     assert flat[1].blocks == (
@@ -42,7 +42,7 @@ def test_a_step_becomes_an_assistant_and_a_tool_message() -> None:
 def test_an_interrupted_tool_gives_what_it_had_printed() -> None:
     build = Builder()
     partial = build.failed("bash", "aborted", {"interrupted": True, "output": "half"})
-    flat = convert((build.assistant(partial, build.running("bash")),), MODEL)
+    flat = neutral_messages((build.assistant(partial, build.running("bash")),), MODEL)
 
     results = [block for block in flat[1].blocks if isinstance(block, ResultBlock)]
 
@@ -55,9 +55,9 @@ def test_a_failed_answer_is_left_out_unless_it_was_stopped() -> None:
     stopped = build.assistant("half", error=AbortedError())
     empty = build.assistant(build.step_start(), build.thought("hm"), error=AbortedError())
 
-    assert convert((failed,), MODEL) == ()
-    assert [m.message_id for m in convert((stopped,), MODEL)] == [stopped.id]
-    assert convert((empty,), MODEL) == ()
+    assert neutral_messages((failed,), MODEL) == ()
+    assert [m.message_id for m in neutral_messages((stopped,), MODEL)] == [stopped.id]
+    assert neutral_messages((empty,), MODEL) == ()
 
 
 def test_thoughts_of_another_model_travel_as_text() -> None:
@@ -65,8 +65,8 @@ def test_thoughts_of_another_model_travel_as_text() -> None:
     thought = build.thought("hm", metadata={"signature": "x"})
     message = build.assistant(thought)
 
-    same = convert((message,), MODEL)[0].blocks[0]
-    other = convert((message,), ModelRef(provider="anthropic", name="claude"))[0].blocks[0]
+    same = neutral_messages((message,), MODEL)[0].blocks[0]
+    other = neutral_messages((message,), ModelRef(provider="anthropic", name="claude"))[0].blocks[0]
 
     assert same == ReasoningBlock(text="hm", metadata={"signature": "x"}, part_id=thought.id)
     assert other == TextBlock(text="hm", part_id=thought.id)
@@ -77,7 +77,7 @@ def test_what_a_failed_attempt_left_behind_is_not_sent() -> None:
     left = build.text("half of it", metadata={"failed_attempt": 1})
     whole = build.text("whole")
 
-    flat = convert((build.assistant(left, whole),), MODEL)
+    flat = neutral_messages((build.assistant(left, whole),), MODEL)
 
     assert flat[0].blocks == (TextBlock(text="whole", part_id=whole.id),)
 
@@ -90,7 +90,7 @@ def test_limit_keeps_the_newest_turns_and_moves_once_in_a_while() -> None:
         messages = tuple(
             m for n in range(users) for m in (build.user(f"q{n}"), build.assistant(f"a{n}"))
         )
-        flat = limit(convert(messages, MODEL), turns, rules)
+        flat = with_turn_limit(neutral_messages(messages, MODEL), turns, rules)
         return [
             b.text for m in flat for b in m.blocks if isinstance(b, TextBlock) and b.text[0] == "q"
         ]
@@ -103,10 +103,10 @@ def test_limit_keeps_the_newest_turns_and_moves_once_in_a_while() -> None:
 
 
 def test_limit_keeps_what_precedes_the_first_turn() -> None:
-    head = FlatMessage(role="system", blocks=(TextBlock(text="summary"),))
-    turns = convert(tuple(Builder().user(f"q{n}") for n in range(9)), MODEL)
+    head = NeutralMessage(role="system", blocks=(TextBlock(text="summary"),))
+    turns = neutral_messages(tuple(Builder().user(f"q{n}") for n in range(9)), MODEL)
 
-    kept = limit((head, *turns), 1, LimitPolicy())
+    kept = with_turn_limit((head, *turns), 1, LimitPolicy())
 
     assert kept[0] is head
     assert len(kept) < len(turns)
@@ -125,7 +125,7 @@ def looked(build: Builder, *attachments: Attachment, output: str = "here") -> To
     )
 
 
-def media_of(flat: FlatMessages) -> list[tuple[str, list[str]]]:
+def media_of(flat: NeutralMessages) -> list[tuple[str, list[str]]]:
     return [
         (
             message.role,
@@ -144,7 +144,7 @@ def test_media_of_a_result_is_left_to_the_writer_by_default() -> None:
     build = Builder()
     message = build.assistant(looked(build, PICTURE, LINK))
 
-    assert media_of(convert((message,), MODEL)) == [
+    assert media_of(neutral_messages((message,), MODEL)) == [
         ("assistant", []),
         ("tool", [PICTURE.url, LINK.url]),
     ]
@@ -158,15 +158,21 @@ def test_media_that_a_result_cannot_hold_follows_the_answer() -> None:
     local = ModelRef(provider="lm_studio", name="qwen")
     after = [PICTURE.url, LINK.url]
 
-    assert media_of(convert((message,), local, rule)) == [
+    assert media_of(neutral_messages((message,), local, rule)) == [
         ("assistant", []),
         ("tool", [TABLE.url]),
         ("assistant", []),
         ("user", after),
     ]
-    assert media_of(convert((message,), CLAUDE, rule))[1] == ("tool", [PICTURE.url, TABLE.url])
+    assert media_of(neutral_messages((message,), CLAUDE, rule))[1] == (
+        "tool",
+        [PICTURE.url, TABLE.url],
+    )
     inside = ConvertPolicy(result_media="inside")
-    assert media_of(convert((message,), local, inside))[1] == ("tool", [PICTURE.url, TABLE.url])
+    assert media_of(neutral_messages((message,), local, inside))[1] == (
+        "tool",
+        [PICTURE.url, TABLE.url],
+    )
 
 
 def test_what_is_converted_for_a_summary_may_go_without_media_and_long_results() -> None:
@@ -178,7 +184,7 @@ def test_what_is_converted_for_a_summary_may_go_without_media_and_long_results()
     asked = asked.model_copy(update={"parts": (*asked.parts, file)})
     answer = build.assistant(looked(build, PICTURE, output="0123456789"))
 
-    flat = convert((asked, answer), MODEL, strip_media=True, result_chars=4)
+    flat = neutral_messages((asked, answer), MODEL, strip_media=True, result_chars=4)
 
     assert flat[0].blocks[1] == TextBlock(text="[Attached image/png: a.png]", part_id="f")
     (result,) = flat[2].blocks
@@ -193,7 +199,7 @@ def test_empty_texts_are_sent_where_the_policy_says_so() -> None:
     messages = (build.user(""), build.assistant(signed, build.text("")))
 
     def texts(rule: ConvertPolicy) -> list[str]:
-        flat = convert(messages, MODEL, rule)
+        flat = neutral_messages(messages, MODEL, rule)
         return [one.text for m in flat for one in m.blocks if isinstance(one, TextBlock)]
 
     assert texts(ConvertPolicy()) == []
@@ -207,7 +213,7 @@ def test_a_partial_output_counts_as_the_policy_says() -> None:
 
     def text(partial: Literal["some", "any", "none"]) -> tuple[str, bool]:
         rule = ConvertPolicy(partial_output=partial)
-        (result,) = convert((build.assistant(part),), MODEL, rule)[1].blocks
+        (result,) = neutral_messages((build.assistant(part),), MODEL, rule)[1].blocks
         assert isinstance(result, ResultBlock)
         return result.text, result.is_error
 

@@ -4,18 +4,18 @@ from itertools import count as counter
 
 from tests.builders import INFO, Builder
 
-from palimpsest.context.policy_overrides import changed, preset_policy
+from palimpsest.context.policy_overrides import policy_with_changes, preset_policy
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.fit import (
-    Decided,
+    DecisionBatch,
     Fit,
+    FitAttempts,
+    FitEvent,
+    FitInputs,
+    FitOutcome,
     FittedRequest,
-    Inputs,
-    Outcome,
-    Shortened,
-    Summarise,
-    Tries,
-    Yielded,
+    ResultsShortened,
+    SummaryNeeded,
     fit,
     prune_after_turn,
 )
@@ -24,8 +24,8 @@ from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy
 
-OURS = changed(preset_policy("palimpsest"), {"prune.rule": "none"})
-PRUNES = changed(
+OURS = policy_with_changes(preset_policy("palimpsest"), {"prune.rule": "none"})
+PRUNES = policy_with_changes(
     preset_policy("palimpsest"), {"prune.protect_tokens": 1_000, "prune.minimum_tokens": 500}
 )
 WINDOW = 12_800
@@ -38,9 +38,9 @@ def session(outputs: int, chars: int = 2_500) -> View:
     return View((build.user("go"), *answers))
 
 
-def inputs(chosen: Policy = OURS) -> Inputs:
+def inputs(chosen: Policy = OURS) -> FitInputs:
     numbers = counter()
-    return Inputs(
+    return FitInputs(
         policy=chosen,
         facts=FACTS,
         count=len,
@@ -51,7 +51,7 @@ def inputs(chosen: Policy = OURS) -> Inputs:
     )
 
 
-def step(running: Fit, outcome: Outcome | None = None) -> Yielded | FittedRequest | None:
+def step(running: Fit, outcome: FitOutcome | None = None) -> FitEvent | FittedRequest | None:
     """Go one yield further; the end is what it returned."""
     try:
         return running.send(outcome)
@@ -61,7 +61,7 @@ def step(running: Fit, outcome: Outcome | None = None) -> Yielded | FittedReques
 
 
 def test_leaves_a_small_session_alone() -> None:
-    view, tries = session(2), Tries()
+    view, tries = session(2), FitAttempts()
 
     found = step(fit(view, inputs(), tries))
 
@@ -69,14 +69,14 @@ def test_leaves_a_small_session_alone() -> None:
     assert found.view is view
     assert found.route.fits
     assert found.facts == FACTS.model_copy(update={"used_tokens": found.projection.total})
-    assert tries == Tries()
+    assert tries == FitAttempts()
 
 
 def test_clears_old_outputs_before_it_asks_for_anything() -> None:
-    running = fit(session(6), inputs(PRUNES), Tries())
+    running = fit(session(6), inputs(PRUNES), FitAttempts())
 
     decided = step(running)
-    assert isinstance(decided, Decided)
+    assert isinstance(decided, DecisionBatch)
     assert {one.rule for one in decided.decisions} == {"prune/batch"}
     assert decided.facts.used_tokens is not None
     assert decided.facts.used_tokens > WINDOW
@@ -88,30 +88,30 @@ def test_clears_old_outputs_before_it_asks_for_anything() -> None:
 
 
 def test_asks_for_a_summary_and_goes_on_with_what_it_is_sent() -> None:
-    tries = Tries()
+    tries = FitAttempts()
     running = fit(session(6), inputs(), tries)
 
-    assert step(running) == Summarise(overflow=False)
+    assert step(running) == SummaryNeeded(overflow=False)
     assert tries.compactions == 1
     small = session(1)
-    found = step(running, Outcome(small, inputs()))
+    found = step(running, FitOutcome(small, inputs()))
 
     assert isinstance(found, FittedRequest)
     assert found.view is small
 
 
 def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
-    small = changed(OURS, {"recovery.result_cap": 1_000})
-    view, tries = session(6), Tries()
+    small = policy_with_changes(OURS, {"recovery.result_cap": 1_000})
+    view, tries = session(6), FitAttempts()
     running = fit(view, inputs(small), tries)
-    assert step(running) == Summarise(overflow=False)
+    assert step(running) == SummaryNeeded(overflow=False)
 
-    decided = step(running, Outcome(view, inputs(small), failed=True))
-    assert isinstance(decided, Decided)
+    decided = step(running, FitOutcome(view, inputs(small), failed=True))
+    assert isinstance(decided, DecisionBatch)
     assert {one.rule for one in decided.decisions} == {"recover/oversized"}
-    assert step(running) == Shortened()
+    assert step(running) == ResultsShortened()
     assert tries.truncations == 1
-    found = step(running, Outcome(view.decided(*decided.decisions), inputs(small)))
+    found = step(running, FitOutcome(view.decided(*decided.decisions), inputs(small)))
 
     assert isinstance(found, FittedRequest)
     assert found.route.fits
@@ -119,51 +119,51 @@ def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
 
 def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> None:
     view = session(6, chars=2_500)
-    running = fit(view, inputs(), Tries())
+    running = fit(view, inputs(), FitAttempts())
     step(running)
 
-    assert step(running, Outcome(view, inputs(), failed=True)) is None
+    assert step(running, FitOutcome(view, inputs(), failed=True)) is None
 
 
 def test_a_request_that_nothing_helps_is_returned_as_one_that_does_not_fit() -> None:
-    once = changed(OURS, {"compact.max_attempts": 1})
+    once = policy_with_changes(OURS, {"compact.max_attempts": 1})
     view = session(6)
-    running = fit(view, inputs(once), Tries())
+    running = fit(view, inputs(once), FitAttempts())
     step(running)
 
-    found = step(running, Outcome(view, inputs(once)))
+    found = step(running, FitOutcome(view, inputs(once)))
 
     assert isinstance(found, FittedRequest)
     assert not found.route.fits
 
 
 def test_a_refusal_is_answered_by_as_many_summaries_as_the_policy_says() -> None:
-    once = changed(OURS, {"recovery.compactions": 1})
-    view, tries = session(2), Tries()
+    once = policy_with_changes(OURS, {"recovery.compactions": 1})
+    view, tries = session(2), FitAttempts()
 
     first = step(fit(view, inputs(once), tries, "refused"))
     second = step(fit(view, inputs(once), tries, "refused"))
 
-    assert first == Summarise(overflow=True)
+    assert first == SummaryNeeded(overflow=True)
     assert second is None
-    assert tries == Tries(compactions=1, refused=1, truncations=1)
+    assert tries == FitAttempts(compactions=1, refused=1, truncations=1)
 
 
 def test_a_full_window_asks_for_a_summary_only_while_tries_last() -> None:
-    once = changed(OURS, {"compact.max_attempts": 1})
-    view, tries = session(2), Tries()
+    once = policy_with_changes(OURS, {"compact.max_attempts": 1})
+    view, tries = session(2), FitAttempts()
 
     first = step(fit(view, inputs(once), tries, "full"))
     second = step(fit(view, inputs(once), tries, "full"))
 
-    assert first == Summarise(overflow=False)
+    assert first == SummaryNeeded(overflow=False)
     assert isinstance(second, FittedRequest)
 
 
 def test_a_prompt_alone_is_not_summarised() -> None:
     view = View((Builder().user("word " * 4_000),))
 
-    found = step(fit(view, inputs(), Tries()))
+    found = step(fit(view, inputs(), FitAttempts()))
 
     assert isinstance(found, FittedRequest)
     assert not found.route.fits
@@ -173,7 +173,7 @@ def test_the_same_inputs_give_the_same_yields_and_change_nothing() -> None:
     view = session(6)
     before = view.decisions
 
-    once, again = (list(fit(view, inputs(PRUNES), Tries())) for _ in range(2))
+    once, again = (list(fit(view, inputs(PRUNES), FitAttempts())) for _ in range(2))
 
     assert once == again
     assert once
@@ -192,6 +192,6 @@ def test_prunes_after_a_turn_only_where_the_policy_does_that_then() -> None:
     [theirs] = prune_after_turn(view, inputs(PRESETS["opencode-1.1"]))
 
     assert ours == []
-    assert isinstance(theirs, Decided)
+    assert isinstance(theirs, DecisionBatch)
     assert {one.rule for one in theirs.decisions} == {"prune/opencode"}
     assert theirs.facts == FACTS

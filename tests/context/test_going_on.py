@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import Builder
 
-from palimpsest.context.compaction.continuation import going_on, work_left
+from palimpsest.context.compaction.continuation import continuation_text, work_left
 from palimpsest.context.compaction.plan import CompactionPlan
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.transcript.context_values.policies import Policy
@@ -76,12 +76,12 @@ def test_a_question_that_the_summary_covers_is_quoted(build: Builder) -> None:
     question = build.user("How many?")
     covered, kept = CompactionPlan((question,)), CompactionPlan(())
 
-    assert "How many?" in going_on(Policy(), covered, question, "question")
-    assert "How many?" not in going_on(Policy(), kept, question, "question")
+    assert "How many?" in continuation_text(Policy(), covered, question, "question")
+    assert "How many?" not in continuation_text(Policy(), kept, question, "question")
 
 
 def test_what_is_open_on_the_todo_list_is_named(build: Builder) -> None:
-    said = going_on(
+    said = continuation_text(
         Policy(), CompactionPlan(()), build.user("How many?"), "todo", (DONE, OPEN, RUNS)
     )
 
@@ -91,6 +91,6 @@ def test_what_is_open_on_the_todo_list_is_named(build: Builder) -> None:
 def test_the_words_of_a_preset_are_its_own(build: Builder) -> None:
     chosen = preset_policy("opencode-1.1")
 
-    assert going_on(chosen, CompactionPlan(()), build.user("x"), "todo", (OPEN,)) == (
+    assert continuation_text(chosen, CompactionPlan(()), build.user("x"), "todo", (OPEN,)) == (
         chosen.compact.continue_text
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.context.budget.window_guard import refusal, remark
+from palimpsest.context.budget.window_guard import window_refusal, window_remark
 from palimpsest.context.presets import PRESETS
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -29,22 +29,22 @@ def model(window: int, *, assumed: bool = False) -> ModelInfo:
     ],
 )
 def test_a_list_of_models_says_what_a_window_is_good_for(window: int, words: str) -> None:
-    assert remark(model(window), GUARD) == words
+    assert window_remark(model(window), GUARD) == words
 
 
 def test_an_assumed_window_is_said_to_be_one() -> None:
-    assert remark(model(200_000, assumed=True), GUARD) == " (assumed)"
+    assert window_remark(model(200_000, assumed=True), GUARD) == " (assumed)"
 
 
 @pytest.mark.parametrize(("preset", "least"), [("openclaw-2026.2", 16_000), ("palimpsest", 16_000)])
 def test_the_least_window_is_the_policys(preset: str, least: int) -> None:
     guard = PRESETS[preset].guard
 
-    assert refusal(model(least), guard) is None
-    assert refusal(model(least - 1), guard) is not None
+    assert window_refusal(model(least), guard) is None
+    assert window_refusal(model(least - 1), guard) is not None
 
 
 def test_the_seeds_sentence_is_said_under_their_presets() -> None:
-    words = refusal(model(8_000), PRESETS["openclaw-2026.2"].guard)
+    words = window_refusal(model(8_000), PRESETS["openclaw-2026.2"].guard)
 
     assert words == "Model context window too small (8000 tokens). Minimum is 16000."

@@ -9,12 +9,12 @@ from tests.context.histories import FAMILIES, MODELS, PROFILES, histories
 from tests.context.laws import laws
 
 from palimpsest.context.message_repair.pairing import MISSING
-from palimpsest.context.message_repair.rule_order import CLOSING, OPENING, clean
+from palimpsest.context.message_repair.rule_order import CLOSING, OPENING, repaired_in_order
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -27,34 +27,34 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 RULES: tuple[HygieneRule, ...] = get_args(HygieneRule)
 
 
-def says(role: Any, *words: str, **more: Any) -> FlatMessage:
-    return FlatMessage(role=role, blocks=tuple(TextBlock(text=word) for word in words), **more)
+def says(role: Any, *words: str, **more: Any) -> NeutralMessage:
+    return NeutralMessage(role=role, blocks=tuple(TextBlock(text=word) for word in words), **more)
 
 
-def calls(*identifiers: str, tool: str = "read", **more: Any) -> FlatMessage:
+def calls(*identifiers: str, tool: str = "read", **more: Any) -> NeutralMessage:
     made = tuple(CallBlock(call_id=one, tool=tool, input={}) for one in identifiers)
-    return FlatMessage(role="assistant", blocks=made, **more)
+    return NeutralMessage(role="assistant", blocks=made, **more)
 
 
-def result(identifier: str, text: str, tool: str = "read") -> FlatMessage:
+def result(identifier: str, text: str, tool: str = "read") -> NeutralMessage:
     block = ResultBlock(call_id=identifier, tool=tool, text=text)
-    return FlatMessage(role="tool", blocks=(block,))
+    return NeutralMessage(role="tool", blocks=(block,))
 
 
-def results(*given: tuple[str, str]) -> FlatMessage:
+def results(*given: tuple[str, str]) -> NeutralMessage:
     made = tuple(ResultBlock(call_id=one, tool="read", text=text) for one, text in given)
-    return FlatMessage(role="tool", blocks=made)
+    return NeutralMessage(role="tool", blocks=made)
 
 
-def all_of(messages: FlatMessages) -> FlatMessages:
+def all_of(messages: NeutralMessages) -> NeutralMessages:
     return messages
 
 
-def mend(*messages: FlatMessage, family: ProviderFamily = "openai") -> FlatMessages:
-    return clean(messages, all_of, "palimpsest", PROFILES[family])
+def mend(*messages: NeutralMessage, family: ProviderFamily = "openai") -> NeutralMessages:
+    return repaired_in_order(messages, all_of, "palimpsest", PROFILES[family])
 
 
-def words(messages: FlatMessages, role: str) -> list[str]:
+def words(messages: NeutralMessages, role: str) -> list[str]:
     return [
         block.text
         for message in messages
@@ -65,21 +65,23 @@ def words(messages: FlatMessages, role: str) -> list[str]:
 
 
 @given(history=histories(), family=st.sampled_from(FAMILIES))
-def test_every_law_holds_afterwards(history: FlatMessages, family: ProviderFamily) -> None:
+def test_every_law_holds_afterwards(history: NeutralMessages, family: ProviderFamily) -> None:
     mended = mend(*history, family=family)
 
     assert [found for law in laws(family) for found in law.broken(mended)] == []
 
 
 @given(history=histories(), family=st.sampled_from(FAMILIES))
-def test_mending_twice_changes_nothing_more(history: FlatMessages, family: ProviderFamily) -> None:
+def test_mending_twice_changes_nothing_more(
+    history: NeutralMessages, family: ProviderFamily
+) -> None:
     mended = mend(*history, family=family)
 
     assert mend(*mended, family=family) == mended
 
 
 @given(history=histories(), family=st.sampled_from(FAMILIES))
-def test_nothing_that_was_said_is_lost(history: FlatMessages, family: ProviderFamily) -> None:
+def test_nothing_that_was_said_is_lost(history: NeutralMessages, family: ProviderFamily) -> None:
     mended = mend(*history, family=family)
 
     asked = [text for text in words(mended, "user") if text not in {OPENING, CLOSING}]
@@ -89,13 +91,13 @@ def test_nothing_that_was_said_is_lost(history: FlatMessages, family: ProviderFa
 
 @given(history=histories(), family=st.sampled_from(FAMILIES), rule=st.sampled_from(RULES))
 def test_no_rule_stumbles_over_a_history(
-    history: FlatMessages, family: ProviderFamily, rule: HygieneRule
+    history: NeutralMessages, family: ProviderFamily, rule: HygieneRule
 ) -> None:
     model = ModelInfo(ref=MODELS[family], window=8_000, output_limit=1_000, vision=True)
 
-    sent = to_provider(clean(history, all_of, rule, PROFILES[family]), model)
+    sent = to_provider(repaired_in_order(history, all_of, rule, PROFILES[family]), model)
 
-    assert sent == to_provider(clean(history, all_of, rule, PROFILES[family]), model)
+    assert sent == to_provider(repaired_in_order(history, all_of, rule, PROFILES[family]), model)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -141,7 +143,7 @@ def test_a_real_result_takes_the_place_of_one_that_was_made_up() -> None:
     made_up = ResultBlock(call_id="a", tool="read", text=MISSING, is_error=True)
     history = (
         calls("a"),
-        FlatMessage(role="tool", blocks=(made_up,)),
+        NeutralMessage(role="tool", blocks=(made_up,)),
         result("a", "real"),
         says("user", "ok"),
     )
@@ -176,7 +178,7 @@ def test_words_that_came_as_one_string_stay_when_questions_are_merged() -> None:
 
 
 def test_thinking_alone_is_no_turn() -> None:
-    silent = FlatMessage(role="assistant", blocks=(ReasoningBlock(text="hm"),))
+    silent = NeutralMessage(role="assistant", blocks=(ReasoningBlock(text="hm"),))
 
     assert mend(says("user", "hi"), silent, family="google") == (says("user", "hi"),)
 
@@ -184,8 +186,10 @@ def test_thinking_alone_is_no_turn() -> None:
 def test_a_recorded_agent_limits_first_and_pairs_what_the_limit_cut() -> None:
     history = (says("user", "hi"), calls("a"), says("user", "wait"), result("a", "1"))
 
-    def newest(messages: FlatMessages) -> FlatMessages:
+    def newest(messages: NeutralMessages) -> NeutralMessages:
         return messages[-1:]
 
-    assert clean(history, newest, "openclaw-2026.9", PROFILES["mistral"])[0].role == "user"
-    assert clean(history, newest, "palimpsest", PROFILES["openai"]) == ()
+    assert (
+        repaired_in_order(history, newest, "openclaw-2026.9", PROFILES["mistral"])[0].role == "user"
+    )
+    assert repaired_in_order(history, newest, "palimpsest", PROFILES["openai"]) == ()

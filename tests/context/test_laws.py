@@ -14,7 +14,7 @@ from tests.context.laws import (
 
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
+    NeutralMessage,
     ResultBlock,
     TextBlock,
 )
@@ -22,17 +22,17 @@ from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamil
 
 CALL = CallBlock(call_id="a", tool="read", input={})
 RESULT = ResultBlock(call_id="a", tool="read", text="1")
-ASKS = FlatMessage(role="user", blocks=(TextBlock(text="hi"),))
-ANSWERS = FlatMessage(role="assistant", blocks=(TextBlock(text="hello"),))
-CALLS = FlatMessage(role="assistant", blocks=(CALL,))
-RETURNS = FlatMessage(role="tool", blocks=(RESULT,))
-TELLS = FlatMessage(role="system", blocks=(TextBlock(text="Be kind."),))
+ASKS = NeutralMessage(role="user", blocks=(TextBlock(text="hi"),))
+ANSWERS = NeutralMessage(role="assistant", blocks=(TextBlock(text="hello"),))
+CALLS = NeutralMessage(role="assistant", blocks=(CALL,))
+RETURNS = NeutralMessage(role="tool", blocks=(RESULT,))
+TELLS = NeutralMessage(role="system", blocks=(TextBlock(text="Be kind."),))
 
-BROKEN: list[tuple[Any, tuple[FlatMessage, ...], list[str]]] = [
+BROKEN: list[tuple[Any, tuple[NeutralMessage, ...], list[str]]] = [
     (CallsHaveResults(), (CALLS, ASKS), ["Message 0 calls ['a'] and is answered by []."]),
     (NoOrphans(), (ASKS, RETURNS), ["Result a in message 1 answers no call."]),
     (OwnIds(), (CALLS, RETURNS, CALLS, RETURNS), ["Id 'a' stands for 2 calls."]),
-    (NothingEmpty(), (FlatMessage(role="user", blocks=()),), ["Message 0 is empty."]),
+    (NothingEmpty(), (NeutralMessage(role="user", blocks=()),), ["Message 0 is empty."]),
     (SystemFirst(), (ASKS, TELLS), ["System message 1 stands after message 0."]),
     (TurnOrder("compatible"), (ANSWERS, ASKS), ["The assistant opens the conversation."]),
     (TurnOrder("anthropic"), (ASKS, ANSWERS), ["The assistant speaks last."]),
@@ -47,7 +47,7 @@ BROKEN: list[tuple[Any, tuple[FlatMessage, ...], list[str]]] = [
 
 @pytest.mark.parametrize(("law", "messages", "found"), BROKEN)
 def test_what_breaks_a_law_is_found(
-    law: Any, messages: tuple[FlatMessage, ...], found: list[str]
+    law: Any, messages: tuple[NeutralMessage, ...], found: list[str]
 ) -> None:
     assert law.broken(messages) == found
 

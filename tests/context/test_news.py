@@ -11,9 +11,9 @@ from palimpsest.context.engine_text.environment_changes import (
     FIRST_LOOK,
     MOST_NAMED,
     NEW_KERNEL,
-    Situation,
-    has_news,
-    news,
+    EnvironmentState,
+    environment_changes,
+    tells_changes,
 )
 from palimpsest.context.engine_text.mode_notes import FROM_PLAN, TO_PLAN
 from palimpsest.transcript.context_values.policies import ReminderPolicy
@@ -30,8 +30,8 @@ def at(
     known: Mapping[str, str] | None = None,
     *,
     met: bool = False,
-) -> Situation:
-    return Situation(
+) -> EnvironmentState:
+    return EnvironmentState(
         began=FRIDAY, date=date, agent=agent, variables=variables, known=known, met=met
     )
 
@@ -41,16 +41,16 @@ def prompt(build: Builder, agent: str = "build") -> Message:
     return message.model_copy(update={"info": message.info.model_copy(update={"agent": agent})})
 
 
-def told(messages: Messages, now: Situation) -> list[str]:
-    return [item.text for item in news(messages, now, TELLING)]
+def told(messages: Messages, now: EnvironmentState) -> list[str]:
+    return [item.text for item in environment_changes(messages, now, TELLING)]
 
 
-def with_news(messages: Messages, now: Situation) -> Messages:
+def with_news(messages: Messages, now: EnvironmentState) -> Messages:
     """Return the messages with what is told beside the newest prompt."""
     build = Builder()
     parts = [
         build.text(item.text, synthetic=True, metadata=dict(item.metadata))
-        for item in news(messages, now, TELLING)
+        for item in environment_changes(messages, now, TELLING)
     ]
     newest = messages[-1]
     return (*messages[:-1], newest.model_copy(update={"parts": (*newest.parts, *parts)}))
@@ -71,7 +71,7 @@ def test_a_new_day_is_told_once() -> None:
     assert [part.text for part in messages[0].parts][1:] == [  # type: ignore[union-attr]
         f"<note>It is {SATURDAY} now.</note>"
     ]
-    assert has_news(messages[0])
+    assert tells_changes(messages[0])
     assert told((*messages, prompt(build)), at(SATURDAY)) == []
     assert told((*messages, prompt(build)), at("Sun Nov 22 2026")) != []
 

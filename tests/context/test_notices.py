@@ -3,23 +3,23 @@
 from tests.builders import Builder
 
 from palimpsest.context.conversion.transcript_text import serialize
-from palimpsest.transcript.user_notices import NOTICE, notice, notice_of
+from palimpsest.transcript.user_notices import USER_NOTICE, user_notice, user_notice_text
 
 
 def test_a_notice_is_left_out_of_what_is_summarised() -> None:
     build = Builder()
-    told = notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
+    told = user_notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
 
     text = serialize((build.user("How many?"), build.assistant(told, build.text("Three."))), 2_000)
 
-    assert notice_of(told) == "The hook polite failed."
+    assert user_notice_text(told) == "The hook polite failed."
     assert text == "[User]: How many?\n\n[Assistant]: Three."
 
 
 def test_a_notice_of_an_older_log_is_told_as_it_was_sent() -> None:
     build = Builder()
-    new = notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
-    older = new.model_copy(update={"metadata": {NOTICE: "hook"}})
+    new = user_notice("prt_1", "ses_1", "msg_1", "hook", "The hook polite failed.")
+    older = new.model_copy(update={"metadata": {USER_NOTICE: "hook"}})
 
     text = serialize((build.assistant(older, build.text("Three.")),), 2_000)
 

@@ -6,7 +6,7 @@ import pytest
 
 from palimpsest.context.message_repair.rule_order import with_tool_ids, without_thinking
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.request_assembly.fit import routed
+from palimpsest.context.request_assembly.fit import choose_fit_action
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.errors.overflow_detection import is_overflow
@@ -14,7 +14,7 @@ from palimpsest.model.errors.retry import retryable
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
+    NeutralMessage,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -29,18 +29,18 @@ SIGNED: dict[str, Any] = {
 SEALED: dict[str, Any] = {"thinking_blocks": [{"type": "redacted_thinking", "data": "abc"}]}
 
 
-def calling(identifier: str, metadata: dict[str, Any] | None = None) -> FlatMessage:
+def calling(identifier: str, metadata: dict[str, Any] | None = None) -> NeutralMessage:
     thought = (ReasoningBlock(text="Hm.", metadata=metadata),) if metadata else ()
     call = CallBlock(call_id=identifier, tool="read", input={})
-    return FlatMessage(role="assistant", blocks=(*thought, call))
+    return NeutralMessage(role="assistant", blocks=(*thought, call))
 
 
-def result(identifier: str) -> FlatMessage:
+def result(identifier: str) -> NeutralMessage:
     block = ResultBlock(call_id=identifier, tool="read", text="ok")
-    return FlatMessage(role="tool", blocks=(block,))
+    return NeutralMessage(role="tool", blocks=(block,))
 
 
-def ids(messages: tuple[FlatMessage, ...]) -> list[str]:
+def ids(messages: tuple[NeutralMessage, ...]) -> list[str]:
     blocks = [block for one in messages for block in one.blocks]
     return [one.call_id for one in blocks if isinstance(one, CallBlock | ResultBlock)]
 
@@ -77,7 +77,7 @@ def test_an_id_that_an_earlier_turn_used_is_written_anew() -> None:
 def test_only_the_older_one_leaves_thinking_that_its_provider_sealed(
     rule: HygieneRule, sealed: list[dict[str, Any]]
 ) -> None:
-    answer = FlatMessage(
+    answer = NeutralMessage(
         role="assistant",
         blocks=(
             ReasoningBlock(text="Hm.", metadata=SIGNED),
@@ -87,8 +87,8 @@ def test_only_the_older_one_leaves_thinking_that_its_provider_sealed(
     )
     messages = (
         answer,
-        FlatMessage(role="user", blocks=(TextBlock(text="Go on."),)),
-        FlatMessage(role="assistant", blocks=(TextBlock(text="Yes."),)),
+        NeutralMessage(role="user", blocks=(TextBlock(text="Go on."),)),
+        NeutralMessage(role="assistant", blocks=(TextBlock(text="Yes."),)),
     )
 
     left = without_thinking(messages, rule)[0].blocks
@@ -98,14 +98,16 @@ def test_only_the_older_one_leaves_thinking_that_its_provider_sealed(
 
 
 def test_what_a_provider_measured_takes_the_place_of_the_estimate() -> None:
-    message = FlatMessage(role="user", blocks=(TextBlock(text="word " * 8_000),))
+    message = NeutralMessage(role="user", blocks=(TextBlock(text="word " * 8_000),))
     projection = Projection((message,), (8_000,), 0)
     view = View.of((), (), lambda _: b"")
     facts = Facts(now=0, estimator="chars/4", window=32_000, reserve=1_000)
 
-    estimated = routed(view, projection, NEWEST, facts)[1]
-    measured = routed(view, projection, NEWEST, facts.model_copy(update={"calibration": 0.75}))[1]
-    older = routed(
+    estimated = choose_fit_action(view, projection, NEWEST, facts)[1]
+    measured = choose_fit_action(
+        view, projection, NEWEST, facts.model_copy(update={"calibration": 0.75})
+    )[1]
+    older = choose_fit_action(
         view,
         projection,
         NEWEST.model_copy(

@@ -10,8 +10,8 @@ from tests.builders import Builder
 from palimpsest.context.budget.precheck import reducible, result_chars, results_chars
 from palimpsest.context.budget.token_estimate import weigh_chars
 from palimpsest.context.policy_overrides import preset_policy, without_recall
-from palimpsest.context.reduction.applied_decisions import apply
-from palimpsest.context.reduction.oversized_results import cut, truncate_oversized
+from palimpsest.context.reduction.applied_decisions import apply_decisions
+from palimpsest.context.reduction.oversized_results import cut_result, truncate_oversized
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
@@ -40,7 +40,7 @@ def decide(
 def outputs(view: View) -> list[str]:
     return [
         part.state.output
-        for message in apply(view.messages, view)
+        for message in apply_decisions(view.messages, view)
         for part in message.parts
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
     ]
@@ -154,7 +154,7 @@ def test_deciding_again_decides_nothing(name: str, texts: list[str]) -> None:
 
 @given(st.text(alphabet="ab\n数é} error", max_size=600), st.integers(0, 500))
 def test_a_cut_never_goes_over_the_limit(text: str, most: int) -> None:
-    found = cut(text, most, OURS)
+    found = cut_result(text, most, OURS)
     if found is None:
         assert weigh_chars(text) <= most
         return

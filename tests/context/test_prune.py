@@ -10,7 +10,7 @@ from tests.builders import Builder
 from tests.golden.prune_settings import prune_settings
 
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.cache_ttl_pruning import prunable
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.reduction.superseded_reads import superseded
@@ -32,7 +32,7 @@ BIG = 2_500
 def outputs(view: View) -> dict[str, str]:
     return {
         part.id: part.state.output
-        for message in apply(view.messages, view)
+        for message in apply_decisions(view.messages, view)
         for part in message.parts
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
     }

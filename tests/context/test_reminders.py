@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.builders import MODEL, Builder
 from tests.loop.studio import Studio, ask, until
 
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.engine_text.reminders import STEERED, last_step, remind, wrapped
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.decision_reasons import reason
@@ -140,7 +140,7 @@ def test_what_was_decided_shows_the_same_bytes_however_the_session_goes_on(said:
     for one in said:
         messages = (*messages, build.user(one, joins=True))
         decisions = decide(messages, OURS, decisions)
-        shown = texts(apply(messages, View(messages, decisions)))
+        shown = texts(apply_decisions(messages, View(messages, decisions)))
         assert shown[: len(sent)] == sent
         sent = shown
         messages = (*messages, build.assistant(build.ran("bash", "ok"), to=messages[0]))
@@ -158,7 +158,7 @@ def test_the_last_step_is_sent_in_its_name(rule: ReminderPolicy, role: str) -> N
     told = last_step(3, rule)
     part = build.text(told.text, synthetic=True, metadata=told.metadata)
 
-    (message,) = convert((build.user(part),), MODEL)
+    (message,) = neutral_messages((build.user(part),), MODEL)
 
     assert message.role == role
 

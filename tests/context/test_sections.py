@@ -3,17 +3,24 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.context.engine_text.system_prompt import Surroundings, sections, shared, system
+from palimpsest.context.engine_text.system_prompt import (
+    EnvironmentDetails,
+    sections,
+    shared_among_sections,
+    system_prompt,
+)
 
 WORDS = st.text(st.sampled_from("ab \n</>env:Instructions from"), min_size=1, max_size=30)
 
 
 def prompt(*files: tuple[str, str], extra: tuple[str, ...] = ()) -> tuple[str, str]:
-    place = Surroundings(
+    place = EnvironmentDetails(
         model="a/b", directory="/d", root="/r", git=False, platform="linux", date="x"
     )
-    return system(
-        Surroundings(**{f: getattr(place, f) for f in place.__slots__} | {"instructions": files}),
+    return system_prompt(
+        EnvironmentDetails(
+            **{f: getattr(place, f) for f in place.__slots__} | {"instructions": files}
+        ),
         extra=extra,
     )
 
@@ -49,7 +56,7 @@ def test_nothing_is_lost_and_files_are_never_taken_for_the_system(
 
         assert "\n\n".join(section.text for section in found) == part
         for tokens in (0, 1, 7, 1_000):
-            shares = shared(part, tokens)
+            shares = shared_among_sections(part, tokens)
             assert [section for section, _ in shares] == list(found)
             assert sum(share for _, share in shares) == tokens
             assert all(share >= 0 for _, share in shares)

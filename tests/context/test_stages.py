@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import Builder
 
-from palimpsest.context.compaction.stages import NOTE_TOKENS, Parts, Stretch, fill
+from palimpsest.context.compaction.stages import NOTE_TOKENS, StageProgress, SummaryStage, stage_end
 from palimpsest.transcript.messages import Messages
 
 
@@ -13,8 +13,8 @@ def messages(count: int) -> Messages:
     return tuple(build.user(f"Question {number}") for number in range(count))
 
 
-def told(weights: list[int], room: int) -> list[Stretch]:
-    parts = Parts(messages(len(weights)), tuple(weights))
+def told(weights: list[int], room: int) -> list[SummaryStage]:
+    parts = StageProgress(messages(len(weights)), tuple(weights))
     found = []
     while True:
         stretch = parts.next(room)
@@ -25,17 +25,17 @@ def told(weights: list[int], room: int) -> list[Stretch]:
 
 
 def test_a_stretch_takes_as_much_as_fits() -> None:
-    assert fill([30, 30, 30, 30], 0, 100) == (3, ())
-    assert fill([30, 30, 30, 30], 3, 100) == (4, ())
+    assert stage_end([30, 30, 30, 30], 0, 100) == (3, ())
+    assert stage_end([30, 30, 30, 30], 3, 100) == (4, ())
 
 
 def test_what_fits_into_no_stretch_is_left_out() -> None:
-    assert fill([30, 500, 30], 0, 100) == (3, (1,))
+    assert stage_end([30, 500, 30], 0, 100) == (3, (1,))
 
 
 def test_a_message_left_out_still_leaves_a_note() -> None:
-    assert fill([100 - NOTE_TOKENS, 500, 1], 0, 100) == (2, (1,))
-    assert fill([101 - NOTE_TOKENS, 500, 1], 0, 100) == (1, ())
+    assert stage_end([100 - NOTE_TOKENS, 500, 1], 0, 100) == (2, (1,))
+    assert stage_end([101 - NOTE_TOKENS, 500, 1], 0, 100) == (1, ())
 
 
 def test_each_stretch_goes_on_with_the_summary_before() -> None:
@@ -60,7 +60,7 @@ def test_every_message_is_told_or_left_out_exactly_once(weights: list[int], room
         assert all(ids[name] == tokens > room for name, tokens in stretch.left_out.items())
         if len(these) > 1:
             assert sum(kept) + NOTE_TOKENS * len(stretch.left_out) <= room
-    assert len(found) >= Parts(given_messages, tuple(weights)).requests(room) - sum(
+    assert len(found) >= StageProgress(given_messages, tuple(weights)).requests(room) - sum(
         weight > room for weight in weights
     )
 
@@ -68,17 +68,17 @@ def test_every_message_is_told_or_left_out_exactly_once(weights: list[int], room
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=20), st.integers(50, 200))
 def test_a_stretch_is_read_back_from_a_decision(weights: list[int], room: int) -> None:
     for stretch in told(weights, room):
-        assert Stretch.of({"result_chars": 100, **stretch.numbers()}) == stretch
+        assert SummaryStage.of({"result_chars": 100, **stretch.numbers()}) == stretch
 
 
 def test_numbers_without_a_stage_tell_everything_at_once() -> None:
-    assert Stretch.of({"result_chars": 2_000}) is None
+    assert SummaryStage.of({"result_chars": 2_000}) is None
 
 
 def test_messages_that_are_gone_are_no_stretch() -> None:
-    assert Stretch(1, "msg_gone", "msg_gone", final=True).told(messages(2)) == ()
+    assert SummaryStage(1, "msg_gone", "msg_gone", final=True).told(messages(2)) == ()
 
 
 def test_where_no_message_fits_there_is_no_hope() -> None:
-    assert Parts(messages(2), (300, 400)).hopeless(100)
-    assert not Parts(messages(2), (300, 40)).hopeless(100)
+    assert StageProgress(messages(2), (300, 400)).hopeless(100)
+    assert not StageProgress(messages(2), (300, 40)).hopeless(100)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.loop.studio import Studio, ask, requested
 
-from palimpsest.context.engine_text.model_guidance import MANNERS, manner
+from palimpsest.context.engine_text.model_guidance import MODEL_GUIDANCE, manner
 from palimpsest.context.engine_text.system_prompt import HEADER, header
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
@@ -31,7 +31,7 @@ def test_a_family_is_known_by_the_name_whoever_serves_it(model: str, family: str
 
 
 def test_a_header_is_what_is_said_to_all_and_to_the_family() -> None:
-    assert header("anthropic/claude-sonnet-5") == f"{HEADER}\n{MANNERS['claude']}"
+    assert header("anthropic/claude-sonnet-5") == f"{HEADER}\n{MODEL_GUIDANCE['claude']}"
     assert len({header(f"p/{name}") for name in ("gpt-5", "gpt-4", "gemini-3", "claude", "x")}) == 5
 
 
@@ -53,7 +53,7 @@ async def test_two_parts_stay_the_same_bytes_while_files_and_days_change(tmp_pat
     told = "\n\n".join(str(part) for part in systems[0])
     pieces = [
         HEADER,
-        MANNERS["other"],
+        MODEL_GUIDANCE["other"],
         "scripted/model",
         str(tmp_path),
         "Use metres.",

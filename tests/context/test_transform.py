@@ -6,8 +6,8 @@ from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
     MediaBlock,
+    NeutralMessage,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -29,12 +29,12 @@ MISTRAL = model("mistral", "mistral-large")
 DEEPSEEK = model("deepseek", "deepseek-chat")
 
 
-def user(*blocks: Block) -> FlatMessage:
-    return FlatMessage(role="user", blocks=blocks)
+def user(*blocks: Block) -> NeutralMessage:
+    return NeutralMessage(role="user", blocks=blocks)
 
 
-def answer(*blocks: Block) -> FlatMessage:
-    return FlatMessage(role="assistant", blocks=blocks)
+def answer(*blocks: Block) -> NeutralMessage:
+    return NeutralMessage(role="assistant", blocks=blocks)
 
 
 def test_the_default_policy_leaves_it_to_the_writer() -> None:
@@ -69,7 +69,7 @@ def test_an_empty_image_becomes_words_even_where_images_are_taken() -> None:
 def test_lone_surrogates_are_replaced_and_pairs_kept() -> None:
     result = ResultBlock(call_id="c", tool="t", text="a\ud83d b 😀")
 
-    cleaned = transform((FlatMessage(role="tool", blocks=(result,)),), CLAUDE, RULE)[0].blocks[0]
+    cleaned = transform((NeutralMessage(role="tool", blocks=(result,)),), CLAUDE, RULE)[0].blocks[0]
 
     assert isinstance(cleaned, ResultBlock)
     assert cleaned.text == "a\ufffd b 😀"
@@ -90,7 +90,9 @@ def test_claude_is_spared_empty_texts_and_unsigned_empty_thoughts() -> None:
 def test_call_ids_are_written_as_the_provider_wants_them() -> None:
     messages = (
         answer(CallBlock(call_id="call.1|fc_2", tool="t", input={})),
-        FlatMessage(role="tool", blocks=(ResultBlock(call_id="call.1|fc_2", tool="t", text="x"),)),
+        NeutralMessage(
+            role="tool", blocks=(ResultBlock(call_id="call.1|fc_2", tool="t", text="x"),)
+        ),
     )
 
     def ids(target: ModelInfo) -> list[str]:
@@ -103,7 +105,7 @@ def test_call_ids_are_written_as_the_provider_wants_them() -> None:
 
 
 def test_mistral_has_an_answer_between_a_result_and_the_user() -> None:
-    result = FlatMessage(role="tool", blocks=(ResultBlock(call_id="c", tool="t", text="x"),))
+    result = NeutralMessage(role="tool", blocks=(ResultBlock(call_id="c", tool="t", text="x"),))
     messages = (result, user(TextBlock(text="go on")))
 
     roles = [message.role for message in transform(messages, MISTRAL, RULE)]
@@ -127,7 +129,7 @@ def test_fitting_twice_changes_nothing_more() -> None:
     messages = (
         user(PICTURE, TextBlock(text="")),
         answer(CallBlock(call_id="a/b", tool="t", input={})),
-        FlatMessage(role="tool", blocks=(ResultBlock(call_id="a/b", tool="t", text="x"),)),
+        NeutralMessage(role="tool", blocks=(ResultBlock(call_id="a/b", tool="t", text="x"),)),
         user(TextBlock(text="go on")),
     )
 

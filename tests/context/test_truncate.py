@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import Builder
 
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.truncation import (
     HINT,
     RECALL_HINT,
@@ -80,9 +80,9 @@ def test_applying_twice_changes_nothing_more() -> None:
     assert decision is not None
     view = View((message,), (decision,))
 
-    once = apply(view.messages, view)
+    once = apply_decisions(view.messages, view)
 
-    assert apply(view.messages, view) == once
+    assert apply_decisions(view.messages, view) == once
     state = once[0].parts[0]
     assert isinstance(state, ToolPart)
     assert isinstance(state.state, ToolCompleted)

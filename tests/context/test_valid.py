@@ -11,19 +11,19 @@ from palimpsest.context.message_repair.validity_check import is_valid
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
     TextBlock,
 )
 from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily
 
 NAMES = ("read", "python", "web.search", " read", "n" * 64, "n" * 65)
-ASKS = FlatMessage(role="user", blocks=(TextBlock(text="How many?"),))
-SAYS = FlatMessage(role="assistant", blocks=(TextBlock(text="Two."),))
+ASKS = NeutralMessage(role="user", blocks=(TextBlock(text="How many?"),))
+SAYS = NeutralMessage(role="assistant", blocks=(TextBlock(text="Two."),))
 
 
-def step(*names: str, first: int = 0, tool: str = "read", wrong: str = "") -> FlatMessages:
+def step(*names: str, first: int = 0, tool: str = "read", wrong: str = "") -> NeutralMessages:
     """Return an answer with calls and their results, or with something wrong about the last."""
     calls = [CallBlock(call_id=name, tool=tool, input={}) for name in names]
     results = [ResultBlock(call_id=name, tool=tool, text="1") for name in names]
@@ -36,23 +36,23 @@ def step(*names: str, first: int = 0, tool: str = "read", wrong: str = "") -> Fl
     elif wrong == "missing":
         results.pop()
     told: tuple[Block, ...] = (TextBlock(text="Look."),) * first
-    answer = FlatMessage(role="assistant", blocks=(*told, *calls))
-    return (answer, FlatMessage(role="tool", blocks=tuple(results)))
+    answer = NeutralMessage(role="assistant", blocks=(*told, *calls))
+    return (answer, NeutralMessage(role="tool", blocks=tuple(results)))
 
 
 @st.composite
-def nearly_valid(draw: st.DrawFn) -> FlatMessages:
+def nearly_valid(draw: st.DrawFn) -> NeutralMessages:
     """Return a history like our own, in which now and then something is wrong."""
-    found: list[FlatMessage] = []
+    found: list[NeutralMessage] = []
     numbers = iter(range(1_000))
     for _ in range(draw(st.integers(1, 6))):
         kind = draw(st.sampled_from(["user", "says", "step", "step", "step"]))
         if kind == "user":
             said = draw(st.lists(st.sampled_from([*TEXTS, *MEDIA]), min_size=1, max_size=3))
-            found.append(FlatMessage(role="user", blocks=tuple(said)))
+            found.append(NeutralMessage(role="user", blocks=tuple(said)))
         elif kind == "says":
             said = draw(st.lists(st.sampled_from([*TEXTS, *THOUGHTS]), min_size=1, max_size=3))
-            found.append(FlatMessage(role="assistant", blocks=tuple(said)))
+            found.append(NeutralMessage(role="assistant", blocks=tuple(said)))
         else:
             same = draw(st.integers(0, 9)) == 0
             names = [
@@ -72,7 +72,7 @@ def nearly_valid(draw: st.DrawFn) -> FlatMessages:
 @settings(max_examples=amount(100, 6_000))
 @given(messages=st.one_of(nearly_valid(), histories()), family=st.sampled_from(FAMILIES))
 def test_no_rule_changes_what_is_called_valid(
-    messages: FlatMessages, family: ProviderFamily
+    messages: NeutralMessages, family: ProviderFamily
 ) -> None:
     if is_valid(messages, PROFILES[family]):
         assert mended(messages, PROFILES[family]) == messages
@@ -94,11 +94,11 @@ def test_a_turn_with_tools_is_valid_everywhere(family: ProviderFamily) -> None:
         (ASKS, *step("a", tool="web.search")),
         (ASKS, step("a")[1]),
         (ASKS, step("a")[0]),
-        (ASKS, FlatMessage(role="user", blocks=())),
-        (ASKS, FlatMessage(role="system", blocks=(TextBlock(text="Be kind."),))),
+        (ASKS, NeutralMessage(role="user", blocks=())),
+        (ASKS, NeutralMessage(role="system", blocks=(TextBlock(text="Be kind."),))),
     ],
 )
-def test_what_a_rule_would_change_is_not_valid_for_anybody(messages: FlatMessages) -> None:
+def test_what_a_rule_would_change_is_not_valid_for_anybody(messages: NeutralMessages) -> None:
     assert not any(is_valid(messages, PROFILES[family]) for family in FAMILIES)
 
 

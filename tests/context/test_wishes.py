@@ -17,7 +17,7 @@ from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.visible_messages.view import View
 from palimpsest.session.controls.context_edits import Wishes
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, ReasoningPart, TextPart, ToolPart
@@ -36,14 +36,14 @@ MODELS: dict[ProviderFamily, ModelRef] = {
 
 def request(
     view: View, policy: Policy = DEFAULT, family: ProviderFamily = "openai"
-) -> FlatMessages:
+) -> NeutralMessages:
     """Return the messages that a model is sent."""
     info = INFO.model_copy(update={"ref": MODELS[family]})
     found = project(view, system=("Be kind.",), tools=(), model=info, policy=policy, count=len)
     return found.messages
 
 
-def words(messages: FlatMessages) -> str:
+def words(messages: NeutralMessages) -> str:
     return json.dumps([message.model_dump() for message in messages], ensure_ascii=False)
 
 

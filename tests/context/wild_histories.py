@@ -12,8 +12,8 @@ from tests.context.wild import IDS, INPUTS, THOUGHTS, TOOLS, Wild
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     Stop,
@@ -21,13 +21,13 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 MOST_TURNS = 5
-Damage = Callable[[Wild, list[FlatMessage]], None]
+Damage = Callable[[Wild, list[NeutralMessage]], None]
 
 
-def flat_history(seed: int) -> FlatMessages:
+def flat_history(seed: int) -> NeutralMessages:
     """Return a flat history."""
     wild = Wild(seed)
-    messages: list[FlatMessage] = []
+    messages: list[NeutralMessage] = []
     for _ in range(1 + wild.count(MOST_TURNS)):
         messages += _turn(wild)
     for _ in range(1 + wild.count(4)):
@@ -37,36 +37,36 @@ def flat_history(seed: int) -> FlatMessages:
     return tuple(messages)
 
 
-def _turn(wild: Wild) -> list[FlatMessage]:
+def _turn(wild: Wild) -> list[NeutralMessage]:
     messages = [_question(wild)]
     for _ in range(wild.count(3)):
         calls = [_call(wild) for _ in range(wild.count(3))]
         messages.append(_answer(wild, calls))
         results: list[Block] = [_result(wild, call) for call in calls]
         if results and wild.chance(0.5):
-            messages.append(FlatMessage(role="tool", blocks=tuple(results)))
+            messages.append(NeutralMessage(role="tool", blocks=tuple(results)))
         else:
-            messages += [FlatMessage(role="tool", blocks=(one,)) for one in results]
+            messages += [NeutralMessage(role="tool", blocks=(one,)) for one in results]
     if wild.chance(0.7):
         messages.append(_answer(wild, []))
     return messages
 
 
-def _question(wild: Wild) -> FlatMessage:
+def _question(wild: Wild) -> NeutralMessage:
     blocks: list[Block] = [TextBlock(text=wild.words()) for _ in range(1 + wild.count(2))]
     if wild.chance(0.2):
         blocks += [wild.media() for _ in range(1 + wild.count(2))]
-    return FlatMessage(role="user", blocks=tuple(blocks), plain=wild.chance(0.2))
+    return NeutralMessage(role="user", blocks=tuple(blocks), plain=wild.chance(0.2))
 
 
-def _answer(wild: Wild, calls: list[CallBlock]) -> FlatMessage:
+def _answer(wild: Wild, calls: list[CallBlock]) -> NeutralMessage:
     blocks: list[Block] = []
     if wild.chance(0.4):
         blocks.append(ReasoningBlock(text=wild.words(), metadata=wild.one(THOUGHTS)))
     if not calls or wild.chance(0.5):
         blocks.append(TextBlock(text=wild.words()))
     stop: Stop | None = wild.one([None, None, *get_args(Stop)])
-    return FlatMessage(role="assistant", blocks=(*blocks, *calls), stop=stop)
+    return NeutralMessage(role="assistant", blocks=(*blocks, *calls), stop=stop)
 
 
 def _call(wild: Wild) -> CallBlock:
@@ -89,56 +89,56 @@ def _result(wild: Wild, call: CallBlock) -> ResultBlock:
     )
 
 
-def _lose(wild: Wild, messages: list[FlatMessage]) -> None:
+def _lose(wild: Wild, messages: list[NeutralMessage]) -> None:
     if messages:
         messages.pop(wild.random.randrange(len(messages)))
 
 
-def _lose_results(wild: Wild, messages: list[FlatMessage]) -> None:
+def _lose_results(wild: Wild, messages: list[NeutralMessage]) -> None:
     lost = [one for one in messages if one.role != "tool" or wild.chance(0.5)]
     messages[:] = lost
 
 
-def _repeat(wild: Wild, messages: list[FlatMessage]) -> None:
+def _repeat(wild: Wild, messages: list[NeutralMessage]) -> None:
     if messages:
         messages.insert(wild.random.randrange(len(messages) + 1), wild.one(messages))
 
 
-def _swap(wild: Wild, messages: list[FlatMessage]) -> None:
+def _swap(wild: Wild, messages: list[NeutralMessage]) -> None:
     if messages:
         a, b = wild.random.randrange(len(messages)), wild.random.randrange(len(messages))
         messages[a], messages[b] = messages[b], messages[a]
 
 
-def _shuffle(wild: Wild, messages: list[FlatMessage]) -> None:
+def _shuffle(wild: Wild, messages: list[NeutralMessage]) -> None:
     wild.random.shuffle(messages)
 
 
-def _cut_head(wild: Wild, messages: list[FlatMessage]) -> None:
+def _cut_head(wild: Wild, messages: list[NeutralMessage]) -> None:
     del messages[: wild.random.randrange(len(messages) + 1)]
 
 
-def _cut_tail(wild: Wild, messages: list[FlatMessage]) -> None:
+def _cut_tail(wild: Wild, messages: list[NeutralMessage]) -> None:
     del messages[wild.random.randrange(len(messages) + 1) :]
 
 
-def _orphan(wild: Wild, messages: list[FlatMessage]) -> None:
-    orphan = FlatMessage(role="tool", blocks=(_result(wild, _call(wild)),))
+def _orphan(wild: Wild, messages: list[NeutralMessage]) -> None:
+    orphan = NeutralMessage(role="tool", blocks=(_result(wild, _call(wild)),))
     messages.insert(wild.random.randrange(len(messages) + 1), orphan)
 
 
-def _interrupt(wild: Wild, messages: list[FlatMessage]) -> None:
+def _interrupt(wild: Wild, messages: list[NeutralMessage]) -> None:
     role = wild.one(["user", "system", "assistant"])
-    said = FlatMessage(role=role, blocks=(TextBlock(text=wild.words()),))
+    said = NeutralMessage(role=role, blocks=(TextBlock(text=wild.words()),))
     messages.insert(wild.random.randrange(len(messages) + 1), said)
 
 
-def _empty(wild: Wild, messages: list[FlatMessage]) -> None:
+def _empty(wild: Wild, messages: list[NeutralMessage]) -> None:
     role = wild.one(["user", "system", "assistant", "tool"])
-    messages.insert(wild.random.randrange(len(messages) + 1), FlatMessage(role=role, blocks=()))
+    messages.insert(wild.random.randrange(len(messages) + 1), NeutralMessage(role=role, blocks=()))
 
 
-def _misplace(wild: Wild, messages: list[FlatMessage]) -> None:
+def _misplace(wild: Wild, messages: list[NeutralMessage]) -> None:
     """Give somebody a block that only others can say."""
     if messages:
         at = wild.random.randrange(len(messages))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.kernel import Kernel
 
-from palimpsest.context.policy_overrides import changed
+from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
 from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, parse
 from palimpsest.frontends.subcommands.policy import changes, sections, summary
@@ -47,7 +47,7 @@ def test_a_misspelt_policy_is_no_prompt() -> None:
 
 
 def test_what_differs_comes_first_with_who_said_so() -> None:
-    policy = changed(PRESETS["opencode-1.18"], {"prune.protect_tokens": 10_000})
+    policy = policy_with_changes(PRESETS["opencode-1.18"], {"prune.protect_tokens": 10_000})
 
     found = changes(policy, {"policy.prune.protect_tokens": "project's file x"}, own=False)
 
@@ -67,7 +67,7 @@ def test_what_differs_comes_first_with_who_said_so() -> None:
 
 
 def test_a_short_name_is_found_as_the_origin() -> None:
-    policy = changed(Policy(), {"truncate.max_lines": 10})
+    policy = policy_with_changes(Policy(), {"truncate.max_lines": 10})
 
     found = changes(policy, {"tool_output.max_lines": "user's file y"}, own=False)
 

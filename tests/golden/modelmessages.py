@@ -9,9 +9,9 @@ from typing import Any
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -43,18 +43,18 @@ def provider(recorded: str) -> str:
     return PROVIDERS.get(recorded, recorded)
 
 
-def flat_of(recorded: list[dict[str, Any]]) -> FlatMessages:
+def flat_of(recorded: list[dict[str, Any]]) -> NeutralMessages:
     """Return recorded provider messages as ours."""
     return tuple(
-        FlatMessage(role=message["role"], blocks=_blocks(message["content"]))
+        NeutralMessage(role=message["role"], blocks=_blocks(message["content"]))
         for message in recorded
     )
 
 
-def anonymous(messages: FlatMessages) -> FlatMessages:
+def anonymous(messages: NeutralMessages) -> NeutralMessages:
     """Return our messages without saying where they came from."""
     return tuple(
-        FlatMessage(role=message.role, blocks=tuple(map(_anonymous, message.blocks)))
+        NeutralMessage(role=message.role, blocks=tuple(map(_anonymous, message.blocks)))
         for message in messages
     )
 

@@ -12,9 +12,9 @@ from tests.golden.openclaw import UNDEFINED
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -30,12 +30,12 @@ NOW = 1_700_000_000_000
 """The clock of the recordings, which the recorded agent stamps on the results it adds."""
 
 
-def flat(recorded: list[Any]) -> FlatMessages:
+def flat(recorded: list[Any]) -> NeutralMessages:
     """Return recorded messages as neutral ones."""
     return tuple(_message(one) for one in recorded)
 
 
-def written(messages: FlatMessages, *, both_ids: bool = False) -> list[Any]:
+def written(messages: NeutralMessages, *, both_ids: bool = False) -> list[Any]:
     """Return neutral messages in the recorded form; with ``both_ids`` new ids under both names."""
     return [_back(message, both_ids=both_ids) for message in messages]
 
@@ -70,7 +70,7 @@ BLOCK_FIELDS = (
 )
 
 
-def _message(one: Any) -> FlatMessage:
+def _message(one: Any) -> NeutralMessage:
     if isinstance(one, dict):
         only(one, *MESSAGE_FIELDS)
     else:
@@ -87,10 +87,10 @@ def _message(one: Any) -> FlatMessage:
     return _made(role, tuple(_block(block) for block in blocks), one)
 
 
-def _made(role: str, blocks: tuple[Block, ...], one: Any, *, plain: bool = False) -> FlatMessage:
+def _made(role: str, blocks: tuple[Block, ...], one: Any, *, plain: bool = False) -> NeutralMessage:
     fields = one if isinstance(one, dict) else {}
     stop = fields.get("stopReason")
-    return FlatMessage.model_validate(
+    return NeutralMessage.model_validate(
         {
             "role": role,
             "blocks": blocks,
@@ -159,7 +159,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _back(message: FlatMessage, *, both_ids: bool) -> Any:
+def _back(message: NeutralMessage, *, both_ids: bool) -> Any:
     extra = message.model_extra or {}
     one = extra.get("source", UNDEFINED)
     if message.role == "tool":
@@ -180,7 +180,7 @@ def _back(message: FlatMessage, *, both_ids: bool) -> Any:
     return back
 
 
-def _words(message: FlatMessage) -> str:
+def _words(message: NeutralMessage) -> str:
     return "".join(block.text for block in message.blocks if isinstance(block, TextBlock))
 
 

@@ -11,11 +11,16 @@ from tests.golden.upstream import message
 
 from palimpsest.context.budget.overflow import usable
 from palimpsest.context.budget.token_estimate import json_tokens
-from palimpsest.context.compaction.plan import CompactionPlan, completed, plan, planned
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.compaction.plan import (
+    CompactionPlan,
+    compaction_plan,
+    completed_compactions,
+    recorded_plan,
+)
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.conversion.transcript_text import serialize, serialize_message
 from palimpsest.context.presets import OPENCODE_1_18
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages.prompted_turns import turn_spans
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision
@@ -51,7 +56,7 @@ def test_turns_and_completed_compactions_are_found_alike() -> None:
         assert turns == case["turns"], name
         found = [
             {"user": user, "assistant": summary, "summary": words}
-            for user, summary, words in completed(messages)
+            for user, summary, words in completed_compactions(messages)
         ]
         theirs = [
             {
@@ -93,7 +98,7 @@ def test_a_plan_is_found_again_from_its_marker() -> None:
         again = marked.model_copy(
             update={"parts": (part.model_copy(update={"tail_start_id": ours.tail_start_id}),)}
         )
-        assert planned((*history, again), policy_of(case)) == ours, case["name"]
+        assert recorded_plan((*history, again), policy_of(case)) == ours, case["name"]
 
 
 def seen(recorded: list[dict[str, Any]]) -> Messages:
@@ -105,14 +110,14 @@ def seen(recorded: list[dict[str, Any]]) -> Messages:
         if (part.get("state") or {}).get("time", {}).get("compacted")
     )
     messages = tuple(message(one) for one in recorded)
-    return apply(messages, View(messages, marked))
+    return apply_decisions(messages, View(messages, marked))
 
 
 def planned_by_us(case: dict[str, Any]) -> CompactionPlan:
     window = case["model"]
     info = ModelInfo(ref=REF, window=window["context"], output_limit=window["output"])
     room = usable(info, OPENCODE_1_18.overflow)
-    return plan(messages_of(case), policy_of(case), room, weigh)
+    return compaction_plan(messages_of(case), policy_of(case), room, weigh)
 
 
 def policy_of(case: dict[str, Any]) -> CompactPolicy:
@@ -145,4 +150,4 @@ def written_tail(case: dict[str, Any]) -> str | None:
 
 
 def weigh(messages: Messages) -> int:
-    return json_tokens(convert(messages, REF))
+    return json_tokens(neutral_messages(messages, REF))

@@ -17,8 +17,8 @@ from tests.golden.test_loop import write
 from tests.loop.studio import Studio, requested
 from tests.loop.test_room import SUMMARY
 
-from palimpsest.context.compaction.continuation import going_on
-from palimpsest.context.compaction.plan import plan, planned
+from palimpsest.context.compaction.continuation import continuation_text
+from palimpsest.context.compaction.plan import compaction_plan, recorded_plan
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.presets import OPENCODE_1_18
 from palimpsest.context.visible_messages.fold import marker
@@ -125,7 +125,7 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
     session.log.append(PartUpdated(part=part.model_copy(update=update)))
     marker_id = part.message_id
 
-    with Trace(plan, planned, serialize, going_on) as trace:
+    with Trace(compaction_plan, recorded_plan, serialize, continuation_text) as trace:
         await asyncio.wait_for(session.loop(), 20)
 
     messages = session.snapshot().messages

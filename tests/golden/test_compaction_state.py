@@ -21,7 +21,7 @@ from palimpsest.loop.run_inputs.compaction_state import (
     compaction_timed_out,
     is_answerable,
 )
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, NeutralMessages
 from palimpsest.transcript.errors import Aborted
 
 PRESETS = {OLDEST: "openclaw-2026.2"}
@@ -120,14 +120,14 @@ def test_every_recorded_run_is_extended_or_aborted_alike() -> None:
         assert set(case["expected"].values()) == {ours}, case["name"]
 
 
-def messages_of(recorded: list[dict[str, Any]]) -> FlatMessages:
+def messages_of(recorded: list[dict[str, Any]]) -> NeutralMessages:
     return tuple(
         one.model_copy(update={"metadata": {"excluded": source.get("excludeFromContext", False)}})
         for one, source in zip(flat(recorded), recorded, strict=True)
     )
 
 
-def shown(snapshot: MessagesSnapshot[FlatMessage]) -> dict[str, Any]:
+def shown(snapshot: MessagesSnapshot[NeutralMessage]) -> dict[str, Any]:
     return {
         "messagesSnapshot": [(one.model_extra or {})["source"] for one in snapshot.messages],
         "sessionIdUsed": snapshot.session_id,

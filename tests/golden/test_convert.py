@@ -10,12 +10,12 @@ from tests.golden.data import load
 from tests.golden.modelmessages import anonymous, flat_of, model_of, provider
 from tests.golden.upstream import message
 
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, NeutralMessages
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 
 Case = dict[str, Any]
@@ -64,7 +64,7 @@ def seen(session: Session) -> Messages:
         for part in one["parts"]
         if is_cleared(part)
     )
-    return apply(messages, View(messages, cleared))
+    return apply_decisions(messages, View(messages, cleared))
 
 
 def renamed(one: Message) -> Message:
@@ -75,10 +75,10 @@ def renamed(one: Message) -> Message:
     return one.model_copy(update={"info": one.info.model_copy(update={"model": ref})})
 
 
-def converted(session: Session, case: Case, models: dict[str, Any], preset: str) -> FlatMessages:
+def converted(session: Session, case: Case, models: dict[str, Any], preset: str) -> NeutralMessages:
     options = case.get("options") or {}
     return anonymous(
-        convert(
+        neutral_messages(
             seen(session),
             model_of(models[case["model"]]).ref,
             preset_policy(preset).convert,
@@ -88,9 +88,9 @@ def converted(session: Session, case: Case, models: dict[str, Any], preset: str)
     )
 
 
-def without_metadata(messages: FlatMessages) -> FlatMessages:
+def without_metadata(messages: NeutralMessages) -> NeutralMessages:
     """Return messages with each result after the answer that called, and without metadata."""
-    plain: list[FlatMessage] = []
+    plain: list[NeutralMessage] = []
     for one in messages:
         blocks = [
             block.model_copy(update={"metadata": None}) if hasattr(block, "metadata") else block
@@ -99,13 +99,13 @@ def without_metadata(messages: FlatMessages) -> FlatMessages:
         results = [block for block in blocks if block.type == "result"]
         said = [block for block in blocks if block.type != "result"]
         if said:
-            plain.append(FlatMessage(role=one.role, blocks=tuple(said)))
+            plain.append(NeutralMessage(role=one.role, blocks=tuple(said)))
         if results:
-            plain.append(FlatMessage(role="tool", blocks=tuple(results)))
+            plain.append(NeutralMessage(role="tool", blocks=tuple(results)))
     return tuple(plain)
 
 
-def without_media(messages: FlatMessages) -> FlatMessages:
+def without_media(messages: NeutralMessages) -> NeutralMessages:
     """Return messages without media in results, and without the messages that hold it instead."""
     return tuple(
         one.model_copy(
@@ -121,7 +121,7 @@ def without_media(messages: FlatMessages) -> FlatMessages:
     )
 
 
-def holds_media(one: FlatMessage) -> bool:
+def holds_media(one: NeutralMessage) -> bool:
     return any(block.type == "media" for block in one.blocks)
 
 

@@ -5,10 +5,10 @@ from tests.golden.data import load
 from tests.golden.openclaw import NEWEST, OLDEST, limits, plain
 
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.context.request_assembly.turn_limit import history_limit, limit
+from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
 from palimpsest.transcript.context_values.neutral_messages import (
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     TextBlock,
 )
 
@@ -18,13 +18,13 @@ OTHER = "system"
 """Entries that are nobody's words, such as a summary; only users and assistants are told apart."""
 
 
-def flat(recorded: list[dict[str, str]]) -> FlatMessages:
+def flat(recorded: list[dict[str, str]]) -> NeutralMessages:
     messages = []
     for number, message in enumerate(recorded):
         role = message["role"]
         role = ROLES.get(role, role if role in {"user", "assistant"} else OTHER)
         messages.append(
-            FlatMessage.model_validate(
+            NeutralMessage.model_validate(
                 {"role": role, "blocks": [TextBlock(text="x")], "message_id": str(number)}
             )
         )
@@ -49,7 +49,9 @@ def test_every_recorded_history_is_limited_alike(version: str, preset: str) -> N
     ours, theirs = {}, {}
     for case in load("openclaw", "limitHistoryTurns")["cases"]:
         given = plain(case["input"])
-        kept = limit(flat(given["messages"]), given.get("limit"), preset_policy(preset).limit)
+        kept = with_turn_limit(
+            flat(given["messages"]), given.get("limit"), preset_policy(preset).limit
+        )
         ours[case["name"]] = [int(message.message_id or "-1") for message in kept]
         theirs[case["name"]] = case["expected"][version]["keptIndexes"]
 

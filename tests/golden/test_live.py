@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import pytest
 from tests.loop.studio import Studio, ask
 
-from palimpsest.context.budget.conservative_estimate import weigh
+from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.precheck import precheck
 from palimpsest.context.budget.window_guard import evaluate_guard
-from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.conversion.model_transform import transform
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.message_repair.rule_order import (
     anthropic_turns,
     gemini_turns,
@@ -26,9 +26,9 @@ from palimpsest.context.message_repair.turn_order import user_first
 from palimpsest.context.message_repair.usable_calls import repair_calls
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
-from palimpsest.context.reduction.oversized_results import cut
+from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.pruning import prune
-from palimpsest.context.request_assembly.turn_limit import limit
+from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages.fold import fold
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
@@ -72,7 +72,7 @@ async def test_a_turn_goes_through_what_is_compared_and_is_rebuilt(
     session = await studio.session()
     count = counter(chosen.estimator)
 
-    with Trace(fold, convert, transform, marks, count) as trace:
+    with Trace(fold, neutral_messages, transform, cache_mark_positions, count) as trace:
         await ask(session, "Look.", model="anthropic/claude-test")
 
     assert chosen.compact in trace.seen["fold"]
@@ -135,8 +135,24 @@ async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
     )
     studio = Studio(tmp_path, model, info=info, policy=preset.name)
     session = await studio.session()
-    traced = (evaluate_guard, limit, prune, cut, repair_calls, pairing, ordered, user_first)
-    turned = (anthropic_turns, gemini_turns, write_tool_ids, precheck, weigh, prune_cache)
+    traced = (
+        evaluate_guard,
+        with_turn_limit,
+        prune,
+        cut_result,
+        repair_calls,
+        pairing,
+        ordered,
+        user_first,
+    )
+    turned = (
+        anthropic_turns,
+        gemini_turns,
+        write_tool_ids,
+        precheck,
+        conservative_tokens,
+        prune_cache,
+    )
 
     with Trace(*traced, *turned) as trace:
         answer = await ask(session, "Read the logs.", model=f"{preset.provider}/model")

@@ -10,18 +10,18 @@ from tests.loop.test_room import SUMMARY, rebuilt, room
 from palimpsest.context.budget.overflow import longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import reducible, result_chars
 from palimpsest.context.budget.token_estimate import json_tokens, quarter_chars
-from palimpsest.context.compaction.plan import completed, plan, planned
+from palimpsest.context.compaction.plan import compaction_plan, completed_compactions, recorded_plan
 from palimpsest.context.conversion.transcript_text import serialize, serialize_message
 from palimpsest.context.message_repair.rule_order import call_rule, with_tool_ids, without_thinking
 from palimpsest.context.message_repair.thinking_removal import drop_thinking
 from palimpsest.context.message_repair.tool_ids import tool_id
-from palimpsest.context.policy_overrides import changed
+from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.reduction.applied_decisions import apply
-from palimpsest.context.reduction.oversized_results import cut
+from palimpsest.context.reduction.applied_decisions import apply_decisions
+from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.reduction.truncation import shorten, truncate
-from palimpsest.context.request_assembly.turn_limit import history_limit, limit
+from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
 from palimpsest.context.visible_messages.prompted_turns import turn_spans
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
@@ -41,8 +41,25 @@ async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
     later = (full, says(SUMMARY), says("Gone on."), says("And now."))
     studio, model = room(tmp_path, *long_answers(*later), window=100_000, policy=preset)
     session = await studio.session()
-    newer = {plan, planned, json_tokens, quarter_chars, serialize, completed, turn_spans}
-    always = {apply, overflows, usable, longest_answer, truncate, shorten, plan, planned}
+    newer = {
+        compaction_plan,
+        recorded_plan,
+        json_tokens,
+        quarter_chars,
+        serialize,
+        completed_compactions,
+        turn_spans,
+    }
+    always = {
+        apply_decisions,
+        overflows,
+        usable,
+        longest_answer,
+        truncate,
+        shorten,
+        compaction_plan,
+        recorded_plan,
+    }
     wanted = always | (newer if preset == "opencode-1.18" else {prune})
 
     with Trace(*wanted, serialize_message) as trace:
@@ -101,7 +118,7 @@ async def test_limits_of_a_key_and_caps_of_results_are_those_that_are_compared(
 ) -> None:
     lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
     (tmp_path / "long.txt").write_text("\n".join(lines))
-    policy = changed(PRESETS[preset], {"compact.judge": True})
+    policy = policy_with_changes(PRESETS[preset], {"compact.judge": True})
     left = [calls("read", path="long.txt").reports_nothing()] * 2 + [says("Read."), says("Still.")]
 
     def told(request: ModelRequest) -> ModelAnswer:
@@ -110,7 +127,15 @@ async def test_limits_of_a_key_and_caps_of_results_are_those_that_are_compared(
     studio, model = room(tmp_path, *[told] * 12, window=26_000, policy=policy, provider="mistral")
     object.__setattr__(studio.services, "history_limits", {"dm_history_limit": 3})
     session = await studio.session()
-    wanted = {history_limit, limit, cut, result_chars, call_rule, with_tool_ids, tool_id}
+    wanted = {
+        history_limit,
+        with_turn_limit,
+        cut_result,
+        result_chars,
+        call_rule,
+        with_tool_ids,
+        tool_id,
+    }
     wanted |= {reducible} if preset == "openclaw-2026.9" else set()
 
     with Trace(*wanted) as trace:

@@ -6,7 +6,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.openclaw import NEWEST, OLDEST, plain
 
-from palimpsest.context.budget.conservative_estimate import weigh
+from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.overflow import longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import precheck, reducible, result_chars
 from palimpsest.context.budget.token_estimate import quarter_chars
@@ -14,8 +14,8 @@ from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
     TextBlock,
 )
@@ -117,7 +117,7 @@ def test_every_recorded_window_gives_a_result_as_much_room(version: str, preset:
     assert ours == [case["expected"][version] for case in recorded]
 
 
-def request_of(sizes: list[int]) -> FlatMessages:
+def request_of(sizes: list[int]) -> NeutralMessages:
     """Return the request that a case describes: a negative size is a prompt, others are results."""
     messages = [said("system", "S" * 8_000), said("user", "q")]
     for number, size in enumerate(sizes):
@@ -126,13 +126,13 @@ def request_of(sizes: list[int]) -> FlatMessages:
             continue
         call = CallBlock(call_id=f"c{number}", tool="read", input={})
         result = ResultBlock(call_id=call.call_id, tool=call.tool, text="z" * size)
-        messages.append(FlatMessage(role="assistant", blocks=(call,)))
-        messages.append(FlatMessage(role="tool", blocks=(result,)))
+        messages.append(NeutralMessage(role="assistant", blocks=(call,)))
+        messages.append(NeutralMessage(role="tool", blocks=(result,)))
     return (*messages, said("user", "P" * 400))
 
 
-def said(role: Literal["system", "user"], words: str) -> FlatMessage:
-    return FlatMessage(role=role, blocks=(TextBlock(text=words),))
+def said(role: Literal["system", "user"], words: str) -> NeutralMessage:
+    return NeutralMessage(role=role, blocks=(TextBlock(text=words),))
 
 
 def test_every_recorded_request_is_weighed_and_goes_the_same_way() -> None:
@@ -145,7 +145,7 @@ def test_every_recorded_request_is_weighed_and_goes_the_same_way() -> None:
         window = given["contextTokenBudget"]
         results = [size for size in given["sizes"] if size > 0]
         found = precheck(
-            weigh(request_of(given["sizes"]), chosen.overflow),
+            conservative_tokens(request_of(given["sizes"]), chosen.overflow),
             reducible(results, window, chosen.recovery),
             window,
             given["reserveTokens"],

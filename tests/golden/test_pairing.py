@@ -8,9 +8,9 @@ from tests.golden.generations import GENERATIONS, rule_of
 from tests.golden.openclaw import NEWEST
 from tests.golden.openclaw_messages import flat, result_back, written
 
-from palimpsest.context.message_repair.message_blocks import Repair, is_result
+from palimpsest.context.message_repair.message_blocks import RepairReport, is_result
 from palimpsest.context.message_repair.rule_order import pairing
-from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 
 SYNTHETIC = {
     "details": {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}
@@ -18,7 +18,7 @@ SYNTHETIC = {
 """How the newest marks a result that it made up; ours is known by its text."""
 
 
-def report(repair: Repair, given: FlatMessages, version: str) -> dict[str, Any]:
+def report(repair: RepairReport, given: NeutralMessages, version: str) -> dict[str, Any]:
     mark = SYNTHETIC if version == NEWEST else {}
     messages = written(repair.messages)
     for back, message in zip(messages, repair.messages, strict=True):

@@ -11,7 +11,7 @@ from tests.golden.prune_settings import prune_settings
 
 from palimpsest.context.budget.token_estimate import quarter_chars
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
@@ -199,7 +199,7 @@ def _block(build: Builder, block: dict[str, Any], results: dict[str, Any]) -> An
 
 
 def shown(view: View, decisions: tuple[Decision, ...]) -> list[tuple[str, int]]:
-    applied = apply(view.messages, View(view.messages, decisions))
+    applied = apply_decisions(view.messages, View(view.messages, decisions))
     return [
         (part.state.output, len(part.state.attachments))
         for message in applied

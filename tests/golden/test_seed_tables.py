@@ -11,30 +11,30 @@ from typing import Any, get_args
 import pytest
 from tests.builders import INFO, MODEL, Builder
 
-from palimpsest.context.budget.budget_check import Route
+from palimpsest.context.budget.budget_check import BudgetCheck
 from palimpsest.context.budget.overflow import longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import result_chars
 from palimpsest.context.budget.window_guard import (
     DEFAULT_WINDOW,
     WindowSize,
     evaluate_guard,
-    refusal,
     resolve_window,
+    window_refusal,
 )
-from palimpsest.context.compaction.continuation import going_on
+from palimpsest.context.compaction.continuation import continuation_text
 from palimpsest.context.compaction.plan import CompactionPlan
 from palimpsest.context.compaction.summary_request import summary_messages
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.engine_text.model_guidance import manner
 from palimpsest.context.engine_text.reminders import last_step, remind
-from palimpsest.context.engine_text.system_prompt import Surroundings, system
-from palimpsest.context.message_repair.rule_order import clean, pairing
+from palimpsest.context.engine_text.system_prompt import EnvironmentDetails, system_prompt
+from palimpsest.context.message_repair.rule_order import pairing, repaired_in_order
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.context.reduction.applied_decisions import apply
-from palimpsest.context.reduction.oversized_results import cut
+from palimpsest.context.reduction.applied_decisions import apply_decisions
+from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.reduction.truncation import measure, shorten, truncate
-from palimpsest.context.request_assembly.turn_limit import history_limit, limit
+from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
 from palimpsest.context.visible_messages.fold import fold
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.model_requests.request_failures import too_large
@@ -54,8 +54,8 @@ from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
     TextBlock,
 )
@@ -114,7 +114,9 @@ def shown_pruned() -> str:
     _, messages = turns_of(21_000, 40_000)
     count = counter(OPENCODE.estimator)
     decisions = prune(View(messages), OPENCODE, FACTS, ids(), count)
-    flat = convert(apply(messages, View(messages, decisions)), MODEL, OPENCODE.convert)
+    flat = neutral_messages(
+        apply_decisions(messages, View(messages, decisions)), MODEL, OPENCODE.convert
+    )
     return next(
         block.text for one in flat for block in one.blocks if isinstance(block, ResultBlock)
     )
@@ -143,7 +145,7 @@ def asked_of_a_summary() -> str:
     return words(flat)[-1]
 
 
-def words(flat: FlatMessages) -> list[str]:
+def words(flat: NeutralMessages) -> list[str]:
     return [
         block.text
         for message in flat
@@ -153,13 +155,13 @@ def words(flat: FlatMessages) -> list[str]:
 
 
 def seen_after_a_compaction() -> list[tuple[str, str]]:
-    flat = convert(fold(compacted(), OPENCODE.compact), MODEL, OPENCODE.convert)
+    flat = neutral_messages(fold(compacted(), OPENCODE.compact), MODEL, OPENCODE.convert)
     return [(message.role, text) for message, text in zip(flat, words(flat), strict=True)]
 
 
 def unfinished_call() -> str:
     build = Builder()
-    flat = convert((build.assistant(build.running("bash")),), MODEL, OPENCODE.convert)
+    flat = neutral_messages((build.assistant(build.running("bash")),), MODEL, OPENCODE.convert)
     return words(flat)[-1]
 
 
@@ -171,8 +173,8 @@ def overflow_at(limits: dict[str, int], *counts: int) -> list[bool]:
     ]
 
 
-def surroundings() -> Surroundings:
-    return Surroundings(
+def surroundings() -> EnvironmentDetails:
+    return EnvironmentDetails(
         model="openai/gpt-5",
         directory="/p/w",
         root="/p",
@@ -183,7 +185,7 @@ def surroundings() -> Surroundings:
 
 
 def system_of(prompt: str | None, *extra: str) -> tuple[str, ...]:
-    return system(surroundings(), agent_prompt=prompt, extra=extra)
+    return system_prompt(surroundings(), agent_prompt=prompt, extra=extra)
 
 
 ENVIRONMENT = """\
@@ -198,7 +200,7 @@ Here is some useful information about the environment you are running in:
 
 
 def environment_of(chosen: Policy) -> str:
-    return system(surroundings(), words=chosen.environment)[1].partition("\n\n")[0]
+    return system_prompt(surroundings(), words=chosen.environment)[1].partition("\n\n")[0]
 
 
 REMINDER = (
@@ -215,8 +217,8 @@ def steered() -> str:
     messages = (asked, step, build.user("and this", joins=True))
     count = counter(OPENCODE.estimator)
     decisions = remind(View(messages), OPENCODE.reminders, ids(), count)
-    shown = apply(messages, View(messages, decisions))
-    return words(convert(shown, MODEL, OPENCODE.convert))[-1]
+    shown = apply_decisions(messages, View(messages, decisions))
+    return words(neutral_messages(shown, MODEL, OPENCODE.convert))[-1]
 
 
 SEED_000: list[Row] = [
@@ -233,7 +235,7 @@ SEED_000: list[Row] = [
     (
         "said after an automatic compaction",
         "Continue if you have next steps",
-        lambda: going_on(OPENCODE, CompactionPlan(head=()), None),
+        lambda: continuation_text(OPENCODE, CompactionPlan(head=()), None),
     ),
     (
         "usable: the input limit, else context - output; more than that overflows",
@@ -306,7 +308,7 @@ SEED_001: list[Row] = [
     (
         "plain text files are not sent as files",
         1,
-        lambda: len(convert((with_files(),), MODEL, OPENCODE.convert)[0].blocks),
+        lambda: len(neutral_messages((with_files(),), MODEL, OPENCODE.convert)[0].blocks),
     ),
 ]  # fmt: skip
 
@@ -339,20 +341,20 @@ def sources() -> list[str]:
     return [resolve_window("p", "m", policy=OPENCLAW.guard, **one).source for one in given]
 
 
-def said(role: Any, text: str) -> FlatMessage:
-    return FlatMessage(role=role, blocks=(TextBlock(text=text),))
+def said(role: Any, text: str) -> NeutralMessage:
+    return NeutralMessage(role=role, blocks=(TextBlock(text=text),))
 
 
-def called(*names: str) -> FlatMessage:
+def called(*names: str) -> NeutralMessage:
     calls = tuple(CallBlock(call_id=name, tool="bash", input={}) for name in names)
-    return FlatMessage(role="assistant", blocks=calls)
+    return NeutralMessage(role="assistant", blocks=calls)
 
 
-def returned(name: str, text: str = "ok") -> FlatMessage:
-    return FlatMessage(role="tool", blocks=(ResultBlock(call_id=name, tool="bash", text=text),))
+def returned(name: str, text: str = "ok") -> NeutralMessage:
+    return NeutralMessage(role="tool", blocks=(ResultBlock(call_id=name, tool="bash", text=text),))
 
 
-def repaired(*messages: FlatMessage) -> list[tuple[str, str, bool]]:
+def repaired(*messages: NeutralMessage) -> list[tuple[str, str, bool]]:
     """Return role, words and whether they are an error, of the repaired messages."""
     return [
         (
@@ -368,9 +370,9 @@ def repaired(*messages: FlatMessage) -> list[tuple[str, str, bool]]:
 def limited_then_paired() -> list[str]:
     """Return what is sent of a result whose call was before the newest turn."""
     messages = (said("user", "1"), called("a"), said("user", "2"), returned("a"))
-    flat = clean(
+    flat = repaired_in_order(
         messages,
-        lambda newest: limit(newest, 1, OPENCLAW.limit),
+        lambda newest: with_turn_limit(newest, 1, OPENCLAW.limit),
         OPENCLAW.hygiene.rule,
         profile(ModelRef(provider="anthropic", name="claude-test")),
     )
@@ -434,7 +436,7 @@ SEED_002: list[Row] = [
     (
         "the guard's sentence",
         "Model context window too small (8000 tokens). Minimum is 16000.",
-        lambda: refusal(INFO.model_copy(update={"window": 8_000}), OPENCLAW.guard),
+        lambda: window_refusal(INFO.model_copy(update={"window": 8_000}), OPENCLAW.guard),
     ),
     ("limit of a person's own", 2, lambda: limits_of("agent:main:tel:dm:ann")),
     ("limit of other persons", 5, lambda: limits_of("agent:main:tel:direct:bob")),
@@ -445,7 +447,7 @@ SEED_002: list[Row] = [
         ["user", "assistant", "user"],
         lambda: [
             one.role
-            for one in limit(
+            for one in with_turn_limit(
                 (said("user", "1"), said("assistant", "a"), said("user", "2"),
                  said("assistant", "b"), said("user", "3")), 2, OPENCLAW.limit,
             )
@@ -499,13 +501,13 @@ SEED_002: list[Row] = [
     ("in characters", 240_000, lambda: result_chars(200_000, OPENCLAW.recovery)),
     ("and at most", 400_000, lambda: result_chars(2_000_000, OPENCLAW.recovery)),
     ("kept of a result at least", 2_000, lambda: OPENCLAW.recovery.result_minimum),
-    ("said behind a cut result", TRUNCATED, lambda: cut("x" * 9_000, 4_000, OPENCLAW.recovery).suffix),
+    ("said behind a cut result", TRUNCATED, lambda: cut_result("x" * 9_000, 4_000, OPENCLAW.recovery).suffix),
     ("a compaction's time", 300.0, lambda: OPENCLAW.recovery.compaction_seconds),
     (
         "the last sentence names a new session and a larger window",
         [True, True],
         lambda: [
-            hint in too_large(Route(fits=False, tokens=2, budget=1), INFO).message
+            hint in too_large(BudgetCheck(fits=False, tokens=2, budget=1), INFO).message
             for hint in ("new session", "larger window")
         ],
     ),

@@ -8,7 +8,7 @@ from tests.golden.data import load, only
 from tests.golden.openclaw import MIDDLE, NEWEST, OLDEST
 
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.context.reduction.oversized_results import cut
+from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 
@@ -82,7 +82,9 @@ def test_every_recorded_result_is_cut_alike(version: str, recovery: RecoveryPoli
         given, name = case["input"], case["name"]
         text = text_of(given["textGenerator"])
         options = only(given["options"], "minKeepChars", "suffix")
-        found = cut(text, given["maxChars"], ending(recovery, options), options.get("minKeepChars"))
+        found = cut_result(
+            text, given["maxChars"], ending(recovery, options), options.get("minKeepChars")
+        )
         shown = text if found is None else shorten(text, found.numbers)
         ours[name] = digest(text, shown) | {"changed": found is not None}
         theirs[name] = case["expected"][version]

@@ -10,10 +10,10 @@ from typing import Any
 from tests.golden.data import load
 from tests.golden.modelmessages import anonymous, flat_of, model_of
 
-from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.conversion.model_transform import transform
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.transcript.context_values.neutral_messages import FlatMessages, ReasoningBlock
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages, ReasoningBlock
 
 MARKS = {"cacheControl", "cachePoint", "cache_control", "copilot_cache_control"}
 THINKING = "reasoning_content"
@@ -38,7 +38,7 @@ def is_marked(message: Recorded) -> bool:
     return unmarked(message) != message
 
 
-def theirs_of(recorded: list[Recorded]) -> FlatMessages:
+def theirs_of(recorded: list[Recorded]) -> NeutralMessages:
     """Return the recorded messages as ours, thinking in a field as a block."""
     plain = unmarked(recorded)
     found = []
@@ -72,5 +72,5 @@ def test_every_recorded_request_is_marked_for_the_cache() -> None:
         model = model_of(models[case["model"]])
         flat = transform(flat_of(case["input"]), model, rule)
         theirs = [at for at, message in enumerate(case["output"]) if is_marked(message)]
-        ours = sorted(marks([message.role for message in flat], model))
+        ours = sorted(cache_mark_positions([message.role for message in flat], model))
         assert ours == theirs, (case["session"], case["model"])

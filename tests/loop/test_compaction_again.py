@@ -12,7 +12,7 @@ from tests.loop.studio import Studio, ask
 from tests.loop.test_room import SUMMARY, rebuilt, room
 from tests.review.laws import holds
 
-from palimpsest.context.policy_overrides import changed
+from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.review.counterfactual.whatif import replay
@@ -28,7 +28,7 @@ async def talked(
     tmp_path: Path, preset: str, *later: ModelAnswer, tail_tokens: int = 820
 ) -> tuple[Studio, ScriptedModel, LiveSession]:
     """Return a session of three turns, of which a compaction keeps one and a half."""
-    policy = changed(PRESETS[preset], {"compact.tail_tokens": tail_tokens})
+    policy = policy_with_changes(PRESETS[preset], {"compact.tail_tokens": tail_tokens})
     answers = [says(f"{turn} answer." + " word" * words) for turn, words in TURNS.items()]
     studio, model = room(tmp_path, *answers, *later, window=60_000, policy=policy)
     session = await studio.session()

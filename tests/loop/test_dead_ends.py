@@ -5,13 +5,13 @@ from pathlib import Path
 from tests.loop.studio import ask
 from tests.loop.test_room import SUMMARY, reads, room
 
-from palimpsest.context.policy_overrides import changed
+from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.model.script import calls, fails, says
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.parts import ToolPart
 
-ALONE = changed(Policy(), {"overflow.auto": False})
+ALONE = policy_with_changes(Policy(), {"overflow.auto": False})
 
 
 async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
 
 
 async def test_a_summariser_that_fails_is_named(tmp_path: Path) -> None:
-    policy = changed(Policy(), {"recovery.truncations": 0, "prune.rule": "none"})
+    policy = policy_with_changes(Policy(), {"recovery.truncations": 0, "prune.rule": "none"})
     studio, _ = room(
         tmp_path,
         *reads(*range(8)),
@@ -79,7 +79,7 @@ async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
     tmp_path: Path,
 ) -> None:
     """What was cut instead of a summary made too little room."""
-    policy = changed(Policy(), {"prune.rule": "none", "compact.max_attempts": 1})
+    policy = policy_with_changes(Policy(), {"prune.rule": "none", "compact.max_attempts": 1})
     studio, model = room(
         tmp_path,
         *reads(*range(8)),
@@ -133,7 +133,7 @@ async def test_a_system_prompt_that_fills_the_window_is_named(tmp_path: Path) ->
 
 
 async def test_a_conversation_that_fills_the_window_can_begin_anew(tmp_path: Path) -> None:
-    policy = changed(ALONE, {"recovery.truncations": 0, "prune.rule": "none"})
+    policy = policy_with_changes(ALONE, {"recovery.truncations": 0, "prune.rule": "none"})
     studio, model = room(tmp_path, *reads(*range(8)), says("Well."), policy=policy, window=60_000)
     session = await studio.session()
     await ask(session, "Read the logs.")

@@ -15,7 +15,7 @@ from palimpsest.context.visible_messages.blob_texts import load_texts
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.request_cache import Memory
 from palimpsest.loop.run_inputs.request_chunks import RequestTerms
-from palimpsest.loop.run_inputs.written_request import Assembly, assemble, recorded
+from palimpsest.loop.run_inputs.written_request import Assembly, assemble, recorded_items
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 MODELS = {
@@ -154,7 +154,7 @@ def test_what_was_recorded_of_weights_is_what_counting_gives(
         tuple(edited.decisions),
         wanted,
         edited.read,
-        lambda: recorded(items),
+        lambda: recorded_items(items),
     )
 
     assert found is None or found == whole
@@ -170,7 +170,7 @@ def test_a_session_that_is_opened_again_is_not_counted_again() -> None:
     count.asked.clear()
 
     opened = Memory().assembly(
-        tuple(edited.messages), (), wanted, edited.read, lambda: recorded(items)
+        tuple(edited.messages), (), wanted, edited.read, lambda: recorded_items(items)
     )
 
     assert opened == from_scratch(edited, terms("anthropic/claude-test"))

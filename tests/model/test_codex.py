@@ -6,7 +6,7 @@ import pytest
 from tests.frontends.unattended import settings
 
 from palimpsest.app.wiring import App
-from palimpsest.context.engine_text.model_guidance import MANNERS
+from palimpsest.context.engine_text.model_guidance import MODEL_GUIDANCE
 from palimpsest.model.script import fails
 from palimpsest.public.session_object import open_session
 from palimpsest.testing import FaultServer
@@ -28,6 +28,6 @@ def test_its_words_arrive_as_instructions(tmp_path: Path, name: str) -> None:
         (request,) = server.requests
 
     assert request.path.endswith("/responses")
-    assert MANNERS["codex"] in request.body["instructions"]
-    assert MANNERS["reasoning"] not in request.body["instructions"]
+    assert MODEL_GUIDANCE["codex"] in request.body["instructions"]
+    assert MODEL_GUIDANCE["reasoning"] not in request.body["instructions"]
     assert all(one["role"] != "system" for one in request.body["input"])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.model.wire.tool_call_text import allowed_ids, arguments, clean, tool_name, unread
-from palimpsest.transcript.context_values.neutral_messages import CallBlock, FlatMessage
+from palimpsest.transcript.context_values.neutral_messages import CallBlock, NeutralMessage
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelRef
 
@@ -17,7 +17,7 @@ from palimpsest.transcript.values import ModelRef
 def written(provider: str, *identifiers: str) -> list[str]:
     made = tuple(CallBlock(call_id=one, tool="read", input={}) for one in identifiers)
     write = allowed_ids(
-        (FlatMessage(role="assistant", blocks=made),),
+        (NeutralMessage(role="assistant", blocks=made),),
         profile(ModelRef(provider=provider, name="x")),
     )
     return [write(one) for one in identifiers]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.context.budget.budget_check import Route
+from palimpsest.context.budget.budget_check import BudgetCheck
 from palimpsest.context.budget.overflow import cut_in_silence
-from palimpsest.context.budget.window_guard import refusal
+from palimpsest.context.budget.window_guard import window_refusal
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_failures import too_large
 from palimpsest.model.errors.classification import overflow_error
@@ -56,7 +56,7 @@ def test_what_speaks_of_something_else_is_never_one(known: str, other: str, betw
 @pytest.mark.parametrize("policy", PRESETS.values(), ids=str)
 def test_the_guards_own_sentence_is_none(policy: object) -> None:
     rule = PRESETS[getattr(policy, "name", "")]
-    words = refusal(INFO, rule.guard)
+    words = window_refusal(INFO, rule.guard)
 
     assert words is not None
     assert not is_overflow(words)
@@ -68,7 +68,7 @@ def test_every_table_has_a_name_that_a_policy_can_give() -> None:
 
 
 def test_our_own_sentence_about_a_request_that_does_not_fit_is_an_error_already() -> None:
-    error = too_large(Route(fits=False, tokens=2_000, budget=900), INFO)
+    error = too_large(BudgetCheck(fits=False, tokens=2_000, budget=900), INFO)
 
     assert (error.tokens, error.budget) == (2_000, 900)
 

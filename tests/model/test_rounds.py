@@ -4,14 +4,14 @@ from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.model.wire.sequential_calls import in_rounds
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
+    NeutralMessage,
     ResultBlock,
     TextBlock,
 )
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
-ASKS = FlatMessage(role="user", blocks=(TextBlock(text="hi"),))
+ASKS = NeutralMessage(role="user", blocks=(TextBlock(text="hi"),))
 
 
 def call(identifier: str, path: str) -> CallBlock:
@@ -22,12 +22,12 @@ def result(identifier: str) -> ResultBlock:
     return ResultBlock(call_id=identifier, tool="read", text=identifier)
 
 
-def answers(*blocks: CallBlock | TextBlock) -> FlatMessage:
-    return FlatMessage(role="assistant", blocks=blocks)
+def answers(*blocks: CallBlock | TextBlock) -> NeutralMessage:
+    return NeutralMessage(role="assistant", blocks=blocks)
 
 
-def returns(*identifiers: str) -> FlatMessage:
-    return FlatMessage(role="tool", blocks=tuple(result(one) for one in identifiers))
+def returns(*identifiers: str) -> NeutralMessage:
+    return NeutralMessage(role="tool", blocks=tuple(result(one) for one in identifiers))
 
 
 def test_the_second_of_equal_calls_is_asked_after_the_first() -> None:

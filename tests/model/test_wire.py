@@ -23,8 +23,8 @@ from palimpsest.model.wire.provider_messages import (
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
     MediaBlock,
+    NeutralMessage,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -45,9 +45,9 @@ OPENAI, ANTHROPIC, GEMINI, MISTRAL, DEEPSEEK = (
 )
 
 
-def say(role: Any, *blocks: Block | str, message_id: str = "m1") -> FlatMessage:
+def say(role: Any, *blocks: Block | str, message_id: str = "m1") -> NeutralMessage:
     made = tuple(TextBlock(text=b, part_id="p1") if isinstance(b, str) else b for b in blocks)
-    return FlatMessage(role=role, blocks=made, message_id=message_id)
+    return NeutralMessage(role=role, blocks=made, message_id=message_id)
 
 
 def call(identifier: str = "call_1", **arguments: Any) -> CallBlock:
@@ -274,7 +274,7 @@ blocks = st.one_of(
     st.builds(ReasoningBlock, text=texts),
 )
 messages = st.builds(
-    FlatMessage,
+    NeutralMessage,
     role=st.sampled_from(["system", "user", "assistant", "tool"]),
     blocks=st.lists(blocks, max_size=4).map(tuple),
 )
@@ -283,7 +283,7 @@ messages = st.builds(
 @pytest.mark.slow
 @given(st.lists(messages, max_size=8).map(tuple), st.sampled_from([OPENAI, ANTHROPIC, MISTRAL]))
 def test_any_talk_is_written_twice_alike_and_never_empty(
-    talk: tuple[FlatMessage, ...], target: ModelInfo
+    talk: tuple[NeutralMessage, ...], target: ModelInfo
 ) -> None:
     """What is written is a function of what was said, and no message in it is empty."""
     written = to_provider(talk, target)
@@ -315,7 +315,7 @@ def test_thinking_may_not_begin_while_calls_without_it_are_answered() -> None:
 
 
 def test_somebody_speaks_beside_the_system() -> None:
-    told = (FlatMessage(role="system", blocks=(TextBlock(text="Be kind."),)),)
+    told = (NeutralMessage(role="system", blocks=(TextBlock(text="Be kind."),)),)
 
     for target in (OPENAI, ANTHROPIC, GEMINI, MISTRAL):
         assert [message["role"] for message in to_provider(told, target)] == ["system", "user"]
@@ -328,7 +328,7 @@ def test_thinking_that_no_json_can_carry_stays_behind() -> None:
         return ReasoningBlock(text=text, metadata={"thinking_blocks": [signed]})
 
     blocks = (thought("half \ud83d"), thought("whole"), TextBlock(text="x"))
-    (written,) = to_provider((FlatMessage(role="assistant", blocks=blocks),), ANTHROPIC)
+    (written,) = to_provider((NeutralMessage(role="assistant", blocks=blocks),), ANTHROPIC)
 
     assert [one["thinking"] for one in written["thinking_blocks"]] == ["whole"]
 

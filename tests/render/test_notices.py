@@ -3,11 +3,11 @@
 from tests.builders import Builder
 
 from palimpsest.render.formats import html, markdown, text
-from palimpsest.transcript.user_notices import notice, notice_of
+from palimpsest.transcript.user_notices import user_notice, user_notice_text
 
 build = Builder()
 WORDS = "The hook <b>careful</b> failed. It was skipped."
-PART = notice("prt_1", "ses_1", "msg_1", "hook", WORDS)
+PART = user_notice("prt_1", "ses_1", "msg_1", "hook", WORDS)
 
 
 def test_stands_in_every_form_of_the_story() -> None:
@@ -21,6 +21,6 @@ def test_stands_in_every_form_of_the_story() -> None:
 
 
 def test_is_no_other_part() -> None:
-    assert notice_of(PART) == WORDS
-    assert notice_of(build.text("Done.")) is None
-    assert notice_of(build.text("Note.", synthetic=True, ignored=True)) is None
+    assert user_notice_text(PART) == WORDS
+    assert user_notice_text(build.text("Done.")) is None
+    assert user_notice_text(build.text("Note.", synthetic=True, ignored=True)) is None

@@ -23,7 +23,7 @@ from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PruneR
 from palimpsest.transcript.errors import UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart, Part, SnapshotPart, TextPart
-from palimpsest.transcript.user_notices import notice
+from palimpsest.transcript.user_notices import user_notice
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "told.json"
 RULES = (
@@ -142,7 +142,7 @@ def _is_fixed(item: Item) -> TypeGuard[Strip | Notice]:
 def ends() -> Iterator[dict[str, Any]]:
     """Yield the last answer of turns that ended otherwise than by the model, and the sentence that says so."""
     for by, words_said in (*WORDS.items(), ("rejected", UNATTENDED_WORDS)):
-        said = notice("prt_end", IDS["session_id"], IDS["message_id"], STOP, words_said)
+        said = user_notice("prt_end", IDS["session_id"], IDS["message_id"], STOP, words_said)
         yield _ended(assistant(said), by, words_said)
     why = ENDED.format(words="python df.head()")
     yield _ended(assistant(), "circle", why, UnknownError(message=why, explained=True))

@@ -9,7 +9,7 @@ from tests.loop.test_compaction_model import two_models
 from tests.loop.test_compaction_parts import grown, part
 from tests.loop.test_room import SUMMARY, reads, room
 
-from palimpsest.context.policy_overrides import changed
+from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, overflows, says, stalls
@@ -20,7 +20,7 @@ from palimpsest.transcript.parts import ToolPart
 
 Scene = Callable[[Path], Awaitable[tuple[Studio, LiveSession]]]
 
-NO_PRUNE = changed(Policy(), {"prune.rule": "none"})
+NO_PRUNE = policy_with_changes(Policy(), {"prune.rule": "none"})
 
 
 async def truncated(tmp_path: Path) -> tuple[Studio, LiveSession]:
@@ -62,7 +62,7 @@ async def cold(tmp_path: Path) -> tuple[Studio, LiveSession]:
 async def cold_openclaw(tmp_path: Path) -> tuple[Studio, LiveSession]:
     """The same under a policy whose decisions hold for one request."""
     answers = [*reads(0, 1, 2, 3, 4, 5), *[says("Well.")] * 4]
-    policy = changed(
+    policy = policy_with_changes(
         PRESETS["openclaw-2026.2"], {"prune.soft_ratio": 0.01, "prune.keep_assistants": 1}
     )
     studio, _ = room(tmp_path, *answers, window=60_000, caching=True, policy=policy)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.loop.compacting import LONG, SUMMARY
 from tests.loop.studio import Studio, ask, requested, until
 
-from palimpsest.context.budget.budget_check import route
+from palimpsest.context.budget.budget_check import check_budget
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls, thinks
 from palimpsest.model.tokenizer import counter
@@ -27,7 +27,7 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContentFilterError, NotFound, SessionHeld
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PartUpdated
-from palimpsest.transcript.user_notices import notice
+from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 WINDOW, ANSWER = 64_000, 4_000
@@ -126,7 +126,7 @@ async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path
     assert [one.request.purpose for one in records].count("compaction") == 1
     for one, ledger in zip(records, ledgers, strict=True):
         request = one.request
-        assert ledger.used == route(request.tokens, request.facts).tokens
+        assert ledger.used == check_budget(request.tokens, request.facts).tokens
         assert ledger.used == sum(item.tokens for item in ledger.items)
         assert ledger.used + ledger.free + ledger.reserve == WINDOW
         assert sum(ledger.kinds.values()) == ledger.used
@@ -443,7 +443,7 @@ async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) 
     await ask(session, "Go on.")
     prompt = session.snapshot().messages[0].info
     ids = {"session_id": session.id, "message_id": prompt.id, "ignored": True}
-    said = notice("prt_note", session.id, prompt.id, "hook", "The hook failed.")
+    said = user_notice("prt_note", session.id, prompt.id, "hook", "The hook failed.")
     typed = TextPart(id="prt_typed", text="/review", metadata={"command": "review"}, **ids)
     other = TextPart(id="prt_other", text="Not this.", **ids)
 

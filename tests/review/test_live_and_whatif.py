@@ -15,10 +15,15 @@ from tests.session.test_hooks import studio as hooked
 from tests.session.test_tasks import Cast
 
 from palimpsest.context.engine_text.reminders import STEERED
-from palimpsest.context.policy_overrides import changed
+from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
-from palimpsest.context.request_assembly.fit import Decided, Fit, Shortened, Summarise
+from palimpsest.context.request_assembly.fit import (
+    DecisionBatch,
+    Fit,
+    ResultsShortened,
+    SummaryNeeded,
+)
 from palimpsest.loop.context_management.fit_driver import SHORTENED
 from palimpsest.model.script import calls, overflows, says
 from palimpsest.review.counterfactual import request_fit as driver
@@ -46,7 +51,7 @@ Left = tuple[Studio, LiveSession]
 
 async def cut_after_refusals(tmp_path: Path) -> Left:
     """The provider refuses more often than summaries may answer, so that results are cut instead."""
-    once = changed(NO_PRUNE, {"recovery.compactions": 0, "recovery.result_cap": 4_000})
+    once = policy_with_changes(NO_PRUNE, {"recovery.compactions": 0, "recovery.result_cap": 4_000})
     answers = [*reads(0, 1, 2, 3), overflows(), says("All is well."), says("Yes.")]
     studio, _ = room(tmp_path, *answers, window=34_000, policy=once)
     session = await studio.session()
@@ -58,7 +63,7 @@ async def cut_after_refusals(tmp_path: Path) -> Left:
 
 async def full_since_the_turn_before(tmp_path: Path) -> Left:
     """The last answer of a turn reports a full window, and the turn had tried all it may."""
-    once = changed(OPENCODE_1_18, {"compact.max_attempts": 1})
+    once = policy_with_changes(OPENCODE_1_18, {"compact.max_attempts": 1})
     answers = [
         calls("read", path="log0.txt").reports(input=39_000, output=20),
         says(SUMMARY),
@@ -78,7 +83,7 @@ async def full_since_the_turn_before(tmp_path: Path) -> Left:
 
 async def narrower_with_a_model_for_summaries(tmp_path: Path) -> Left:
     """A model's window is known to be smaller from one turn to the next, and another model summarises."""
-    policy = changed(NO_PRUNE, {"compact.model": "scripted/small"})
+    policy = policy_with_changes(NO_PRUNE, {"compact.model": "scripted/small"})
     answers = [*reads(0, 1, 2, 3), says("Well.").reports_nothing(), says(SUMMARY)]
     studio, model = room(tmp_path, *answers, *[says("Yes.")] * 2, window=60_000, policy=policy)
     session = await studio.session()
@@ -105,7 +110,7 @@ async def asked_by_a_hook(tmp_path: Path) -> Left:
 
 async def little_room_for_an_answer(tmp_path: Path) -> Left:
     """A rule that weighs requests in its own way, near the end of the window."""
-    policy = changed(PRESETS["openclaw-2026.9"], {"overflow.output_cap": 100_000})
+    policy = policy_with_changes(PRESETS["openclaw-2026.9"], {"overflow.output_cap": 100_000})
     lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
     studio, _ = room(tmp_path, *reads(0, 1), says("Well."), says("Yes."), policy=policy)
     (tmp_path / "long.txt").write_text("\n".join(lines))
@@ -144,7 +149,7 @@ async def a_failed_summary_by_hand(tmp_path: Path) -> Left:
         says("Too short."),
         *[says("Well.")] * 3,
         window=400_000,
-        policy=changed(PRESETS["opencode-1.1"], {"compact.judge": True}),
+        policy=policy_with_changes(PRESETS["opencode-1.1"], {"compact.judge": True}),
     )
     session = await studio.session()
     await ask(session, "Read the eight files.")
@@ -170,7 +175,7 @@ async def a_turn_that_sends_nothing(tmp_path: Path) -> Left:
         ref=ModelRef(provider="scripted", name="model"), window=400_000, output_limit=2_000
     )
     studio.narrow(replace_window(wide, 100))
-    strict = changed(PRESETS["opencode-1.1"], {"guard.hard_minimum": 4_000})
+    strict = policy_with_changes(PRESETS["opencode-1.1"], {"guard.hard_minimum": 4_000})
     object.__setattr__(studio.services, "policy", strict)
     refused = await ask(session, "And again?")
     assert refused.error is not None
@@ -186,7 +191,7 @@ def replace_window(info: ModelInfo, window: int) -> ModelInfo:
 
 async def too_large_to_be_sent(tmp_path: Path) -> Left:
     """A prompt fits in no way; what was cleared for it stays cleared when a shorter one comes."""
-    policy = changed(Policy(), {"overflow.auto": False, "prune.protect_tokens": 6_000})
+    policy = policy_with_changes(Policy(), {"overflow.auto": False, "prune.protect_tokens": 6_000})
     answers = [*reads(0, 1, 2, 3), says("Well."), says("Yes."), *reads(4, 5), says("Yes.")]
     studio, model = room(tmp_path, *answers, window=40_000, policy=policy)
     session = await studio.session()
@@ -316,11 +321,11 @@ def listened(told: list[str], make: Callable[..., Fit]) -> Callable[..., Fit]:
             except StopIteration as ended:
                 return ended.value
             match one:
-                case Decided(decisions=decisions):
+                case DecisionBatch(decisions=decisions):
                     told.extend(map(comparable, decisions))
-                case Summarise(overflow=overflow):
+                case SummaryNeeded(overflow=overflow):
                     told.append(f"summarise, overflow: {overflow}")
-                case Shortened():
+                case ResultsShortened():
                     told.append("shortened")
             outcome = yield one
 

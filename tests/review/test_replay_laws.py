@@ -22,7 +22,7 @@ from tests.loop.test_room import SUMMARY
 from tests.review.laws import holds
 from tests.review.test_versions import FIRST, SECOND, loaded
 
-from palimpsest.context.policy_overrides import changed
+from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
@@ -248,7 +248,7 @@ def test_any_session_is_replayed_as_it_was_under_its_own_policy(
     window: int,
     another: Policy,
 ) -> None:
-    small = changed(policy, {"guard.hard_minimum": 1_000, "guard.hard_share": 0.0})
+    small = policy_with_changes(policy, {"guard.hard_minimum": 1_000, "guard.hard_share": 0.0})
     with tempfile.TemporaryDirectory() as root:
         folder(Path(root))
 

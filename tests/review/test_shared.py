@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from tests.builders import MODEL, Builder
 
-from palimpsest.context.budget.conservative_estimate import weigh
+from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.token_estimate import message_tokens, quarter_chars
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.presets import OPENCODE_1_1, OPENCODE_1_18
 from palimpsest.model.wire.provider_messages import ProviderMessage, message_hash
 from palimpsest.review.counterfactual.message_caches import Flattened, Hashed, Weighed
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.values import ModelRef
 
 
@@ -25,11 +25,13 @@ def test_messages_are_flattened_once_while_they_and_the_terms_are_the_same() -> 
     first = flatten((asks, answer), MODEL, OPENCODE_1_18.convert)
     again = flatten((asks, longer), MODEL, OPENCODE_1_18.convert)
 
-    assert first == convert((asks, answer), MODEL, OPENCODE_1_18.convert)
-    assert again == convert((asks, longer), MODEL, OPENCODE_1_18.convert)
+    assert first == neutral_messages((asks, answer), MODEL, OPENCODE_1_18.convert)
+    assert again == neutral_messages((asks, longer), MODEL, OPENCODE_1_18.convert)
     assert again[0] is first[0]
     for model, policy in ((other, OPENCODE_1_18.convert), (MODEL, OPENCODE_1_1.convert)):
-        assert flatten((asks, longer), model, policy) == convert((asks, longer), model, policy)
+        assert flatten((asks, longer), model, policy) == neutral_messages(
+            (asks, longer), model, policy
+        )
 
 
 def test_a_message_is_weighed_once_while_it_is_asked_for() -> None:
@@ -40,7 +42,7 @@ def test_a_message_is_weighed_once_while_it_is_asked_for() -> None:
         return len(text)
 
     weighed = Weighed(count)
-    message = FlatMessage(role="user", blocks=(TextBlock(text="Hello."), TextBlock(text="Two.")))
+    message = NeutralMessage(role="user", blocks=(TextBlock(text="Hello."), TextBlock(text="Two.")))
     for _ in range(3):
         assert weighed.message(message) == message_tokens(message, len)
         weighed.turn_over()
@@ -75,8 +77,8 @@ def test_a_hash_is_taken_over_only_from_the_very_same_words(
 )
 def test_characters_are_counted_as_utf_16_has_them(text: str) -> None:
     units = len(text) + sum(char > "\uffff" for char in text)
-    message = FlatMessage(role="user", blocks=(TextBlock(text=text),))
+    message = NeutralMessage(role="user", blocks=(TextBlock(text=text),))
 
     assert quarter_chars(text) == (units + 2) // 4
     plain = OPENCODE_1_18.overflow.model_copy(update={"safety_margin": 1.0})
-    assert weigh((message,), plain) == 12 + -(-units // 4)
+    assert conservative_tokens((message,), plain) == 12 + -(-units // 4)

@@ -9,7 +9,7 @@ from tests.loop.studio import ask
 from tests.loop.test_room import reads, room
 from tests.review.scenes import NO_PRUNE, SCENES, compacted, pruned, truncated
 
-from palimpsest.context.policy_overrides import changed
+from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
 from palimpsest.review.counterfactual.comparison_text import compared
@@ -59,7 +59,7 @@ def words(step: Step) -> str:
 
 
 async def test_without_pruning_the_outputs_stay(tmp_path: Path) -> None:
-    found = await replayed(tmp_path, "cold", changed(Policy(), {"prune.rule": "none"}))
+    found = await replayed(tmp_path, "cold", policy_with_changes(Policy(), {"prune.rule": "none"}))
 
     assert found.first_difference == 10
     assert found.other.decisions == ()
@@ -74,7 +74,7 @@ async def test_without_pruning_the_outputs_stay(tmp_path: Path) -> None:
 
 
 async def test_other_numbers_prune_at_another_step_and_say_so(tmp_path: Path) -> None:
-    eager = changed(
+    eager = policy_with_changes(
         Policy(), {"prune.start_share": 0.3, "prune.target_share": 0.2, "prune.protect_tokens": 500}
     )
 
@@ -89,7 +89,7 @@ async def test_other_numbers_prune_at_another_step_and_say_so(tmp_path: Path) ->
 
 
 async def test_an_output_is_cut_by_the_other_policys_caps(tmp_path: Path) -> None:
-    small = changed(Policy(), {"truncate.max_lines": 10, "truncate.direction": "tail"})
+    small = policy_with_changes(Policy(), {"truncate.max_lines": 10, "truncate.direction": "tail"})
 
     found = await replayed(tmp_path, "truncated", small)
 
@@ -102,8 +102,8 @@ async def test_an_output_is_cut_by_the_other_policys_caps(tmp_path: Path) -> Non
 async def test_a_moved_compaction_has_a_stand_in_of_the_stated_size(tmp_path: Path) -> None:
     studio, session = await compacted(tmp_path)
     await session.journal.flush()
-    early = changed(Policy(), {"prune.rule": "none", "reserved": 10_000})
-    early = changed(early, {"compact.tail_turns": 0})
+    early = policy_with_changes(Policy(), {"prune.rule": "none", "reserved": 10_000})
+    early = policy_with_changes(early, {"compact.tail_turns": 0})
 
     sizes = [whatif(studio.store, session.id, early, summary_tokens=size) for size in (800, 3_000)]
 
@@ -122,7 +122,7 @@ async def test_a_moved_compaction_has_a_stand_in_of_the_stated_size(tmp_path: Pa
 async def test_a_compaction_that_would_have_been_the_same_keeps_its_recorded_summary(
     tmp_path: Path,
 ) -> None:
-    later = changed(Policy(), {"prune.rule": "none", "truncate.max_lines": 1_999})
+    later = policy_with_changes(Policy(), {"prune.rule": "none", "truncate.max_lines": 1_999})
 
     found = await replayed(tmp_path, "compacted", later)
 
@@ -143,7 +143,7 @@ async def test_a_compaction_undone_by_hand_stays_undone_where_it_has_a_stand_in(
 async def test_what_would_be_refused_by_the_provider_is_compacted_or_said_not_to_fit(
     tmp_path: Path,
 ) -> None:
-    blind = changed(
+    blind = policy_with_changes(
         OPENCODE_1_18,
         {"overflow.output_cap": 10, "overflow.auto": False, "prune.rule": "none"},
     )
@@ -158,7 +158,7 @@ async def test_what_would_be_refused_by_the_provider_is_compacted_or_said_not_to
 
 
 async def test_a_window_below_the_guard_is_said_to_be_refused(tmp_path: Path) -> None:
-    strict = changed(Policy(), {"guard.hard_minimum": 50_000})
+    strict = policy_with_changes(Policy(), {"guard.hard_minimum": 50_000})
 
     found = await replayed(tmp_path, "pruned", strict)
 
@@ -212,7 +212,9 @@ async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
     await ask(session, "Read the others, too.")
     await session.journal.flush()
 
-    found = whatif(studio.store, session.id, changed(OPENCODE_1_18, {"overflow.output_cap": 10}))
+    found = whatif(
+        studio.store, session.id, policy_with_changes(OPENCODE_1_18, {"overflow.output_cap": 10})
+    )
 
     [moved] = found.other.compactions
     assert moved.stand_in
@@ -267,8 +269,10 @@ async def test_requests_for_summaries_count(tmp_path: Path) -> None:
     assert asked
 
     same = whatif(studio.store, session.id)
-    never = whatif(studio.store, session.id, changed(NO_PRUNE, {"overflow.auto": False}))
-    reworded = changed(NO_PRUNE, {"compact.prompt": "Say what happened."})
+    never = whatif(
+        studio.store, session.id, policy_with_changes(NO_PRUNE, {"overflow.auto": False})
+    )
+    reworded = policy_with_changes(NO_PRUNE, {"compact.prompt": "Say what happened."})
     moved = whatif(studio.store, session.id, reworded)
 
     assert same.recorded.requested == same.other.requested == sum(asked)

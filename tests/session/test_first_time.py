@@ -9,7 +9,7 @@ from palimpsest.app import first_request_notice
 from palimpsest.app.first_request_notice import FirstTime
 from palimpsest.model.script import says
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.user_notices import notice_of
+from palimpsest.transcript.user_notices import user_notice_text
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +74,9 @@ async def test_it_stands_before_the_first_answer_and_is_not_sent(tmp_path: Path)
     first = await ask(session, "hello")
     second = await ask(session, "again")
 
-    notices = [[notice_of(part) for part in one.messages[0].parts] for one in (first, second)]
+    notices = [
+        [user_notice_text(part) for part in one.messages[0].parts] for one in (first, second)
+    ]
     assert "openai" in str(notices[0][0])
     assert notices[1] == [None] * len(notices[1])
     assert "From this project" not in str([one.messages for one in model.requests])

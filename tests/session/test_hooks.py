@@ -25,7 +25,7 @@ from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import ToolCompleted, ToolFailed, ToolPart
 from palimpsest.transcript.session_record.hook_values import Compacting, Refuse
-from palimpsest.transcript.user_notices import notice_of
+from palimpsest.transcript.user_notices import user_notice_text
 
 ALLOWED = from_config("allow", home="/home/ada")
 
@@ -39,7 +39,7 @@ def studio(tmp_path: Path, model: ScriptedModel, *hooks: tuple[str, Any], **more
 
 def notices(session: LiveSession) -> list[str]:
     parts = (part for message in session.snapshot().messages for part in message.parts)
-    return [words for part in parts if (words := notice_of(part)) is not None]
+    return [words for part in parts if (words := user_notice_text(part)) is not None]
 
 
 def tools(session: LiveSession) -> list[ToolPart]:

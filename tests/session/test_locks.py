@@ -13,7 +13,7 @@ from tests.session.test_permitting import answered, once, tools
 
 from palimpsest.app.loaded_config import LoadedConfig, load, trust
 from palimpsest.app.wiring import App
-from palimpsest.context.policy_overrides import numbers, possible_values
+from palimpsest.context.policy_overrides import policy_numbers, possible_values
 from palimpsest.model.script import calls, says
 from palimpsest.session.config.layer_merge import _entry_type, _table_type
 from palimpsest.session.config.locked_settings import Locks
@@ -118,7 +118,7 @@ def two(key: str, annotation: Any) -> tuple[Any, Any]:
     if key in WRITTEN:
         return WRITTEN[key]
     if key.startswith("policy."):
-        now = numbers(Policy())[key.removeprefix("policy.")]
+        now = policy_numbers(Policy())[key.removeprefix("policy.")]
         tries: list[Any] = [now, *(possible_values(key.removeprefix("policy.")))]
         tries += [1, 2, 0.25, 0.5, 5_000, 9_000, 0, True, False, "none", "a", (), ("b",)]
     else:
@@ -450,8 +450,8 @@ def test_mode_limit_and_policy_are_refused_and_a_log_s_are_passed_over(start: St
 
     assert session.control.mode == "ask"
     assert (session.control.budget.usd, session.control.budget.own) == (1.0, False)
-    assert numbers(session.policy())["truncate.max_lines"] == 9
-    assert numbers(session.policy())["prune.rule"] == numbers(Policy())["prune.rule"]
+    assert policy_numbers(session.policy())["truncate.max_lines"] == 9
+    assert policy_numbers(session.policy())["prune.rule"] == policy_numbers(Policy())["prune.rule"]
     for change in (
         lambda: session.control.use_mode("bypass"),
         lambda: session.control.set_budget(usd=9.0),

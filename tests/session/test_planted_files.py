@@ -13,7 +13,7 @@ from palimpsest.public.session_object import Session
 from palimpsest.session.turn_setup.environment import read_files, read_instructions
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
-from palimpsest.transcript.user_notices import notice_of
+from palimpsest.transcript.user_notices import user_notice_text
 
 
 def app_in(root: Path, *answers: ModelAnswer, **environment: str) -> tuple[App, ScriptedModel]:
@@ -60,7 +60,7 @@ def test_no_request_of_a_hostile_clone_holds_a_key_or_a_byte_from_outside(
             words
             for message in session.messages
             for part in message.parts
-            if (words := notice_of(part))
+            if (words := user_notice_text(part))
         ]
     finally:
         app.close()

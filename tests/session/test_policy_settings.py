@@ -7,7 +7,7 @@ import pytest
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.app.loaded_config import LoadedConfig, load, trust
-from palimpsest.context.policy_overrides import changed, choice, without_task
+from palimpsest.context.policy_overrides import policy_choice, policy_with_changes, without_task
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
 from palimpsest.session.config.context_policy import Configured
@@ -64,7 +64,7 @@ def test_a_table_changes_single_numbers_of_its_base(tmp_path: Path) -> None:
     config = loaded(tmp_path, text)
 
     wanted = {"history_limit": 30, "prune.protect_tokens": 10_000}
-    assert config.policy.policy == changed(Policy(), wanted)
+    assert config.policy.policy == policy_with_changes(Policy(), wanted)
     assert ("policy.prune.protect_tokens", "10000", FILE) in config.rows()
     assert not [row for row in config.rows() if row[0] == "policy.prune.minimum_tokens"]
 
@@ -90,7 +90,7 @@ def test_short_names_and_flags_change_the_same_policy(tmp_path: Path) -> None:
     config = loaded(tmp_path, text, flags)
 
     assert config.problems == config.unused == ()
-    assert choice(config.policy.policy) == PolicyChoice(
+    assert policy_choice(config.policy.policy) == PolicyChoice(
         base="opencode-1.18",
         changes={
             "truncate.max_lines": 10,
@@ -177,7 +177,7 @@ def test_what_an_administrator_locked_holds_under_every_name(tmp_path: Path) -> 
     with pytest.raises(ConfigError, match="is fixed to"):
         chosen.choose(session(None), ("opencode-1.18",))
     # What was chosen before it was locked is not used any more.
-    assert chosen.of(session(choice(PRESETS["opencode-1.1"]))).prune.rule == "batch"
+    assert chosen.of(session(policy_choice(PRESETS["opencode-1.1"]))).prune.rule == "batch"
 
 
 def test_words_change_the_policy_of_a_session() -> None:
@@ -186,11 +186,13 @@ def test_words_change_the_policy_of_a_session() -> None:
 
     made = ours.choose(session(None), words)
 
-    assert made == changed(OPENCODE_1_18, {"prune.rule": "opencode", "prune.protect_tokens": 1_000})
-    assert ours.of(session(choice(made))) == made
-    assert ours.choose(session(choice(made)), ("default",)) is None
-    again = ours.choose(session(choice(made)), ("default", "history_limit=4"))
-    assert again == changed(Policy(), {"history_limit": 4})
+    assert made == policy_with_changes(
+        OPENCODE_1_18, {"prune.rule": "opencode", "prune.protect_tokens": 1_000}
+    )
+    assert ours.of(session(policy_choice(made))) == made
+    assert ours.choose(session(policy_choice(made)), ("default",)) is None
+    again = ours.choose(session(policy_choice(made)), ("default", "history_limit=4"))
+    assert again == policy_with_changes(Policy(), {"history_limit": 4})
 
 
 def test_a_choice_that_this_version_lacks_is_named_and_can_be_left() -> None:

@@ -24,7 +24,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.errors import ApiError, UserError
-from palimpsest.transcript.redaction.home_folders import without_homes
+from palimpsest.transcript.redaction.home_folders import with_home_folders_hidden
 from palimpsest.transcript.values import Todo
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz012345"
@@ -182,10 +182,10 @@ def test_keys_in_todos_and_facts_are_taken_out() -> None:
     ],
 )
 def test_home_folders_are_known_by_where_they_are(text: str, expected: str) -> None:
-    made = without_homes(text, ["/mnt/people/ada"])
+    made = with_home_folders_hidden(text, ["/mnt/people/ada"])
 
     assert made == expected
-    assert without_homes(made, ["/mnt/people/ada"]) == made
+    assert with_home_folders_hidden(made, ["/mnt/people/ada"]) == made
 
 
 class Tags(html.parser.HTMLParser):

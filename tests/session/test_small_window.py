@@ -13,7 +13,7 @@ from palimpsest.render.formats import markdown, text
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
-from palimpsest.transcript.user_notices import notice_of
+from palimpsest.transcript.user_notices import user_notice_text
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def told(session: Session) -> list[tuple[bool, str]]:
         (getattr(message.info, "summary", False), words.split()[0])
         for message in session.messages
         for part in message.parts
-        if (words := notice_of(part)) is not None and WORDS in words
+        if (words := user_notice_text(part)) is not None and WORDS in words
     ]
 
 
@@ -85,7 +85,7 @@ def test_a_summary_holds_none_and_a_new_kernel_tells_it_no_more(tmp_path: Path) 
         session = open_session(app, session_id)
         answer = session.prompt("Five?", model=SMALL)
         assert answer.text == "Five."
-        new = [notice_of(part) for message in answer.messages for part in message.parts]
+        new = [user_notice_text(part) for message in answer.messages for part in message.parts]
         assert [words for words in new if words is not None] == []
     finally:
         app.close()

@@ -10,7 +10,7 @@ from palimpsest.render.content.outline import told
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import AssistantMessage, Message
-from palimpsest.transcript.user_notices import notice_of
+from palimpsest.transcript.user_notices import user_notice_text
 
 
 def ends(session: LiveSession) -> list[tuple[str, str | None, str]]:
@@ -25,7 +25,7 @@ def ends(session: LiveSession) -> list[tuple[str, str | None, str]]:
 
 
 def notices(message: Message) -> list[str]:
-    return [words for part in message.parts if (words := notice_of(part)) is not None]
+    return [words for part in message.parts if (words := user_notice_text(part)) is not None]
 
 
 async def at_its_limit(tmp_path: Path, *answers: object) -> LiveSession:

@@ -28,7 +28,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.project_folder.lease import this_owner
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import (
@@ -579,7 +579,7 @@ def test_an_output_that_was_cleared_there_is_cleared_here(store: Store, tmp_path
 
     loaded = store.load("ses_one")
     (part,) = loaded.messages()[0].parts
-    reduction = Standing(loaded.decisions).reduction(part.id, part.message_id)
+    reduction = EffectiveDecisions(loaded.decisions).reduction(part.id, part.message_id)
     assert reduction is not None
     assert reduction.action == "clear"
     assert isinstance(part, ToolPart)

@@ -19,7 +19,7 @@ from palimpsest.store.file_snapshots.trees import (
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
 from palimpsest.tools.file_access.protected_files import protection_of
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.strings.relative_paths import problem_of
+from palimpsest.transcript.strings.relative_paths import path_problem
 
 CONTENT = b"#!/bin/sh\necho planted\n"
 
@@ -166,7 +166,7 @@ def test_no_file_comes_back_that_runs_as_its_owner(root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", "sub/b c.py", ".gitignore", "..a", "a..", "C:x", "ä/ö"])
 def test_other_names_are_good(name: str) -> None:
-    assert problem_of(name, ALWAYS_LEFT_OUT) is None
+    assert path_problem(name, ALWAYS_LEFT_OUT) is None
 
 
 FILE = ["file", 420, "0" * 64, 3]

@@ -20,7 +20,7 @@ from palimpsest.tools.permission_rules.permissions import (
     from_config,
 )
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
-from palimpsest.transcript.strings.relative_paths import folded
+from palimpsest.transcript.strings.relative_paths import comparable_path
 from palimpsest.transcript.values import Rule
 
 
@@ -165,8 +165,8 @@ def test_an_agents_list_of_files_allows_no_keys() -> None:
 
 @given(st.text(max_size=20))
 def test_names_are_compared_as_disks_compare_them(name: str) -> None:
-    assert folded(folded(name)) == folded(name)
-    assert protection_of(name) == protection_of(folded(name))
+    assert comparable_path(comparable_path(name)) == comparable_path(name)
+    assert protection_of(name) == protection_of(comparable_path(name))
 
 
 @pytest.mark.parametrize("folder", [".git ", ".git.", ".GIT. ", ".git::$INDEX_ALLOCATION"])
@@ -174,7 +174,7 @@ def test_names_are_compared_as_disks_compare_them(name: str) -> None:
 def test_what_a_disk_drops_at_the_end_of_a_folders_name_protects_no_less(
     folder: str, sign: str
 ) -> None:
-    assert folded(f"{folder}{sign}config") == ".git/config"
+    assert comparable_path(f"{folder}{sign}config") == ".git/config"
     assert protection_of(f"{folder}{sign}config") == protection_of(".git/config") is not None
 
 

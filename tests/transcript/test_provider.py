@@ -8,8 +8,8 @@ import pytest
 from palimpsest.model.wire.provider_messages import sendable, to_provider, with_marks
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
     MediaBlock,
+    NeutralMessage,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -17,7 +17,12 @@ from palimpsest.transcript.context_values.neutral_messages import (
 from palimpsest.transcript.provider_profile.older_profiles import profile_at
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.provider_profile.provider_table import FAMILIES, WIRES, Family, Wire
-from palimpsest.transcript.provider_profile.tool_call_ids import ORDER, IdRule, as_nine, stricter
+from palimpsest.transcript.provider_profile.tool_call_ids import (
+    ORDER,
+    IdRule,
+    as_nine,
+    stricter_id_rule,
+)
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 SIGNED = {"thinking_blocks": [{"type": "thinking", "thinking": "Hm.", "signature": "s"}]}
@@ -76,10 +81,10 @@ def test_a_profile_is_made_once() -> None:
 
 @pytest.mark.parametrize(("one", "other"), list(product(ORDER, ORDER)))
 def test_the_stricter_rule_of_ids_is_one_rule(one: IdRule, other: IdRule) -> None:
-    both = stricter(one, other)
+    both = stricter_id_rule(one, other)
 
-    assert both == stricter(other, one)
-    assert stricter(both, one) == stricter(both, other) == both
+    assert both == stricter_id_rule(other, one)
+    assert stricter_id_rule(both, one) == stricter_id_rule(both, other) == both
 
 
 def test_nine_letters_and_digits_stay_as_they_are() -> None:
@@ -89,7 +94,7 @@ def test_nine_letters_and_digits_stay_as_they_are() -> None:
 
 def test_signed_thinking_goes_where_it_can_be_checked() -> None:
     thought = ReasoningBlock(text="Hm.", metadata={"family": "anthropic", **SIGNED})
-    said = (FlatMessage(role="assistant", blocks=(thought, TextBlock(text="Hi."))),)
+    said = (NeutralMessage(role="assistant", blocks=(thought, TextBlock(text="Hi."))),)
 
     kept = {
         model_id: "thinking_blocks" in to_provider(said, info(model_id))[0]
@@ -134,8 +139,8 @@ def test_media_stays_in_a_result_as_far_as_the_server_takes_it() -> None:
     call = CallBlock(call_id="c", tool="read", input={})
     result = ResultBlock(call_id="c", tool="read", text="two files", media=(PNG, PDF))
     talk = (
-        FlatMessage(role="assistant", blocks=(call,)),
-        FlatMessage(role="tool", blocks=(result,)),
+        NeutralMessage(role="assistant", blocks=(call,)),
+        NeutralMessage(role="tool", blocks=(result,)),
     )
 
     def pieces(model_id: str) -> list[list[str]]:

@@ -12,7 +12,7 @@ from palimpsest.transcript.errors import (
 )
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
 from palimpsest.transcript.session_record.events import MessageUpdated, Record, parse_record
-from palimpsest.transcript.stop_reasons import KERNEL_ENDED, STOPS, stop_of
+from palimpsest.transcript.stop_reasons import KERNEL_ENDED, STOP_REASONS, stop_reason_of
 from palimpsest.transcript.values import ModelRef
 
 
@@ -51,10 +51,10 @@ def answer(
     ],
 )
 def test_of_an_older_log_it_is_derived(older: AssistantMessage, stop: str | None) -> None:
-    assert stop_of(older) == stop
+    assert stop_reason_of(older) == stop
 
 
-@pytest.mark.parametrize("stop", STOPS)
+@pytest.mark.parametrize("stop", STOP_REASONS)
 def test_what_is_journaled_is_read_back(stop: str) -> None:
     written = MessageUpdated(info=answer("stop", stopped_by=stop))
 
@@ -62,11 +62,11 @@ def test_what_is_journaled_is_read_back(stop: str) -> None:
 
     assert isinstance(read, MessageUpdated)
     assert isinstance(read.info, AssistantMessage)
-    assert stop_of(read.info) == stop
+    assert stop_reason_of(read.info) == stop
 
 
 def test_a_word_of_a_newer_version_is_kept_and_passed_over() -> None:
     newer = answer("stop", stopped_by="moonlight")
 
     assert AssistantMessage.model_validate_json(newer.model_dump_json()) == newer
-    assert stop_of(newer) == "finished"
+    assert stop_reason_of(newer) == "finished"

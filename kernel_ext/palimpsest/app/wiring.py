@@ -29,8 +29,8 @@ from palimpsest.app.loaded_config import (
 )
 from palimpsest.app.model_window import windowed
 from palimpsest.app.permission_settings import configure
-from palimpsest.context.budget.window_guard import window_words
-from palimpsest.context.policy_overrides import names, possible_values
+from palimpsest.context.budget.window_guard import window_text
+from palimpsest.context.policy_overrides import number_names, possible_values
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.adapter.litellm_model import LitellmModel, preload
 from palimpsest.model.catalog import discovery, local_servers, model_info
@@ -325,7 +325,7 @@ class App:
             for known in discovery.known(self.environment, self.config.value.models, self._ollama)
         }
         rows = [
-            (name, window_words(info, self.services.policy.guard), because)
+            (name, window_text(info, self.services.policy.guard), because)
             for name, (info, because) in found.items()
         ]
         rows += [(SERVER, "", told) for told in discovery.silent(self.environment, self._ollama)]
@@ -341,7 +341,7 @@ class App:
             info = self.info(name)
         except ConfigError as problem:
             return name, "", f"configured as the default, but: {problem}"
-        window = window_words(info, self.services.policy.guard)
+        window = window_text(info, self.services.policy.guard)
         return name, window, "configured as the default"
 
     def agents(self) -> Sequence[tuple[str, str]]:
@@ -381,10 +381,10 @@ class App:
             case "tools":
                 return self.registry.names
             case "policy":
-                return [*sorted(PRESETS), DEFAULT, *(f"{name}=" for name in names())]
+                return [*sorted(PRESETS), DEFAULT, *(f"{name}=" for name in number_names())]
             case _ if field.startswith("policy="):
                 name = field.removeprefix("policy=")
-                return possible_values(name) if name in names() else ()
+                return possible_values(name) if name in number_names() else ()
             case _:
                 return ()
 

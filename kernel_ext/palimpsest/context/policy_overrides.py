@@ -31,14 +31,14 @@ _SHOWN_CHARS = 60
 CLOSE_ENOUGH = 0.6
 
 
-def numbers(policy: Policy) -> dict[str, Any]:
+def policy_numbers(policy: Policy) -> dict[str, Any]:
     """Return every number and choice of a policy by its dotted name."""
     return dict(_leaves(policy))
 
 
-def names() -> tuple[str, ...]:
+def number_names() -> tuple[str, ...]:
     """Return the dotted names of everything that can be changed."""
-    return tuple(numbers(Policy()))
+    return tuple(policy_numbers(Policy()))
 
 
 def preset_policy(name: str) -> Policy:
@@ -50,17 +50,17 @@ def preset_policy(name: str) -> Policy:
     raise ConfigError(f"{words} Known policies: {known}.")
 
 
-def changed(policy: Policy, changes: Mapping[str, Any]) -> Policy:
+def policy_with_changes(policy: Policy, changes: Mapping[str, Any]) -> Policy:
     """Return the policy with some numbers changed; raises ConfigError with one sentence."""
     data = policy.model_dump()
     for key, value in changes.items():
-        checked = check(key, value)
+        checked = check_number(key, value)
         section, _, name = key.rpartition(".")
         (data[section] if section else data)[name] = checked
     return Policy.model_validate(data)
 
 
-def check(key: str, value: Any) -> Any:
+def check_number(key: str, value: Any) -> Any:
     """Return a value that this number may have; raises ConfigError with one sentence."""
     annotation = _annotation(key)
     if value == NONE and type(None) in get_args(annotation):
@@ -71,49 +71,55 @@ def check(key: str, value: Any) -> Any:
         checked = TypeAdapter(annotation).validate_python(value, strict=True)
     except ValidationError:
         raise ConfigError(_wrong(key, annotation, value)) from None
-    low, high = bounds(key)
+    low, high = number_bounds(key)
     is_number = isinstance(checked, int | float) and not isinstance(checked, bool)
     if is_number and not (math.isfinite(checked) and low <= checked <= high):
         raise ConfigError(_wrong(key, annotation, value))
     return checked
 
 
-def bounds(key: str) -> tuple[float, float]:
+def number_bounds(key: str) -> tuple[float, float]:
     """Return the least and the greatest value of a number."""
     if key.rpartition(".")[2].endswith(_SHARES):
         return 0.0, 1.0
     return (1.0 if key in _AT_LEAST_ONE else 0.0), math.inf
 
 
-def read(text: str) -> tuple[str, Any]:
+def read_number(text: str) -> tuple[str, Any]:
     """Read ``name=value`` as a person writes it; raises ConfigError with one sentence."""
     key, equals, written = text.partition("=")
     key, written = key.strip(), written.strip()
     annotation = _annotation(key)
     if not equals:
-        raise ConfigError(f"{key} needs a value, such as {key}={shown(numbers(Policy())[key])}.")
-    return key, check(key, _parsed(written, annotation))
+        raise ConfigError(
+            f"{key} needs a value, such as {key}={value_text(policy_numbers(Policy())[key])}."
+        )
+    return key, check_number(key, _parsed(written, annotation))
 
 
-def differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
+def policy_differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
     """Return what differs from the preset that the policy was made from: its value, and this one."""
-    base = numbers(preset_policy(policy.name))
-    return {key: (base[key], value) for key, value in numbers(policy).items() if value != base[key]}
+    base = policy_numbers(preset_policy(policy.name))
+    return {
+        key: (base[key], value)
+        for key, value in policy_numbers(policy).items()
+        if value != base[key]
+    }
 
 
-def choice(policy: Policy) -> PolicyChoice:
+def policy_choice(policy: Policy) -> PolicyChoice:
     """Return a policy as what it is made of."""
-    found = differences(policy).items()
+    found = policy_differences(policy).items()
     made = {key: NONE if value is None else value for key, (_, value) in found}
     return PolicyChoice(base=policy.name, changes=made)
 
 
-def chosen(made: PolicyChoice) -> Policy:
+def chosen_policy(made: PolicyChoice) -> Policy:
     """Return the policy that was chosen; raises ConfigError where this version lacks something."""
-    return changed(preset_policy(made.base), made.changes)
+    return policy_with_changes(preset_policy(made.base), made.changes)
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as a person writes it."""
     match value:
         case None:
@@ -174,8 +180,10 @@ def _leaves(policy: Policy) -> Iterator[tuple[str, Any]]:
 
 def _annotation(key: str) -> Any:
     section, _, name = key.rpartition(".")
-    if key not in numbers(Policy()):
-        words = _ended(f"There is no number {key!r} in a context policy", _meant(key, names()))
+    if key not in policy_numbers(Policy()):
+        words = _ended(
+            f"There is no number {key!r} in a context policy", _meant(key, number_names())
+        )
         raise ConfigError(f"{words} %agent policy lists them all.")
     owner = type(getattr(Policy(), section)) if section else Policy
     return owner.model_fields[name].annotation
@@ -214,7 +222,7 @@ def _members(annotation: Any) -> tuple[Any, ...]:
 
 def _wrong(key: str, annotation: Any, value: Any) -> str:
     """Say what a number may be, that it is something else, and which value was perhaps meant."""
-    low, high = bounds(key)
+    low, high = number_bounds(key)
     words = []
     for one in _members(annotation):
         if get_origin(one) is Literal:
@@ -227,7 +235,7 @@ def _wrong(key: str, annotation: Any, value: Any) -> str:
             words.append(f"{kind} {between}")
         else:
             words.append({bool: "true or false", str: "text", type(None): NONE}[one])
-    said = shown(value)
+    said = value_text(value)
     said = said if len(said) <= _SHOWN_CHARS else said[: _SHOWN_CHARS - 1] + "…"
     words_said = f"{key} is {' or '.join(words)}, not {said}"
     return _ended(words_said, _meant(str(value), possible_values(key)))

@@ -4,11 +4,11 @@ The sentence is a notice in the answer to a prompt, so that cell and panel show 
 summary never holds it. That it was told stands on the session, which outlives a reload and a compaction.
 """
 
-from palimpsest.context.budget.window_guard import warning
+from palimpsest.context.budget.window_guard import window_warning
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import PartUpdated, SessionUpdated
-from palimpsest.transcript.user_notices import notice
+from palimpsest.transcript.user_notices import user_notice
 
 WINDOW = "window"
 
@@ -16,11 +16,11 @@ WINDOW = "window"
 def tell_of_window(stage: Stage, setup: Setup, message: AssistantMessage) -> None:
     """Write into an answer what a person should know of the model's window; mostly nothing."""
     session, model = stage.log.state.session, setup.info.ref.id
-    words = warning(setup.info, setup.policy.guard)
+    words = window_warning(setup.info, setup.policy.guard)
     if words is None or session is None or model in session.warned_of:
         return
     if session.parent_id is not None:  # the engine prompts there
         return
-    part = notice(stage.ids.new("prt"), message.session_id, message.id, WINDOW, words)
+    part = user_notice(stage.ids.new("prt"), message.session_id, message.id, WINDOW, words)
     told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
     stage.write(PartUpdated(part=part), SessionUpdated(session=told))

@@ -5,7 +5,7 @@ newest user message, has a real finish that is not about tools, and holds no too
 those the provider ran or that were left interrupted.
 """
 
-from palimpsest.context.budget.window_guard import refusal, too_many_tools
+from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
 from palimpsest.loop.context_management.compaction import asked, run_compaction
 from palimpsest.loop.context_management.fit_driver import Room, prune_after_turn
 from palimpsest.loop.model_requests.engine_messages import refuse, say_last_step
@@ -31,7 +31,7 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import CompactionPart, StepStartPart, ToolFailed, ToolPart
-from palimpsest.transcript.stop_reasons import STOPS, StoppedBy
+from palimpsest.transcript.stop_reasons import STOP_REASONS, StoppedBy
 
 REFUSED_LIMIT = 3
 """Steps in a row of which every call was refused because nobody was there to ask, before the turn stops."""
@@ -164,7 +164,7 @@ class Turn:
 
     def _guarded(self, guard: str) -> bool:
         """Note which guard ended the turn; false, since it does not go on."""
-        self.stopped_by = next((one for one in STOPS if one == guard), None)
+        self.stopped_by = next((one for one in STOP_REASONS if one == guard), None)
         return False
 
     def _too_long(self) -> StoppedBy:
@@ -208,7 +208,7 @@ def failure(messages: Messages) -> ErrorValue | None:
 
 def _check_window(setup: Setup) -> None:
     """Refuse a model whose window is too small to work in, before anything is sent to it."""
-    words = refusal(setup.info, setup.policy.guard)
+    words = window_refusal(setup.info, setup.policy.guard)
     if words is not None:
         raise GuardStopped(words, "window")
 

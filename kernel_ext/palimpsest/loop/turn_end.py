@@ -12,8 +12,8 @@ from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import ToolFailed, ToolPart
 from palimpsest.transcript.session_record.events import Event, MessageUpdated, PartUpdated
-from palimpsest.transcript.stop_reasons import StoppedBy, stop_of
-from palimpsest.transcript.user_notices import notice
+from palimpsest.transcript.stop_reasons import StoppedBy, stop_reason_of
+from palimpsest.transcript.user_notices import user_notice
 
 STOP = "stop"
 """What the notice about a turn's end is about."""
@@ -62,14 +62,14 @@ def journal_end(
     last = next((m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None)
     if last is None or not isinstance(last.info, AssistantMessage):
         return stopped_by
-    by = stopped_by or stop_of(last.info) or "interrupted"
+    by = stopped_by or stop_reason_of(last.info) or "interrupted"
     written: list[Event] = []
     words = _words(last, by)
     if words:
-        part = notice(stage.ids.new("prt"), stage.session_id, last.id, STOP, words)
+        part = user_notice(stage.ids.new("prt"), stage.session_id, last.id, STOP, words)
         written.append(PartUpdated(part=part))
     if withdrawn:
-        part = notice(
+        part = user_notice(
             stage.ids.new("prt"), stage.session_id, last.id, WITHDRAWN, withdrawn_words(withdrawn)
         )
         written.append(PartUpdated(part=part))

@@ -55,7 +55,7 @@ from palimpsest.transcript.session_record.events import (
     PartUpdated,
     answer_ended,
 )
-from palimpsest.transcript.strings.surrogates import whole, whole_values
+from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
 
 ABORTED = "Tool execution aborted"
 MOST_FILES = 500
@@ -148,7 +148,7 @@ class Processor:
         if event.id not in self._texts:
             return
         part, words = self._texts.pop(event.id)
-        update = {"text": whole("".join(words)), "time": self._ended(part.time)}
+        update = {"text": joined_surrogates("".join(words)), "time": self._ended(part.time)}
         if event.metadata is not None:
             update["metadata"] = event.metadata
         self._put(part.model_copy(update=update))
@@ -179,7 +179,7 @@ class Processor:
         if event.id not in self._thoughts:
             return
         part, words = self._thoughts.pop(event.id)
-        update = {"text": whole("".join(words)), "time": self._ended(part.time)}
+        update = {"text": joined_surrogates("".join(words)), "time": self._ended(part.time)}
         if event.metadata is not None:
             update["metadata"] = event.metadata
         self._put(part.model_copy(update=update))
@@ -437,8 +437,8 @@ class Processor:
 def _whole(event: StreamEvent) -> StreamEvent:
     """Return the event with whole characters; a delta's words stay, the next may complete them."""
     if not isinstance(event, TextDelta | ReasoningDelta | ToolInputDelta):
-        return whole_values(event)
-    changed = whole_values(event)
+        return with_joined_surrogates(event)
+    changed = with_joined_surrogates(event)
     return event if changed is event else replace(changed, text=event.text)
 
 

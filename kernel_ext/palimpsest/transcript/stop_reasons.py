@@ -32,7 +32,7 @@ StoppedBy = Literal[
 ]
 """``finished`` is the provider's own end of an answer and nothing else."""
 
-STOPS: tuple[StoppedBy, ...] = get_args(StoppedBy)
+STOP_REASONS: tuple[StoppedBy, ...] = get_args(StoppedBy)
 
 KERNEL_ENDED = ("Interrupted: the kernel ended before the answer did.", "The kernel ends.")
 """What an answer's error says where nobody stopped it."""
@@ -46,17 +46,17 @@ _BY_FINISH: dict[str, StoppedBy] = {
 }
 
 
-def stop_of(info: AssistantMessage) -> StoppedBy | None:
+def stop_reason_of(info: AssistantMessage) -> StoppedBy | None:
     """Return why the turn ended whose last answer this is; None where it goes on, or nobody knows."""
-    for known in STOPS:
+    for known in STOP_REASONS:
         if info.stopped_by == known:
             return known
     if info.error is not None:
-        return stop_of_error(info.error)
+        return stop_reason_of_error(info.error)
     return _BY_FINISH.get(info.finish or "")
 
 
-def stop_of_error(error: ErrorValue) -> StoppedBy:
+def stop_reason_of_error(error: ErrorValue) -> StoppedBy:
     """Return why a turn ended that ended with this error."""
     match error:
         case AbortedError():

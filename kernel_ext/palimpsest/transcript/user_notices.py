@@ -5,7 +5,7 @@ Border: pure. It is a text part that is synthetic and ignored, and says of itsel
 
 from palimpsest.transcript.parts import Part, TextPart
 
-NOTICE = "notice"
+USER_NOTICE = "notice"
 """Key in the metadata of a text: what the notice is about."""
 
 IN_SUMMARY = "in_summary"
@@ -16,7 +16,7 @@ COMMAND = "command"
 """Key in the metadata of a text: the command that it was, or that it stands for."""
 
 
-def notice(part_id: str, session_id: str, message_id: str, about: str, words: str) -> TextPart:
+def user_notice(part_id: str, session_id: str, message_id: str, about: str, words: str) -> TextPart:
     """Return a notice as a part."""
     return TextPart(
         id=part_id,
@@ -25,17 +25,22 @@ def notice(part_id: str, session_id: str, message_id: str, about: str, words: st
         text=words,
         synthetic=True,
         ignored=True,
-        metadata={NOTICE: about, IN_SUMMARY: False},
+        metadata={USER_NOTICE: about, IN_SUMMARY: False},
     )
 
 
-def is_for_people_alone(part: Part) -> bool:
+def is_hidden_from_models(part: Part) -> bool:
     """Tell whether a part is a notice that no model is told of, in a summary's request neither."""
     return (getattr(part, "metadata", None) or {}).get(IN_SUMMARY) is False
 
 
-def notice_of(part: Part) -> str | None:
+def user_notice_text(part: Part) -> str | None:
     """Return the words of a notice; None for every other part."""
-    if isinstance(part, TextPart) and part.ignored and part.metadata and NOTICE in part.metadata:
+    if (
+        isinstance(part, TextPart)
+        and part.ignored
+        and part.metadata
+        and USER_NOTICE in part.metadata
+    ):
         return part.text
     return None

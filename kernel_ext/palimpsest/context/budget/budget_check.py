@@ -11,7 +11,7 @@ CALIBRATION_RANGE = (0.5, 4.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class BudgetCheck:
     """Where a request goes from here."""
 
     fits: bool
@@ -21,7 +21,7 @@ class Route:
     """The window minus the reserve for the answer; 0 where the window has no limit."""
 
 
-def calibration(usage: Usage, estimated: int) -> float:
+def usage_ratio(usage: Usage, estimated: int) -> float:
     """Return real over estimated prompt tokens; 1 where nothing was reported."""
     if usage.estimated or not usage.prompt or not estimated:
         return 1.0
@@ -29,7 +29,7 @@ def calibration(usage: Usage, estimated: int) -> float:
     return round(min(max(usage.prompt / estimated, low), high), 4)
 
 
-def longest_answer(tokens: int, facts: Facts, model: ModelInfo, policy: OverflowPolicy) -> int:
+def answer_tokens(tokens: int, facts: Facts, model: ModelInfo, policy: OverflowPolicy) -> int:
     """Return the most tokens that an answer may take; ``tokens`` are the estimate of its request.
 
     Providers count them against the window: a model's whole output limit would refuse long sessions early.
@@ -38,10 +38,10 @@ def longest_answer(tokens: int, facts: Facts, model: ModelInfo, policy: Overflow
     return min(model.output_limit, policy.output_cap, room)
 
 
-def route(tokens: int, facts: Facts) -> Route:
+def check_budget(tokens: int, facts: Facts) -> BudgetCheck:
     """Compare an estimate with the budget; a window without a limit has room for everything."""
     corrected = round(tokens * facts.calibration)
     if not facts.window:
-        return Route(fits=True, tokens=corrected, budget=0)
+        return BudgetCheck(fits=True, tokens=corrected, budget=0)
     budget = max(facts.window - facts.reserve, 0)
-    return Route(fits=corrected < budget, tokens=corrected, budget=budget)
+    return BudgetCheck(fits=corrected < budget, tokens=corrected, budget=budget)

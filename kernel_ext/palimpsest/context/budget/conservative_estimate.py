@@ -11,8 +11,8 @@ import math
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
 )
 from palimpsest.transcript.context_values.policies import OverflowPolicy
@@ -26,13 +26,13 @@ CHARS_PER_TOKEN = 4
 RESULT_CHARS_PER_TOKEN = 2
 
 
-def weigh(messages: FlatMessages, policy: OverflowPolicy) -> int:
+def conservative_tokens(messages: NeutralMessages, policy: OverflowPolicy) -> int:
     """Return the tokens that a request is taken to have, system messages and margin included."""
     tokens = sum(_message(message) for message in messages)
     return math.ceil(tokens * policy.safety_margin)
 
 
-def _message(message: FlatMessage) -> int:
+def _message(message: NeutralMessage) -> int:
     chars = sum(_chars(block) for block in message.blocks)
     results = sum(_result(block) for block in message.blocks if isinstance(block, ResultBlock))
     media = sum(block.type == "media" for block in message.blocks) * MEDIA_TOKENS

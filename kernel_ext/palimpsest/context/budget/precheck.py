@@ -11,7 +11,7 @@ from typing import Literal
 
 from palimpsest.transcript.context_values.policies import OverflowPolicy, RecoveryPolicy
 
-Way = Literal["fits", "compact_only", "truncate_tool_results_only", "compact_then_truncate"]
+FitAction = Literal["fits", "compact_only", "truncate_tool_results_only", "compact_then_truncate"]
 
 CHARS_PER_TOKEN = 4
 MINIMUM_PROMPT = 8_000
@@ -31,7 +31,7 @@ RESULT_CAPS = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
 class Precheck:
     """What a request needs, what there is, and the way out."""
 
-    way: Way
+    way: FitAction
     tokens: int
     budget: int
     overflow: int
@@ -89,7 +89,7 @@ def precheck(
     budget = window - kept
     overflow = max(0, tokens - budget)
     needed = overflow * CHARS_PER_TOKEN
-    way: Way = "compact_then_truncate"
+    way: FitAction = "compact_then_truncate"
     if overflow == 0:
         way = "fits"
     elif reducible_chars <= 0:

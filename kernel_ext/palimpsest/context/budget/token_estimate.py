@@ -11,9 +11,9 @@ from typing import Any
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -73,7 +73,7 @@ def block_tokens(block: Block, count: Count) -> int:
             return count(block.text)
 
 
-def message_tokens(message: FlatMessage, count: Count) -> int:
+def message_tokens(message: NeutralMessage, count: Count) -> int:
     """Estimate the tokens of one message."""
     return MESSAGE_TOKENS + sum(block_tokens(block, count) for block in message.blocks)
 
@@ -90,7 +90,7 @@ def tools_tokens(tools: Sequence[ToolSpec], count: Count) -> int:
     )
 
 
-def json_tokens(messages: FlatMessages) -> int:
+def json_tokens(messages: NeutralMessages) -> int:
     """Estimate messages as the recorded agents do: a quarter of their JSON (spec/session-engine.md 1.14)."""
     shaped = [
         {"role": message.role, "content": [_shaped(block) for block in message.blocks]}

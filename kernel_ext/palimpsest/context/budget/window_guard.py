@@ -30,7 +30,7 @@ class WindowSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class WindowGuard:
     """Whether a window is large enough to work in."""
 
     tokens: int
@@ -75,7 +75,9 @@ def resolve_window(
     return WindowSize(limit, "cap") if limit is not None and limit < found.tokens else found
 
 
-def evaluate_guard(window: WindowSize, policy: GuardPolicy, reference: int | None = None) -> Guard:
+def evaluate_guard(
+    window: WindowSize, policy: GuardPolicy, reference: int | None = None
+) -> WindowGuard:
     """Say whether to warn of a window, or to refuse to work in it.
 
     ``reference`` is the window that shares are taken of, by default the window itself. A window
@@ -91,7 +93,7 @@ def evaluate_guard(window: WindowSize, policy: GuardPolicy, reference: int | Non
         hard = max(1, policy.hard_minimum, int(whole * policy.hard_share))
         warn = max(1, policy.warn_below, int(whole * policy.warn_share))
         warns, blocks = tokens <= 0 or tokens < warn, tokens <= 0 or tokens < hard
-    return Guard(tokens, window.source, hard, warn, warns, blocks)
+    return WindowGuard(tokens, window.source, hard, warn, warns, blocks)
 
 
 NO_LIMIT = "no limit"
@@ -118,12 +120,12 @@ def too_many_tools(model: ModelInfo, count: int) -> str | None:
     return TOO_MANY_TOOLS.format(model=model.ref.id, most=most, count=count)
 
 
-def window_words(model: ModelInfo, policy: GuardPolicy) -> str:
+def window_text(model: ModelInfo, policy: GuardPolicy) -> str:
     """Return a model's window for a list, and what is to be known of it: ``200,000 (assumed)``."""
-    return f"{model.window:,}{remark(model, policy)}" if model.window else NO_LIMIT
+    return f"{model.window:,}{window_remark(model, policy)}" if model.window else NO_LIMIT
 
 
-def remark(model: ModelInfo, policy: GuardPolicy) -> str:
+def window_remark(model: ModelInfo, policy: GuardPolicy) -> str:
     """Return what is to be known of a window beside its size, in brackets; mostly nothing."""
     found = _found(model, policy)
     if found.blocks:
@@ -133,7 +135,7 @@ def remark(model: ModelInfo, policy: GuardPolicy) -> str:
     return " (assumed)" if model.window_assumed else ""
 
 
-def refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:
+def window_refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:
     """Return why nothing may be sent to a model; None when its window is large enough, or has no limit."""
     found = _found(model, policy)
     if not (model.window and found.blocks):
@@ -149,7 +151,7 @@ SMALL = (
 )
 
 
-def warning(model: ModelInfo, policy: GuardPolicy) -> str | None:
+def window_warning(model: ModelInfo, policy: GuardPolicy) -> str | None:
     """Return what a person should know of a window in which the work goes on badly; None where there is room."""
     found = _found(model, policy)
     if not model.window or found.blocks or not found.warns:
@@ -157,7 +159,7 @@ def warning(model: ModelInfo, policy: GuardPolicy) -> str | None:
     return SMALL.format(model=model.ref.id, tokens=found.tokens, below=found.warn_below)
 
 
-def _found(model: ModelInfo, policy: GuardPolicy) -> Guard:
+def _found(model: ModelInfo, policy: GuardPolicy) -> WindowGuard:
     source: WindowSource = "default" if model.window_assumed else "model"
     return evaluate_guard(WindowSize(model.window, source), policy)
 

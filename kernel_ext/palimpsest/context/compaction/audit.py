@@ -64,13 +64,13 @@ NAMELESS = "It names too few of the files and identifiers that matter: {names}."
 REQUESTLESS = "It does not tell what the user asked last: {request}"
 
 
-def lacks(text: str, seen: Messages, policy: CompactPolicy) -> tuple[str, ...]:
+def missing_from_summary(text: str, seen: Messages, policy: CompactPolicy) -> tuple[str, ...]:
     """Return what a summary lacks, a sentence each; empty where it may stand for what it covers.
 
     ``seen`` ends with the marker that asked for it. What stays word for word need not be told again,
     nor what a person asked last where the engine says it again behind the summary.
     """
-    covered, beside = parted(seen)
+    covered, beside = split_at_tail(seen)
     asked = marker(seen[-1])
     request = next((words for one in reversed(covered) if (words := _words_of(one))), "")
     if asked is None or asked.auto or any(_words_of(message) for message in beside):
@@ -86,7 +86,7 @@ def lacks(text: str, seen: Messages, policy: CompactPolicy) -> tuple[str, ...]:
     return (*refuses, *structure, *_nameless(covered, kept), *_requestless(request, kept))
 
 
-def parted(seen: Messages) -> tuple[Messages, Messages]:
+def split_at_tail(seen: Messages) -> tuple[Messages, Messages]:
     """Return what a marker, the last message, has summarised, and what it keeps word for word."""
     tail = marker(seen[-1])
     ids = [one.id for one in seen]

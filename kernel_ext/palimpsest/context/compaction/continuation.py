@@ -52,12 +52,12 @@ def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
     return "todo" if any(map(_is_open, todos)) else None
 
 
-def goes_on(asked: CompactionPart, left: Work | None, policy: Policy) -> bool:
+def continues(asked: CompactionPart, left: Work | None, policy: Policy) -> bool:
     """Tell whether the work goes on after a summary: a person may want that whatever is left."""
     return asked.goes_on or (asked.auto and (left is not None or policy.compact.always_continue))
 
 
-def going_on(
+def continuation_text(
     policy: Policy,
     made: CompactionPlan,
     unanswered: Message | None,

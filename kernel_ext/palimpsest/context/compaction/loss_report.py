@@ -21,7 +21,7 @@ LONGEST_LIST = 20
 """Names of each kind that a report keeps; the rest is counted."""
 
 
-def report(before: str, after: str) -> dict[str, dict[str, object]]:
+def loss_report(before: str, after: str) -> dict[str, dict[str, object]]:
     """Return by kind how many there were, how many are lost, and the first that are."""
     told: dict[str, dict[str, object]] = {}
     kept = set(_words(after))

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from palimpsest.context.budget.token_estimate import Count, json_tokens, message_tokens
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.visible_messages.fold import good_summaries, marker, summary_text
 from palimpsest.context.visible_messages.prompted_turns import begins_at_user, turn_spans
 from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import ModelRef
 
-Weigh = Callable[[Messages], int]
+CountMessages = Callable[[Messages], int]
 """Estimates the tokens of messages as the model is sent them."""
 
 
@@ -34,7 +34,7 @@ class CompactionPlan:
     """The user's message that did not fit: left out of the summary, and said again after it."""
 
 
-def completed(messages: Messages) -> list[tuple[int, int, str]]:
+def completed_compactions(messages: Messages) -> list[tuple[int, int, str]]:
     """Return the compactions that were completed: marker, summary, and the summary's words."""
     summaries = good_summaries(messages)
     found = []
@@ -45,7 +45,9 @@ def completed(messages: Messages) -> list[tuple[int, int, str]]:
     return found
 
 
-def plan(messages: Messages, policy: CompactPolicy, usable: int, weigh: Weigh) -> CompactionPlan:
+def compaction_plan(
+    messages: Messages, policy: CompactPolicy, usable: int, weigh: CountMessages
+) -> CompactionPlan:
     """Plan the compaction whose marker is the last message.
 
     ``usable`` is what a request may fill of the window, in tokens.
@@ -57,7 +59,7 @@ def plan(messages: Messages, policy: CompactPolicy, usable: int, weigh: Weigh) -
     return CompactionPlan(history[:start], previous, history[start].id, replay)
 
 
-def planned(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
+def recorded_plan(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
     """Return the plan that was made, from what the marker says; the last message is the marker."""
     asked = marker(messages[-1])
     tail_start_id = asked.tail_start_id if asked is not None else None
@@ -67,11 +69,11 @@ def planned(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
     return CompactionPlan(history[:end], previous, tail_start_id, replay)
 
 
-def weigher(policy: Policy, model: ModelRef, count: Count) -> Weigh:
+def message_counter(policy: Policy, model: ModelRef, count: Count) -> CountMessages:
     """Return how messages are weighed: as the policy's estimator does it."""
 
     def weigh(messages: Messages) -> int:
-        flat = convert(messages, model)
+        flat = neutral_messages(messages, model)
         if policy.estimator == "chars/4":
             return json_tokens(flat)
         return sum(message_tokens(message, count) for message in flat)
@@ -86,7 +88,9 @@ def tail_budget(policy: CompactPolicy, usable: int) -> int:
     return min(policy.tail_maximum, max(policy.tail_minimum, usable // 4))
 
 
-def tail_start(messages: Messages, policy: CompactPolicy, budget: int, weigh: Weigh) -> int | None:
+def tail_start(
+    messages: Messages, policy: CompactPolicy, budget: int, weigh: CountMessages
+) -> int | None:
     """Return where the tail begins: whole turns, newest first, then the end of one that fits.
 
     A tail of everything is none: nothing would be summarised.
@@ -106,7 +110,9 @@ def tail_start(messages: Messages, policy: CompactPolicy, budget: int, weigh: We
     return start or None
 
 
-def _inside(messages: Messages, begin: int, end: int, room: int, weigh: Weigh) -> int | None:
+def _inside(
+    messages: Messages, begin: int, end: int, room: int, weigh: CountMessages
+) -> int | None:
     """Return the earliest message of a turn from which on the rest of the turn fits."""
     if room <= 0:
         return None
@@ -138,7 +144,7 @@ def _without_newest(messages: Messages) -> tuple[Messages, Message | None]:
 
 def _without_summaries(messages: Messages) -> tuple[Messages, str]:
     """Leave out completed compactions; return the words of the newest beside what is left."""
-    done = completed(messages)
+    done = completed_compactions(messages)
     hidden = {at for position, summary, _ in done for at in (position, summary)}
     kept = tuple(message for at, message in enumerate(messages) if at not in hidden)
     return kept, done[-1][2] if done else ""

@@ -9,9 +9,9 @@ import dataclasses
 from dataclasses import dataclass
 
 from palimpsest.context.budget.token_estimate import Count
-from palimpsest.context.compaction.audit import lacks, parted
-from palimpsest.context.compaction.loss_report import report
-from palimpsest.context.compaction.summary_request import RULE, seen_at
+from palimpsest.context.compaction.audit import missing_from_summary, split_at_tail
+from palimpsest.context.compaction.loss_report import loss_report
+from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.visible_messages.fold import marker, summary_text
@@ -40,7 +40,7 @@ LACKING = (
 
 
 @dataclass(frozen=True, slots=True)
-class UselessSummary:
+class RejectedSummary:
     """Why a summary may not stand for anything."""
 
     problem: str
@@ -49,7 +49,7 @@ class UselessSummary:
     """What one that is written again must hold; empty where that would not help."""
 
 
-def judged(
+def summary_report(
     view: View,
     message: AssistantMessage,
     policy: Policy,
@@ -57,7 +57,7 @@ def judged(
     count: Count,
     before: int,
     name: str,
-) -> Decision | UselessSummary:
+) -> Decision | RejectedSummary:
     """Return the report of a good summary as a decision, or what makes it useless.
 
     ``before`` are the tokens of what stood before the marker; ``name`` becomes the decision's id.
@@ -66,26 +66,26 @@ def judged(
     written = next((one for one in view.messages if one.id == message.id), None)
     text = summary_text(written) if written is not None else ""
     if compact.judge and len(text) < compact.min_summary_chars:
-        return UselessSummary(USELESS.format(chars=len(text)))
-    seen = seen_at(view, message.parent_id, policy)
-    lacking = lacks(text, seen, compact) if compact.judge and compact.audit else ()
+        return RejectedSummary(USELESS.format(chars=len(text)))
+    seen = messages_seen_at(view, message.parent_id, policy)
+    lacking = missing_from_summary(text, seen, compact) if compact.judge and compact.audit else ()
     if lacking:
-        return UselessSummary(LACKING.format(lacks=" ".join(lacking)), lacking)
+        return RejectedSummary(LACKING.format(lacks=" ".join(lacking)), lacking)
     done = message.model_copy(update={"finish": "stop", "error": None})
     hypothetical = tuple(
         one.model_copy(update={"info": done}) if one.id == message.id else one
         for one in view.messages
     )
-    after = size(dataclasses.replace(view, messages=hypothetical), policy, model, count)
+    after = messages_tokens(dataclasses.replace(view, messages=hypothetical), policy, model, count)
     if compact.judge and after > compact.max_share_after * before:
         asked = next((one for one in view.messages if one.id == message.parent_id), None)
         mark = marker(asked) if asked is not None else None
         by_hand = mark is not None and not mark.auto
         roomy = by_hand and 2 * before < model.capacity
         helps = _room(model) if roomy else NO_ROOM
-        return UselessSummary(SAVES_LITTLE.format(before=before, after=after, helps=helps))
-    covered, beside = parted(seen)
-    lost = report(
+        return RejectedSummary(SAVES_LITTLE.format(before=before, after=after, helps=helps))
+    covered, beside = split_at_tail(seen)
+    lost = loss_report(
         serialize(covered, compact.result_chars), text + serialize(beside, compact.result_chars)
     )
     return Decision(
@@ -103,7 +103,7 @@ def _room(model: ModelInfo) -> str:
     return ROOM.format(window=model.window) if model.window else NO_LIMIT
 
 
-def size(view: View, policy: Policy, model: ModelInfo, count: Count) -> int:
+def messages_tokens(view: View, policy: Policy, model: ModelInfo, count: Count) -> int:
     """Return the tokens that messages take in a request, without system prompt and tools."""
     projection = project(view, system=(), tools=(), model=model, policy=policy, count=count)
     return projection.total

@@ -10,9 +10,9 @@ from typing import Any
 
 from palimpsest.context.budget.overflow import reserve, usable
 from palimpsest.context.budget.token_estimate import Count
-from palimpsest.context.compaction.plan import planned
-from palimpsest.context.compaction.stages import Parts
-from palimpsest.context.compaction.summary_request import RULE, project_summary, seen_at
+from palimpsest.context.compaction.plan import recorded_plan
+from palimpsest.context.compaction.stages import StageProgress
+from palimpsest.context.compaction.summary_request import RULE, messages_seen_at, project_summary
 from palimpsest.context.conversion.transcript_text import serialize_message
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision
@@ -29,7 +29,7 @@ parts would hardly get on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SummaryContents:
     """What a request would tell, and what that weighs."""
 
     numbers: dict[str, Any]
@@ -49,7 +49,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class StageSelector:
     """One request for a summary that is about to be made."""
 
     marker_id: str
@@ -67,25 +67,25 @@ class Telling:
         room = self.model.window - reserve(self.policy, self.model)
         return math.floor(min(usable(self.model, self.policy.overflow), room) / self.calibration)
 
-    def whole(self, view: View) -> Told:
+    def whole(self, view: View) -> SummaryContents:
         """Return how everything would be told in one request; it may still not fit."""
         told = None
         for share in RESULT_SHARES:
             numbers = {"result_chars": self.policy.compact.result_chars // share}
-            told = Told(numbers, self._tokens(view, numbers), self.limit)
+            told = SummaryContents(numbers, self._tokens(view, numbers), self.limit)
             if told.fits:
                 return told
         assert told is not None
         return told
 
-    def parts(self, view: View, result_chars: int) -> Parts:
+    def parts(self, view: View, result_chars: int) -> StageProgress:
         """Return the history to be told part by part."""
-        seen = seen_at(view, self.marker_id, self.policy)
-        head = planned(seen, self.policy.compact).head
+        seen = messages_seen_at(view, self.marker_id, self.policy)
+        head = recorded_plan(seen, self.policy.compact).head
         texts = (serialize_message(message, result_chars) for message in head)
-        return Parts(head, tuple(self.count(text) + SEPARATOR_TOKENS for text in texts))
+        return StageProgress(head, tuple(self.count(text) + SEPARATOR_TOKENS for text in texts))
 
-    def part(self, view: View, result_chars: int, parts: Parts) -> dict[str, Any] | None:
+    def part(self, view: View, result_chars: int, parts: StageProgress) -> dict[str, Any] | None:
         """Return what the next request tells; None where parts would not get to the end."""
         limit = self.limit
         around = {"result_chars": result_chars, **parts.empty.numbers()}

@@ -22,7 +22,7 @@ NOTE_TOKENS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class SummaryStage:
     """What one request tells, and what it goes on with."""
 
     number: int
@@ -50,7 +50,7 @@ class Stretch:
         }
 
     @classmethod
-    def of(cls, numbers: Mapping[str, Any]) -> "Stretch | None":
+    def of(cls, numbers: Mapping[str, Any]) -> "SummaryStage | None":
         """Read a decision's numbers; None when everything is told at once."""
         if "stage" not in numbers:
             return None
@@ -72,7 +72,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class StageProgress:
     """How far a history was told, part by part."""
 
     messages: Messages
@@ -91,9 +91,9 @@ class Parts:
         return sum(self.weights)
 
     @property
-    def empty(self) -> Stretch:
+    def empty(self) -> SummaryStage:
         """The next request without a word of the history: what stands around it."""
-        return Stretch(self.number + 1, "", "", final=False, prior=self.prior)
+        return SummaryStage(self.number + 1, "", "", final=False, prior=self.prior)
 
     def requests(self, room: int) -> int:
         """Return the least number of requests that all of it takes."""
@@ -104,10 +104,10 @@ class Parts:
         """Tell whether no message is small enough to be told."""
         return all(weight > room for weight in self.weights)
 
-    def next(self, room: int) -> Stretch:
+    def next(self, room: int) -> SummaryStage:
         """Return what the next request tells."""
-        end, left_out = fill(self.weights, self.told, room)
-        return Stretch(
+        end, left_out = stage_end(self.weights, self.told, room)
+        return SummaryStage(
             self.number + 1,
             self.messages[self.told].id,
             self.messages[end - 1].id,
@@ -116,7 +116,7 @@ class Parts:
             left_out={self.messages[at].id: self.weights[at] for at in left_out},
         )
 
-    def after(self, stretch: Stretch, request_id: str) -> "Parts":
+    def after(self, stretch: SummaryStage, request_id: str) -> "StageProgress":
         """Return how far the history was told after a request."""
         ids = [message.id for message in self.messages]
         return replace(
@@ -124,7 +124,7 @@ class Parts:
         )
 
 
-def fill(weights: Sequence[int], start: int, room: int) -> tuple[int, tuple[int, ...]]:
+def stage_end(weights: Sequence[int], start: int, room: int) -> tuple[int, tuple[int, ...]]:
     """Return where the stretch from ``start`` ends, and what in it is too large for any stretch.
 
     The tokens of each message are given; a stretch holds at least one message, left out or told.

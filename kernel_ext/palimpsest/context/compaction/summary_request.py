@@ -9,18 +9,18 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.context.budget.token_estimate import Count, message_tokens
-from palimpsest.context.compaction.plan import CompactionPlan, planned
-from palimpsest.context.compaction.stages import DRAFT, REJECTED, Stretch
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.compaction.plan import CompactionPlan, recorded_plan
+from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.conversion.transcript_text import serialize, serialize_message
 from palimpsest.context.message_repair.pairing import pair
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.context_values.neutral_messages import (
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     TextBlock,
 )
 from palimpsest.transcript.context_values.policies import Policy
@@ -95,27 +95,27 @@ LEFT_OUT = (
 
 def summary_messages(
     messages: Messages, view: View, marker_id: str, model: ModelRef, policy: Policy
-) -> FlatMessages:
+) -> NeutralMessages:
     """Return what asks for the summary of a marker, without the system prompt."""
     made = _plan_of(messages, view, marker_id, policy)
-    numbers = numbers_of(view.decisions, marker_id)
+    numbers = stage_numbers(view.decisions, marker_id)
     focus, lacks = _focus(messages, marker_id), numbers.get("lacks", ())
     if not policy.compact.serialize:
         return (
-            *pair(convert(made.head, model)),
+            *pair(neutral_messages(made.head, model)),
             _said(_prompt(policy, None, made.previous, focus, lacks)),
         )
     result_chars = numbers.get("result_chars", policy.compact.result_chars)
-    stretch = Stretch.of(numbers)
+    stretch = SummaryStage.of(numbers)
     if stretch is None:
         text = serialize(made.head, result_chars)
         return (_said(_prompt(policy, text, made.previous, focus, lacks)),)
     text = _told(stretch, made.head, result_chars)
-    previous = drafted(messages, stretch.prior) if stretch.prior else made.previous
+    previous = draft_text(messages, stretch.prior) if stretch.prior else made.previous
     return (_said(_prompt(policy, text, previous, focus, lacks, stretch)),)
 
 
-def drafted(messages: Messages, request_id: str) -> str:
+def draft_text(messages: Messages, request_id: str) -> str:
     """Return the summary that a request wrote for later requests to go on with."""
     texts = [
         part.text.strip()
@@ -126,7 +126,7 @@ def drafted(messages: Messages, request_id: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def rejected(messages: Messages, marker_id: str) -> str:
+def rejected_text(messages: Messages, marker_id: str) -> str:
     """Return the newest summary of a marker that was put aside to be written again."""
     texts = [
         part
@@ -149,30 +149,30 @@ def project_summary(
 ) -> Projection:
     """Project a session to the request that asks for a summary."""
     head = tuple(
-        FlatMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
+        NeutralMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
     )
     everything = head + summary_messages(view.messages, view, marker_id, model, policy)
     tokens = tuple(message_tokens(message, count) for message in everything)
     return Projection(everything, tokens, 0)
 
 
-def seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
+def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     """Return the messages that the model sees up to a marker, which comes last."""
     ids = [message.id for message in view.messages]
     at = ids.index(marker_id)
     # The marker's own tail folds nothing yet: a plan is found again from what it was made of.
     before = replace(view, messages=view.messages[:at])
-    shown = apply((*before.folded(policy.compact), view.messages[at]), view)
+    shown = apply_decisions((*before.folded(policy.compact), view.messages[at]), view)
     # A marker whose compaction failed is taken out by decisions, and begins no turn.
     return tuple(one for one in shown if one.parts or not isinstance(one.info, UserMessage))
 
 
 def _plan_of(messages: Messages, view: View, marker_id: str, policy: Policy) -> CompactionPlan:
-    seen = seen_at(replace(view, messages=messages), marker_id, policy)
-    return planned(seen, policy.compact)
+    seen = messages_seen_at(replace(view, messages=messages), marker_id, policy)
+    return recorded_plan(seen, policy.compact)
 
 
-def numbers_of(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[str, Any]:
+def stage_numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[str, Any]:
     """Return what was decided last on what the request of this marker tells."""
     for decision in reversed(decisions):
         if decision.rule == RULE and decision.message_id == marker_id:
@@ -180,7 +180,7 @@ def numbers_of(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[str, 
     return {}
 
 
-def _told(stretch: Stretch, head: Messages, result_chars: int) -> str:
+def _told(stretch: SummaryStage, head: Messages, result_chars: int) -> str:
     """Return a stretch of a history as one text, with a note for each message that is left out."""
     told = (
         LEFT_OUT.format(role=message.info.role, tokens=stretch.left_out[message.id])
@@ -205,7 +205,7 @@ def _prompt(
     previous: str,
     focus: str,
     lacks: Sequence[str],
-    stretch: Stretch | None = None,
+    stretch: SummaryStage | None = None,
 ) -> str:
     told = (
         ABOVE
@@ -230,5 +230,5 @@ def _prompt(
     return "\n\n".join(pieces)
 
 
-def _said(text: str) -> FlatMessage:
-    return FlatMessage(role="user", blocks=(TextBlock(text=text),))
+def _said(text: str) -> NeutralMessage:
+    return NeutralMessage(role="user", blocks=(TextBlock(text=text),))

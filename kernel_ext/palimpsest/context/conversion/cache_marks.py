@@ -13,7 +13,7 @@ SYSTEM_MARKS = 2
 NEWEST_MARKS = 2
 
 
-def marks(roles: Sequence[str], model: ModelInfo) -> tuple[int, ...]:
+def cache_mark_positions(roles: Sequence[str], model: ModelInfo) -> tuple[int, ...]:
     """Return the positions of the provider messages that carry a cache mark."""
     if profile(model.ref).cache_marks == "none":
         return ()

@@ -12,9 +12,9 @@ from palimpsest.context.conversion.part_conversion import is_redacted, is_signed
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -23,16 +23,18 @@ from palimpsest.transcript.context_values.policies import TransformPolicy
 from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
 from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.provider_profile.tool_call_ids import as_nine, as_words
-from palimpsest.transcript.strings.surrogates import whole
+from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import ModelInfo
 
 BETWEEN = "Done."
 """Said where the server refuses a user message right after a tool result."""
 
-Change = Callable[[FlatMessages], FlatMessages]
+Change = Callable[[NeutralMessages], NeutralMessages]
 
 
-def transform(messages: FlatMessages, model: ModelInfo, policy: TransformPolicy) -> FlatMessages:
+def transform(
+    messages: NeutralMessages, model: ModelInfo, policy: TransformPolicy
+) -> NeutralMessages:
     """Return the messages as this model is to be given them."""
     if policy.rule == "writer":
         return messages
@@ -59,7 +61,7 @@ def _changes(target: ProviderProfile) -> list[Change]:
     return found
 
 
-def _readable(message: FlatMessage, model: ModelInfo, policy: TransformPolicy) -> FlatMessage:
+def _readable(message: NeutralMessage, model: ModelInfo, policy: TransformPolicy) -> NeutralMessage:
     if message.role != "user" or not any(isinstance(one, MediaBlock) for one in message.blocks):
         return message
     return _with(message, tuple(_media(one, model, policy) for one in message.blocks))
@@ -90,7 +92,7 @@ def _is_empty(url: str) -> bool:
     return url.startswith("data:") and not url.partition(",")[2]
 
 
-def _cleaned(message: FlatMessage) -> FlatMessage:
+def _cleaned(message: NeutralMessage) -> NeutralMessage:
     """Replace lone surrogates, which no JSON on the wire can carry."""
     update = {
         at: clean(block.text)
@@ -111,7 +113,7 @@ def _cleaned(message: FlatMessage) -> FlatMessage:
 
 def clean(text: str) -> str:
     """Return text in which each lone surrogate is the replacement character."""
-    return whole(text)
+    return joined_surrogates(text)
 
 
 def _is_encodable(text: str) -> bool:
@@ -122,7 +124,7 @@ def _is_encodable(text: str) -> bool:
     return True
 
 
-def _without_empty(messages: FlatMessages) -> FlatMessages:
+def _without_empty(messages: NeutralMessages) -> NeutralMessages:
     kept = (
         _with(message, tuple(block for block in message.blocks if not _says_nothing(block)))
         for message in messages
@@ -140,7 +142,7 @@ def _says_nothing(block: Block) -> bool:
             return False
 
 
-def _with_ids(messages: FlatMessages, write: Callable[[str], str]) -> FlatMessages:
+def _with_ids(messages: NeutralMessages, write: Callable[[str], str]) -> NeutralMessages:
     return tuple(
         _with(
             message,
@@ -155,17 +157,17 @@ def _with_ids(messages: FlatMessages, write: Callable[[str], str]) -> FlatMessag
     )
 
 
-def _answers_between(messages: FlatMessages) -> FlatMessages:
+def _answers_between(messages: NeutralMessages) -> NeutralMessages:
     """Put an answer between tool results and the user's next words."""
-    result: list[FlatMessage] = []
+    result: list[NeutralMessage] = []
     for message in messages:
         if message.role == "user" and result and result[-1].role == "tool":
-            result.append(FlatMessage(role="assistant", blocks=(TextBlock(text=BETWEEN),)))
+            result.append(NeutralMessage(role="assistant", blocks=(TextBlock(text=BETWEEN),)))
         result.append(message)
     return tuple(result)
 
 
-def _thinking_in_field(messages: FlatMessages, field: str) -> FlatMessages:
+def _thinking_in_field(messages: NeutralMessages, field: str) -> NeutralMessages:
     """Give each answer one block of thinking, empty if need be, that goes beside its words."""
     return tuple(
         _with_field(message, field) if message.role == "assistant" else message
@@ -173,7 +175,7 @@ def _thinking_in_field(messages: FlatMessages, field: str) -> FlatMessages:
     )
 
 
-def _with_field(message: FlatMessage, field: str) -> FlatMessage:
+def _with_field(message: NeutralMessage, field: str) -> NeutralMessage:
     thoughts = [block for block in message.blocks if isinstance(block, ReasoningBlock)]
     whole = ReasoningBlock(
         text="".join(block.text for block in thoughts),
@@ -184,5 +186,5 @@ def _with_field(message: FlatMessage, field: str) -> FlatMessage:
     return _with(message, (whole, *said))
 
 
-def _with(message: FlatMessage, blocks: tuple[Block, ...]) -> FlatMessage:
+def _with(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMessage:
     return message if blocks == message.blocks else message.model_copy(update={"blocks": blocks})

@@ -12,9 +12,9 @@ from typing import Any, Literal, assert_never
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -53,7 +53,7 @@ INLINED_TYPES = {"text/plain", "application/x-directory"}
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ConversionOptions:
     """For whom messages are converted, by which rules, and what is left out of them."""
 
     model: ModelRef
@@ -64,17 +64,17 @@ class Terms:
     """Most characters of a tool result."""
 
 
-def convert(
+def neutral_messages(
     messages: Messages,
     model: ModelRef,
     policy: ConvertPolicy | None = None,
     *,
     strip_media: bool = False,
     result_chars: int | None = None,
-) -> FlatMessages:
+) -> NeutralMessages:
     """Return the provider messages for these messages, without the system prompt."""
-    terms = Terms(model, policy or ConvertPolicy(), strip_media, result_chars)
-    flat: list[FlatMessage] = []
+    terms = ConversionOptions(model, policy or ConvertPolicy(), strip_media, result_chars)
+    flat: list[NeutralMessage] = []
     for message in messages:
         if isinstance(message.info, AssistantMessage):
             flat.extend(_assistant(message, message.info, terms))
@@ -84,7 +84,7 @@ def convert(
                 role: Literal["user", "assistant"] = (
                     "assistant" if _is_the_models(message) else "user"
                 )
-                flat.append(FlatMessage(role=role, blocks=blocks, message_id=message.id))
+                flat.append(NeutralMessage(role=role, blocks=blocks, message_id=message.id))
     return tuple(flat)
 
 
@@ -98,7 +98,7 @@ def _is_the_models(message: Message) -> bool:
     )
 
 
-def _user_block(part: Part, terms: Terms) -> Block | None:
+def _user_block(part: Part, terms: ConversionOptions) -> Block | None:
     match part:
         case TextPart():
             said = not part.ignored and (part.text or terms.policy.user_empty_texts)
@@ -111,7 +111,7 @@ def _user_block(part: Part, terms: Terms) -> Block | None:
             return _noted_block(part, "user")
 
 
-def _file_block(part: FilePart, terms: Terms) -> Block | None:
+def _file_block(part: FilePart, terms: ConversionOptions) -> Block | None:
     if part.mime in INLINED_TYPES:
         return None
     if terms.strip_media and is_media(part.mime):
@@ -126,8 +126,10 @@ def _noted_block(part: NotedPart, role: Role) -> TextBlock | None:
     return TextBlock(text=words, part_id=part.id) if words else None
 
 
-def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[FlatMessage]:
-    parts = [part for part in message.parts if not left_by_attempt(part)]
+def _assistant(
+    message: Message, info: AssistantMessage, terms: ConversionOptions
+) -> list[NeutralMessage]:
+    parts = [part for part in message.parts if not is_from_failed_attempt(part)]
     if info.error is not None and not _kept_though_failed(info, parts):
         return []
     same_model = (info.model.provider, info.model.name) == (terms.model.provider, terms.model.name)
@@ -139,13 +141,13 @@ def _assistant(message: Message, info: AssistantMessage, terms: Terms) -> list[F
             steps.append([])
         else:
             steps[-1].append(part)
-    flat: list[FlatMessage] = []
+    flat: list[NeutralMessage] = []
     for step in steps:
         flat.extend(writer.step(step))
     return flat + writer.rest()
 
 
-def left_by_attempt(part: Part) -> bool:
+def is_from_failed_attempt(part: Part) -> bool:
     """Tell whether a request that failed and was sent again left this; it is not sent."""
     # Types are asked for by name where every part of a session passes: that is twice as fast.
     if part.type == "text" or part.type == "reasoning" or part.type == "tool":
@@ -174,7 +176,9 @@ def is_signed(metadata: Mapping[str, Any] | None) -> bool:
 class _Answer:
     """Writes the provider messages of one answer of the model."""
 
-    def __init__(self, message_id: str, terms: Terms, *, same_model: bool, empty: str) -> None:
+    def __init__(
+        self, message_id: str, terms: ConversionOptions, *, same_model: bool, empty: str
+    ) -> None:
         self._message_id = message_id
         self._terms = terms
         self._policy = terms.policy
@@ -182,7 +186,7 @@ class _Answer:
         self._empty = empty
         self._after: list[MediaBlock] = []
 
-    def step(self, parts: list[Part]) -> list[FlatMessage]:
+    def step(self, parts: list[Part]) -> list[NeutralMessage]:
         """Return the answer of one step, and the results of its calls."""
         said: list[Block] = []
         results: list[Block] = []
@@ -203,7 +207,7 @@ class _Answer:
             flat.append(self._message("tool", tuple(results)))
         return flat
 
-    def rest(self) -> list[FlatMessage]:
+    def rest(self) -> list[NeutralMessage]:
         """Return what follows the answer: media that no result could hold."""
         if not self._after:
             return []
@@ -211,8 +215,8 @@ class _Answer:
 
     def _message(
         self, role: Literal["user", "assistant", "tool"], blocks: tuple[Block, ...]
-    ) -> FlatMessage:
-        return FlatMessage(role=role, blocks=blocks, message_id=self._message_id)
+    ) -> NeutralMessage:
+        return NeutralMessage(role=role, blocks=blocks, message_id=self._message_id)
 
     def _text(self, part: TextPart) -> list[Block]:
         if not part.text and self._policy.empty_texts == "dropped":

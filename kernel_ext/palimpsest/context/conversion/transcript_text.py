@@ -23,7 +23,7 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.user_notices import is_for_people_alone
+from palimpsest.transcript.user_notices import is_hidden_from_models
 
 TRUNCATED = "\n[truncated]"
 
@@ -60,7 +60,7 @@ def _user(parts: Iterable[Part]) -> Iterable[str]:
 
 
 def _assistant(part: Part, result_chars: int) -> Iterable[str]:
-    if (getattr(part, "metadata", None) or {}).get(FAILED_ATTEMPT) or is_for_people_alone(part):
+    if (getattr(part, "metadata", None) or {}).get(FAILED_ATTEMPT) or is_hidden_from_models(part):
         return
     match part:
         case TextPart(text=text):

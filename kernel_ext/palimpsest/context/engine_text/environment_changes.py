@@ -35,7 +35,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class EnvironmentState:
     """How things stand when a prompt is about to be answered."""
 
     began: str
@@ -65,8 +65,8 @@ class EnvironmentChange:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-def news(
-    messages: Messages, now: Situation, policy: ReminderPolicy
+def environment_changes(
+    messages: Messages, now: EnvironmentState, policy: ReminderPolicy
 ) -> tuple[EnvironmentChange, ...]:
     """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
     found = [
@@ -78,7 +78,7 @@ def news(
     return tuple(item for item in found if item is not None)
 
 
-def has_news(message: Message) -> bool:
+def tells_changes(message: Message) -> bool:
     """Tell whether something was told with a prompt already."""
     return any(_told(part) is not None for part in message.parts)
 
@@ -87,7 +87,7 @@ def _told(part: object) -> Any:
     return (part.metadata or {}).get(NEWS) if isinstance(part, TextPart) else None
 
 
-def _date(messages: Messages, now: Situation) -> EnvironmentChange | None:
+def _date(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
     told = [
         (part.metadata or {}).get("date")
         for message in messages
@@ -99,12 +99,14 @@ def _date(messages: Messages, now: Situation) -> EnvironmentChange | None:
     return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
 
 
-def _mode(messages: Messages, now: Situation, policy: ReminderPolicy) -> EnvironmentChange | None:
+def _mode(
+    messages: Messages, now: EnvironmentState, policy: ReminderPolicy
+) -> EnvironmentChange | None:
     text = agent_note(messages, now.agent, plan_apart=policy.mode == "newest")
     return None if text is None else EnvironmentChange(text, {NEWS: "mode"})
 
 
-def _plan(messages: Messages, now: Situation) -> EnvironmentChange | None:
+def _plan(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
     """Say that the session came into plan mode, or out of it."""
     told = [
         bool((part.metadata or {}).get("plan"))
@@ -117,7 +119,7 @@ def _plan(messages: Messages, now: Situation) -> EnvironmentChange | None:
     return EnvironmentChange(IN_PLAN if now.plan else FROM_PLAN, {NEWS: "plan", "plan": now.plan})
 
 
-def _variables(messages: Messages, now: Situation) -> EnvironmentChange | None:
+def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
     if now.variables is None:
         return None
     if now.known is None:
@@ -138,12 +140,12 @@ def _variables(messages: Messages, now: Situation) -> EnvironmentChange | None:
     return _listed(CHANGES, lines)
 
 
-def _first_named(now: Situation) -> list[tuple[str, str]]:
+def _first_named(now: EnvironmentState) -> list[tuple[str, str]]:
     """Return the variables, first those that the prompt names: a long list is cut."""
     return sorted((now.variables or {}).items(), key=lambda item: item[0] not in now.named)
 
 
-def _is_new(name: str, told: str, now: Situation) -> bool:
+def _is_new(name: str, told: str, now: EnvironmentState) -> bool:
     return now.known_named.get(name, (now.known or {}).get(name)) != told
 
 
@@ -161,7 +163,7 @@ def _listed(head: str, lines: list[str]) -> EnvironmentChange | None:
     return EnvironmentChange(text, {NEWS: "variables"})
 
 
-def named_words(messages: Sequence[Message]) -> frozenset[str]:
+def mentioned_words(messages: Sequence[Message]) -> frozenset[str]:
     """Return the words of people's prompts and of the code that ran: what is so called was spoken of."""
     texts = [
         part.text

@@ -7,7 +7,7 @@ habit of the family that costs turns or tokens in notebook work, and is no longe
 from palimpsest.transcript.provider_profile.profile import guidance_of
 from palimpsest.transcript.provider_profile.provider_table import Guidance
 
-MANNERS: dict[Guidance, str] = {
+MODEL_GUIDANCE: dict[Guidance, str] = {
     "codex": """\
 - This is a notebook and no terminal: there is no apply_patch. Files are changed with edit and write, and what
   can be computed in the kernel is computed with python, not in a shell.

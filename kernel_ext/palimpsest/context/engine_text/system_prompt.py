@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.context.budget.token_estimate import weigh_chars
-from palimpsest.context.engine_text.model_guidance import MANNERS, manner
+from palimpsest.context.engine_text.model_guidance import MODEL_GUIDANCE, manner
 
 HEADER = """\
 You are Palimpsest, an agent that lives in the kernel of a Jupyter notebook. You work with the
@@ -54,7 +54,7 @@ class PromptSection:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class EnvironmentDetails:
     """What the environment block tells the model."""
 
     model: str
@@ -69,8 +69,8 @@ class Surroundings:
     """Instruction files: path and content."""
 
 
-def system(
-    surroundings: Surroundings,
+def system_prompt(
+    surroundings: EnvironmentDetails,
     *,
     agent_prompt: str | None = None,
     extra: Sequence[str] = (),
@@ -85,7 +85,7 @@ def system(
     return agent_prompt or header(surroundings.model), "\n\n".join(blocks)
 
 
-def _ours(here: Surroundings) -> list[str]:
+def _ours(here: EnvironmentDetails) -> list[str]:
     return [
         f"You are powered by the model {here.model}.",
         "<env>",
@@ -99,7 +99,7 @@ def _ours(here: Surroundings) -> list[str]:
     ]
 
 
-def _recorded(here: Surroundings, *, newest: bool = False) -> list[str]:
+def _recorded(here: EnvironmentDetails, *, newest: bool = False) -> list[str]:
     name = here.model.partition("/")[2] or here.model
     exact = f" The exact model ID is {here.model}" if newest else ""
     return [
@@ -115,7 +115,7 @@ def _recorded(here: Surroundings, *, newest: bool = False) -> list[str]:
     ]
 
 
-ENVIRONMENTS: dict[str, Callable[[Surroundings], list[str]]] = {
+ENVIRONMENTS: dict[str, Callable[[EnvironmentDetails], list[str]]] = {
     "palimpsest": _ours,
     "opencode-1.1": _recorded,
     "opencode-1.18": functools.partial(_recorded, newest=True),
@@ -123,7 +123,7 @@ ENVIRONMENTS: dict[str, Callable[[Surroundings], list[str]]] = {
 """The lines that tell where a model works."""
 
 
-def joined(texts: Sequence[str]) -> str:
+def joined_sections(texts: Sequence[str]) -> str:
     """Return texts as one, with blank lines between them."""
     return "\n\n".join(text for text in texts if text)
 
@@ -132,10 +132,10 @@ def with_added(texts: tuple[str, ...], further: str, servers: str) -> tuple[str,
     """Return a system prompt with what hooks add to it, and what MCP servers say, at its end."""
     blocks = [f"{FURTHER}\n{further}"] if further else []
     blocks += [f"{SERVERS}\n{servers}"] if servers else []
-    return (*texts[:-1], joined([*texts[-1:], *blocks])) if blocks else texts
+    return (*texts[:-1], joined_sections([*texts[-1:], *blocks])) if blocks else texts
 
 
-def in_two_parts(texts: tuple[str, ...], header: str) -> tuple[str, ...]:
+def in_header_and_rest(texts: tuple[str, ...], header: str) -> tuple[str, ...]:
     """Return all behind an unchanged header as one text: a provider's cache holds the two apart.
 
     Follows OpenCode, which leaves other texts as a plugin wrote them.
@@ -147,7 +147,7 @@ def in_two_parts(texts: tuple[str, ...], header: str) -> tuple[str, ...]:
 
 def header(model_id: str) -> str:
     """Return the header for a model: what is said to all, and to its family."""
-    return f"{HEADER}\n{MANNERS[manner(model_id)]}"
+    return f"{HEADER}\n{MODEL_GUIDANCE[manner(model_id)]}"
 
 
 def sections(part: str) -> tuple[PromptSection, ...]:
@@ -164,7 +164,7 @@ def sections(part: str) -> tuple[PromptSection, ...]:
     return (environment, *(PromptSection("instructions", _named(piece), piece) for piece in pieces))
 
 
-def shared(part: str, tokens: int) -> tuple[tuple[PromptSection, int], ...]:
+def shared_among_sections(part: str, tokens: int) -> tuple[tuple[PromptSection, int], ...]:
     """Share the tokens of one part of a system prompt among its sections, by their length."""
     found = sections(part)
     lengths = [weigh_chars(section.text) for section in found]

@@ -14,17 +14,17 @@ from typing import Literal
 from palimpsest.context.message_repair.message_blocks import (
     RECORDED_MISSING,
     UNKNOWN_TOOL,
-    Repair,
+    RepairReport,
     calls_of,
     failed,
     is_result,
     result_of,
-    settled,
+    same_if_unchanged,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
 )
 
@@ -47,20 +47,20 @@ class _Call:
     """One call, and the result that was found for it."""
 
     block: CallBlock
-    message: FlatMessage
-    result: FlatMessage | None = None
+    message: NeutralMessage
+    result: NeutralMessage | None = None
 
 
 @dataclass
 class _Frame:
     """An assistant with calls and what follows it, up to the next one."""
 
-    message: FlatMessage | None
+    message: NeutralMessage | None
     calls: list[_Call]
-    following: list[FlatMessage] = field(default_factory=list)
+    following: list[NeutralMessage] = field(default_factory=list)
 
 
-def repair_frames(messages: FlatMessages, rule: FrameRule) -> Repair:
+def repair_frames(messages: NeutralMessages, rule: FrameRule) -> RepairReport:
     """Pair calls with results by frames; expects a message for each result."""
     frames = list(_frames(messages))
     matching = _Matching((rule.missing, RECORDED_MISSING))
@@ -68,9 +68,9 @@ def repair_frames(messages: FlatMessages, rule: FrameRule) -> Repair:
         matching.match(frame)
     added: list[ResultBlock] = []
     out = tuple(message for frame in frames for message in _written(frame, rule, added))
-    if settled(out, messages) is messages:
-        return Repair(messages)
-    return Repair(
+    if same_if_unchanged(out, messages) is messages:
+        return RepairReport(messages)
+    return RepairReport(
         messages=out,
         changed=True,
         added=tuple(added),
@@ -80,7 +80,7 @@ def repair_frames(messages: FlatMessages, rule: FrameRule) -> Repair:
     )
 
 
-def answered(messages: FlatMessages) -> frozenset[int]:
+def answered_calls(messages: NeutralMessages) -> frozenset[int]:
     """Return the identities (``id``) of the call blocks that have a result of their own."""
     frames = list(_frames(messages))
     matching = _Matching((RECORDED_MISSING,))
@@ -91,7 +91,7 @@ def answered(messages: FlatMessages) -> frozenset[int]:
     )
 
 
-def _frames(messages: FlatMessages) -> Iterator[_Frame]:
+def _frames(messages: NeutralMessages) -> Iterator[_Frame]:
     frame = _Frame(None, [])
     for message in messages:
         calls = calls_of(message)
@@ -120,7 +120,7 @@ class _Matching:
         for call in frame.calls:
             self.earlier.setdefault(_id(call), []).append(call)
 
-    def _give(self, message: FlatMessage, frame: _Frame) -> None:
+    def _give(self, message: NeutralMessage, frame: _Frame) -> None:
         block = result_of(message)
         identifier = block.call_id.strip() if block else ""
         named = [call for call in frame.calls if not identifier or _id(call) == identifier]
@@ -137,7 +137,7 @@ class _Matching:
                 return
         self._discard(message, named)
 
-    def _discard(self, message: FlatMessage, named: list[_Call]) -> None:
+    def _discard(self, message: NeutralMessage, named: list[_Call]) -> None:
         if not named:
             self.orphans += 1
             return
@@ -146,7 +146,7 @@ class _Matching:
         if stand_in is not None and not self._stands_in(message):
             stand_in.result = message
 
-    def _stands_in(self, message: FlatMessage | None) -> bool:
+    def _stands_in(self, message: NeutralMessage | None) -> bool:
         block = result_of(message) if message else None
         return block is not None and block.is_error and block.text in self.stand_ins
 
@@ -155,7 +155,7 @@ def _id(call: _Call) -> str:
     return call.block.call_id.strip()
 
 
-def _written(frame: _Frame, rule: FrameRule, added: list[ResultBlock]) -> Iterator[FlatMessage]:
+def _written(frame: _Frame, rule: FrameRule, added: list[ResultBlock]) -> Iterator[NeutralMessage]:
     if frame.message is not None:
         fails = failed(frame.message) and rule.of_failed != "answer"
         if not fails or rule.of_failed == "preserve":
@@ -170,7 +170,9 @@ def _written(frame: _Frame, rule: FrameRule, added: list[ResultBlock]) -> Iterat
             yield message
 
 
-def _discarded(messages: FlatMessages, frames: Iterable[_Frame], rule: FrameRule) -> FlatMessages:
+def _discarded(
+    messages: NeutralMessages, frames: Iterable[_Frame], rule: FrameRule
+) -> NeutralMessages:
     kept = {
         id(call.result)
         for frame in frames
@@ -180,7 +182,7 @@ def _discarded(messages: FlatMessages, frames: Iterable[_Frame], rule: FrameRule
     return tuple(one for one in messages if is_result(one) and id(one) not in kept)
 
 
-def _named(message: FlatMessage, call: CallBlock, rule: FrameRule) -> FlatMessage:
+def _named(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> NeutralMessage:
     """Return the result under its call's id, and under a tool's name where one is known."""
     block = result_of(message)
     if block is None:
@@ -194,7 +196,7 @@ def _named(message: FlatMessage, call: CallBlock, rule: FrameRule) -> FlatMessag
     return message.model_copy(update={"blocks": (named,)})
 
 
-def _stand_in(call: _Call, missing: str, added: list[ResultBlock]) -> FlatMessage:
+def _stand_in(call: _Call, missing: str, added: list[ResultBlock]) -> NeutralMessage:
     block = ResultBlock(
         call_id=call.block.call_id,
         tool=call.block.tool or UNKNOWN_TOOL,
@@ -203,4 +205,4 @@ def _stand_in(call: _Call, missing: str, added: list[ResultBlock]) -> FlatMessag
         part_id=call.block.part_id,
     )
     added.append(block)
-    return FlatMessage(role="tool", blocks=(block,), message_id=call.message.message_id)
+    return NeutralMessage(role="tool", blocks=(block,), message_id=call.message.message_id)

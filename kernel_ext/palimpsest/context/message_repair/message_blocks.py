@@ -10,8 +10,8 @@ from palimpsest.context.conversion.part_conversion import is_signed
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
 )
@@ -26,15 +26,15 @@ RECORDED_MISSING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class RepairReport:
     """Messages in which calls and results belong together, and what was done for it."""
 
-    messages: FlatMessages
+    messages: NeutralMessages
     """The very same value when nothing had to be done."""
     changed: bool = False
     added: tuple[ResultBlock, ...] = ()
     """Results written for calls that had none."""
-    discarded: tuple[FlatMessage, ...] = ()
+    discarded: tuple[NeutralMessage, ...] = ()
     duplicates: int = 0
     """Results discarded because their call had one."""
     orphans: int = 0
@@ -44,20 +44,20 @@ class Repair:
 T = TypeVar("T")
 
 
-def settled(new: tuple[T, ...], old: tuple[T, ...]) -> tuple[T, ...]:
+def same_if_unchanged(new: tuple[T, ...], old: tuple[T, ...]) -> tuple[T, ...]:
     """Return the old tuple itself where the new one holds the very same things."""
     same = len(new) == len(old) and all(one is other for one, other in zip(new, old, strict=True))
     return old if same else new
 
 
-def with_blocks(message: FlatMessage, blocks: tuple[Block, ...]) -> FlatMessage:
+def with_blocks(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMessage:
     """Return the message with these blocks; itself where they are the very same."""
-    if settled(blocks, message.blocks) is message.blocks:
+    if same_if_unchanged(blocks, message.blocks) is message.blocks:
         return message
     return message.model_copy(update={"blocks": blocks})
 
 
-def calls_of(message: FlatMessage) -> tuple[CallBlock, ...]:
+def calls_of(message: NeutralMessage) -> tuple[CallBlock, ...]:
     """Return the calls that a result can name; a call without an id is none of them."""
     if message.role != "assistant":
         return ()
@@ -66,34 +66,34 @@ def calls_of(message: FlatMessage) -> tuple[CallBlock, ...]:
     )
 
 
-def failed(message: FlatMessage) -> bool:
+def failed(message: NeutralMessage) -> bool:
     """Say whether this answer ended in an error or was stopped."""
     return message.stop in FAILED_STOPS
 
 
-def thinks(message: FlatMessage) -> bool:
+def thinks(message: NeutralMessage) -> bool:
     """Say whether the message holds thinking."""
     return any(isinstance(block, ReasoningBlock) for block in message.blocks)
 
 
-def is_signed_thinking(message: FlatMessage) -> bool:
+def is_signed_thinking(message: NeutralMessage) -> bool:
     """Say whether the message holds thinking that its provider signed."""
     return any(
         isinstance(block, ReasoningBlock) and is_signed(block.metadata) for block in message.blocks
     )
 
 
-def is_result(message: FlatMessage) -> bool:
+def is_result(message: NeutralMessage) -> bool:
     """Say whether this is a message with the result of a call."""
     return message.role == "tool"
 
 
-def result_of(message: FlatMessage) -> ResultBlock | None:
+def result_of(message: NeutralMessage) -> ResultBlock | None:
     """Return the result in a message that holds one result, as they do after ``spread``."""
     return next((block for block in message.blocks if isinstance(block, ResultBlock)), None)
 
 
-def spread(messages: FlatMessages) -> FlatMessages:
+def one_result_per_message(messages: NeutralMessages) -> NeutralMessages:
     """Give each result a message of its own."""
     if all(message.role != "tool" or len(message.blocks) == 1 for message in messages):
         return messages
@@ -108,9 +108,9 @@ def spread(messages: FlatMessages) -> FlatMessages:
     )
 
 
-def gather(messages: FlatMessages) -> FlatMessages:
+def results_joined(messages: NeutralMessages) -> NeutralMessages:
     """Put results that follow each other into one message, as ``convert`` writes them."""
-    gathered: list[FlatMessage] = []
+    gathered: list[NeutralMessage] = []
     for message in messages:
         last = gathered[-1] if gathered else None
         if last is not None and last.role == message.role == "tool":

@@ -6,22 +6,22 @@
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
 )
 
 MISSING = "[No result was recorded for this tool call]"
 
 
-def pair(messages: FlatMessages) -> FlatMessages:
+def pair(messages: NeutralMessages) -> NeutralMessages:
     """Drop orphaned and repeated results, add missing ones, and put each run of results after its calls."""
     results: dict[str, list[ResultBlock]] = {}
     for message in messages:
         for block in message.blocks:
             if isinstance(block, ResultBlock):
                 results.setdefault(block.call_id, []).append(block)
-    paired: list[FlatMessage] = []
+    paired: list[NeutralMessage] = []
     for message in messages:
         if message.role == "tool":
             continue
@@ -29,7 +29,9 @@ def pair(messages: FlatMessages) -> FlatMessages:
         calls = [block for block in message.blocks if isinstance(block, CallBlock)]
         if calls:
             answers: tuple[Block, ...] = tuple(_answer(call, results) for call in calls)
-            paired.append(FlatMessage(role="tool", blocks=answers, message_id=message.message_id))
+            paired.append(
+                NeutralMessage(role="tool", blocks=answers, message_id=message.message_id)
+            )
     return tuple(paired)
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from palimpsest.context.message_repair.frame_pairing import FailedCalls, FrameRule, repair_frames
 from palimpsest.context.message_repair.message_blocks import (
     RECORDED_MISSING,
-    Repair,
-    gather,
-    spread,
+    RepairReport,
+    one_result_per_message,
+    results_joined,
 )
 from palimpsest.context.message_repair.pairing import MISSING, pair
 from palimpsest.context.message_repair.span_pairing import repair_spans
@@ -23,55 +23,55 @@ from palimpsest.context.message_repair.tool_ids import Mode, own_ids, write_tool
 from palimpsest.context.message_repair.turn_order import (
     drop_dangling_calls,
     drop_silent,
-    fitting,
     merge_answers,
     merge_questions,
     system_first,
     user_first,
     user_last,
+    with_speakable_blocks,
 )
 from palimpsest.context.message_repair.usable_calls import (
-    CallRule,
+    UsableCallRule,
     names_as_called,
     readable_names,
     repair_calls,
     with_ids,
 )
 from palimpsest.context.message_repair.validity_check import is_valid
-from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.policies import HygieneRule
 from palimpsest.transcript.provider_profile.profile import ProviderProfile
 from palimpsest.transcript.provider_profile.recorded_agents import OpenclawTarget
 
-Limit = Callable[[FlatMessages], FlatMessages]
+Limit = Callable[[NeutralMessages], NeutralMessages]
 
 OPENING = "(The conversation goes on from here.)"
 CLOSING = "(Please go on.)"
 
 
-def clean(
-    messages: FlatMessages, limit: Limit, rule: HygieneRule, target: ProviderProfile
-) -> FlatMessages:
+def repaired_in_order(
+    messages: NeutralMessages, limit: Limit, rule: HygieneRule, target: ProviderProfile
+) -> NeutralMessages:
     """Return the messages limited and repaired, in the order of the rule."""
     if rule == "opencode":
         return pair(limit(messages))
     if rule == "palimpsest":
         limited = limit(messages)
         return limited if is_valid(limited, target) else mended(limited, target)
-    sane = sanitized(spread(messages), rule, target)
-    return gather(pairing(limit(ordered(sane, rule, target)), rule).messages)
+    sane = sanitized(one_result_per_message(messages), rule, target)
+    return results_joined(pairing(limit(ordered(sane, rule, target)), rule).messages)
 
 
-def mended(messages: FlatMessages, target: ProviderProfile) -> FlatMessages:
+def mended(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
     """Return the messages repaired by the default's rules, whatever is wrong with them."""
     usable = repaired(messages, "palimpsest")
     in_order = ordered(usable, "palimpsest", target)
-    return gather(pairing(spread(in_order), "palimpsest").messages)
+    return results_joined(pairing(one_result_per_message(in_order), "palimpsest").messages)
 
 
 def pairing(
-    messages: FlatMessages, rule: HygieneRule, of_failed: FailedCalls | None = None
-) -> Repair:
+    messages: NeutralMessages, rule: HygieneRule, of_failed: FailedCalls | None = None
+) -> RepairReport:
     """Give every call its result; expects a message for each result."""
     match rule:
         case "openclaw-2026.2":
@@ -86,11 +86,11 @@ def pairing(
 
 def call_rule(
     rule: HygieneRule, allowed: tuple[str, ...] = (), *, whole_thinking: bool = False
-) -> CallRule:
+) -> UsableCallRule:
     """Return which calls are usable under a rule."""
     if rule == "openclaw-2026.2":
-        return CallRule(strict_names=True, allowed=allowed, keep_answered=False)
-    return CallRule(allowed=allowed, whole_thinking=whole_thinking)
+        return UsableCallRule(strict_names=True, allowed=allowed, keep_answered=False)
+    return UsableCallRule(allowed=allowed, whole_thinking=whole_thinking)
 
 
 def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:
@@ -99,7 +99,7 @@ def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:
     return drops == "always" or (drops == "newest" and rule == "openclaw-2026.9")
 
 
-def without_thinking(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+def without_thinking(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
     """Remove thinking that the model does not want back."""
     if rule == "openclaw-2026.2":
         return drop_thinking(messages, keep_latest=False, keep_redacted=True, omitted="")
@@ -107,25 +107,25 @@ def without_thinking(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
 
 
 def with_tool_ids(
-    messages: FlatMessages,
+    messages: NeutralMessages,
     mode: Mode,
     rule: HygieneRule,
     *,
     keep_native: bool = False,
     keep_signed: bool = False,
-) -> FlatMessages:
+) -> NeutralMessages:
     """Write tool ids in the alphabet of a strict provider."""
     if rule == "openclaw-2026.2":
         return write_tool_ids(messages, mode, each_use=False)
     return write_tool_ids(messages, mode, keep_native=keep_native, keep_signed=keep_signed)
 
 
-def gemini_turns(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+def gemini_turns(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
     """Merge answers, as Gemini demands."""
     return merge_answers(messages, keep_plain=rule == "palimpsest")
 
 
-def anthropic_turns(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+def anthropic_turns(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
     """Merge questions, and in the newer rules answers, as Anthropic demands."""
     if rule == "openclaw-2026.2":
         return merge_questions(messages, keep_plain=False)
@@ -138,8 +138,10 @@ def recorded_target(rule: HygieneRule, target: ProviderProfile) -> OpenclawTarge
     return recorded.openclaw_2026_2 if rule == "openclaw-2026.2" else recorded.openclaw_2026_9
 
 
-def sanitized(messages: FlatMessages, rule: HygieneRule, target: ProviderProfile) -> FlatMessages:
-    """Repair calls, ids and pairs as a recorded agent does before it looks at turns."""
+def sanitized(
+    messages: NeutralMessages, rule: HygieneRule, target: ProviderProfile
+) -> NeutralMessages:
+    """RepairReport calls, ids and pairs as a recorded agent does before it looks at turns."""
     to = recorded_target(rule, target)
     thoughtless = drops_thinking(target, rule)
     early_ids = rule == "openclaw-2026.2"
@@ -157,18 +159,22 @@ def sanitized(messages: FlatMessages, rule: HygieneRule, target: ProviderProfile
     return user_first(messages) if to.user_first else messages
 
 
-def repaired(messages: FlatMessages, rule: HygieneRule) -> FlatMessages:
+def repaired(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
     """Leave out what cannot be sent, pair calls with results, and give each call an id of its own.
 
     Establishes that calls have results, that there are no orphans, that ids are own, that nothing
     is empty and that system messages come first.
     """
-    sayable = system_first(drop_silent(fitting(messages)))
-    usable = repair_calls(readable_names(with_ids(spread(sayable))), call_rule(rule)).messages
+    sayable = system_first(drop_silent(with_speakable_blocks(messages)))
+    usable = repair_calls(
+        readable_names(with_ids(one_result_per_message(sayable))), call_rule(rule)
+    ).messages
     return names_as_called(own_ids(pairing(drop_silent(usable), rule).messages))
 
 
-def ordered(messages: FlatMessages, rule: HygieneRule, target: ProviderProfile) -> FlatMessages:
+def ordered(
+    messages: NeutralMessages, rule: HygieneRule, target: ProviderProfile
+) -> NeutralMessages:
     """Put turns into the order that the provider demands.
 
     Establishes the turn order of the default, and keeps what ``repaired`` established.
@@ -181,7 +187,7 @@ def ordered(messages: FlatMessages, rule: HygieneRule, target: ProviderProfile) 
     return anthropic_turns(messages, rule) if to.merges_questions else messages
 
 
-def _ordered_by_need(messages: FlatMessages, target: ProviderProfile) -> FlatMessages:
+def _ordered_by_need(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
     if not target.merges_answers:
         return messages
     messages = merge_answers(messages)

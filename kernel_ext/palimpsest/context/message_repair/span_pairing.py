@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from palimpsest.context.message_repair.message_blocks import (
     UNKNOWN_TOOL,
-    Repair,
+    RepairReport,
     calls_of,
     failed,
     is_result,
@@ -19,13 +19,13 @@ from palimpsest.context.message_repair.message_blocks import (
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
 )
 
 
-def repair_spans(messages: FlatMessages, missing: str) -> Repair:
+def repair_spans(messages: NeutralMessages, missing: str) -> RepairReport:
     """Pair calls with results by spans; expects a message for each result."""
     walk = _Walk(missing)
     position = 0
@@ -44,7 +44,7 @@ def repair_spans(messages: FlatMessages, missing: str) -> Repair:
     return walk.report(messages)
 
 
-def _end_of_span(messages: FlatMessages, start: int) -> int:
+def _end_of_span(messages: NeutralMessages, start: int) -> int:
     for position in range(start, len(messages)):
         if messages[position].role == "assistant":
             return position
@@ -54,30 +54,30 @@ def _end_of_span(messages: FlatMessages, start: int) -> int:
 @dataclass
 class _Walk:
     missing: str
-    out: list[FlatMessage] = field(default_factory=list)
+    out: list[NeutralMessage] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     added: list[ResultBlock] = field(default_factory=list)
-    discarded: list[FlatMessage] = field(default_factory=list)
+    discarded: list[NeutralMessage] = field(default_factory=list)
     duplicates: int = 0
     orphans: int = 0
     changed: bool = False
 
-    def orphan(self, message: FlatMessage) -> None:
+    def orphan(self, message: NeutralMessage) -> None:
         self.orphans += 1
         self.changed = True
         self.discarded.append(message)
 
-    def duplicate(self, message: FlatMessage) -> None:
+    def duplicate(self, message: NeutralMessage) -> None:
         self.duplicates += 1
         self.changed = True
         self.discarded.append(message)
 
     def span(
-        self, message: FlatMessage, calls: Iterable[CallBlock], following: FlatMessages
+        self, message: NeutralMessage, calls: Iterable[CallBlock], following: NeutralMessages
     ) -> None:
         names = {call.call_id: call for call in calls}
-        found: dict[str, FlatMessage] = {}
-        remainder: list[FlatMessage] = []
+        found: dict[str, NeutralMessage] = {}
+        remainder: list[NeutralMessage] = []
         for one in following:
             if is_result(one):
                 self._take(one, names, found)
@@ -97,7 +97,7 @@ class _Walk:
         self.out.extend(remainder)
 
     def _take(
-        self, one: FlatMessage, names: dict[str, CallBlock], found: dict[str, FlatMessage]
+        self, one: NeutralMessage, names: dict[str, CallBlock], found: dict[str, NeutralMessage]
     ) -> None:
         block = result_of(one)
         identifier = block.call_id if block else ""
@@ -110,7 +110,7 @@ class _Walk:
         else:
             found[identifier] = one
 
-    def _add(self, call: CallBlock, message: FlatMessage) -> None:
+    def _add(self, call: CallBlock, message: NeutralMessage) -> None:
         block = ResultBlock(
             call_id=call.call_id,
             tool=call.tool or UNKNOWN_TOOL,
@@ -118,7 +118,7 @@ class _Walk:
             is_error=True,
             part_id=call.part_id,
         )
-        written = FlatMessage(role="tool", blocks=(block,), message_id=message.message_id)
+        written = NeutralMessage(role="tool", blocks=(block,), message_id=message.message_id)
         self.added.append(block)
         self.changed = True
         if call.call_id in self.seen:
@@ -127,10 +127,10 @@ class _Walk:
             self.seen.add(call.call_id)
             self.out.append(written)
 
-    def report(self, messages: FlatMessages) -> Repair:
+    def report(self, messages: NeutralMessages) -> RepairReport:
         if not self.changed:
-            return Repair(messages)
-        return Repair(
+            return RepairReport(messages)
+        return RepairReport(
             messages=tuple(self.out),
             changed=True,
             added=tuple(self.added),

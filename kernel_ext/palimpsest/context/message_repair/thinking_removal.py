@@ -5,10 +5,10 @@ middle of calling tools needs it; the older one drops that too, and leaves what 
 """
 
 from palimpsest.context.conversion.part_conversion import is_redacted
-from palimpsest.context.message_repair.message_blocks import settled
+from palimpsest.context.message_repair.message_blocks import same_if_unchanged
 from palimpsest.transcript.context_values.neutral_messages import (
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     TextBlock,
 )
@@ -18,12 +18,12 @@ OMITTED = "[assistant reasoning omitted]"
 
 
 def drop_thinking(
-    messages: FlatMessages,
+    messages: NeutralMessages,
     *,
     keep_latest: bool = True,
     keep_redacted: bool = False,
     omitted: str = OMITTED,
-) -> FlatMessages:
+) -> NeutralMessages:
     """Remove thinking from every answer, with ``keep_latest`` from all but the latest.
 
     With ``keep_redacted`` blocks of the type ``redacted_thinking`` stay.
@@ -37,10 +37,10 @@ def drop_thinking(
         else _without(message, omitted, keep_redacted=keep_redacted)
         for at, message in enumerate(messages)
     )
-    return settled(bare, messages)
+    return same_if_unchanged(bare, messages)
 
 
-def _without(message: FlatMessage, omitted: str, *, keep_redacted: bool) -> FlatMessage:
+def _without(message: NeutralMessage, omitted: str, *, keep_redacted: bool) -> NeutralMessage:
     blocks = tuple(
         block
         for block in message.blocks

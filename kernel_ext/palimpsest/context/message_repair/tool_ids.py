@@ -15,8 +15,8 @@ from palimpsest.context.message_repair.message_blocks import is_signed_thinking,
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
 )
 from palimpsest.transcript.provider_profile.tool_call_ids import (
@@ -49,13 +49,13 @@ def is_tool_id(identifier: str, mode: Mode) -> bool:
 
 
 def write_tool_ids(
-    messages: FlatMessages,
+    messages: NeutralMessages,
     mode: Mode,
     *,
     each_use: bool = True,
     keep_native: bool = False,
     keep_signed: bool = False,
-) -> FlatMessages:
+) -> NeutralMessages:
     """Write every id, results as their calls.
 
     With ``each_use`` an id that is used again becomes another one; with ``keep_native``
@@ -67,7 +67,7 @@ def write_tool_ids(
     kept = _signed(messages) if keep_signed else {}
     reserved = {block.call_id for at in kept for block in kept[at]}
     writer = _Occurrences(mode, keep_native=keep_native, reserved=reserved)
-    out: list[FlatMessage] = []
+    out: list[NeutralMessage] = []
     for at, message in enumerate(messages):
         if at in kept:
             for block in kept[at]:
@@ -76,7 +76,7 @@ def write_tool_ids(
     return tuple(out)
 
 
-def _signed(messages: FlatMessages) -> dict[int, list[CallBlock]]:
+def _signed(messages: NeutralMessages) -> dict[int, list[CallBlock]]:
     """Return by place the calls of answers with signed thinking whose ids are their own."""
     claimed: set[str] = set()
     found: dict[int, list[CallBlock]] = {}
@@ -90,7 +90,7 @@ def _signed(messages: FlatMessages) -> dict[int, list[CallBlock]]:
     return found
 
 
-def own_ids(messages: FlatMessages) -> FlatMessages:
+def own_ids(messages: NeutralMessages) -> NeutralMessages:
     """Give a call whose id was used before one of its own, and leave all others as they are."""
     identifiers = [
         block.call_id for one in messages for block in one.blocks if isinstance(block, CallBlock)
@@ -100,7 +100,7 @@ def own_ids(messages: FlatMessages) -> FlatMessages:
     return _all_written(messages, _Numbered(identifiers))
 
 
-def _all_written(messages: FlatMessages, writer: "_Writer") -> FlatMessages:
+def _all_written(messages: NeutralMessages, writer: "_Writer") -> NeutralMessages:
     return tuple(_written(message, writer) for message in messages)
 
 
@@ -116,7 +116,7 @@ class _Writer(Protocol):
         ...
 
 
-def _written(message: FlatMessage, writer: _Writer) -> FlatMessage:
+def _written(message: NeutralMessage, writer: _Writer) -> NeutralMessage:
     if message.role not in {"assistant", "tool"}:
         return message
     blocks = tuple(_block(block, writer) for block in message.blocks)

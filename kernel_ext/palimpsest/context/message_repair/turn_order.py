@@ -11,16 +11,16 @@ from palimpsest.context.message_repair.message_blocks import (
     calls_of,
     failed,
     is_result,
-    settled,
+    same_if_unchanged,
     thinks,
     with_blocks,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     ResultBlock,
     TextBlock,
@@ -42,12 +42,12 @@ EARLIER_SAYS = ("timestamp",)
 """Of two merged questions, the earlier one says these where the later one does not."""
 
 
-def merge_answers(messages: FlatMessages, *, keep_plain: bool = True) -> FlatMessages:
+def merge_answers(messages: NeutralMessages, *, keep_plain: bool = True) -> NeutralMessages:
     """Merge assistant messages that follow each other."""
     return _merged(messages, "assistant", lambda a, b: _answers(a, b, keep_plain=keep_plain))
 
 
-def merge_questions(messages: FlatMessages, *, keep_plain: bool = True) -> FlatMessages:
+def merge_questions(messages: NeutralMessages, *, keep_plain: bool = True) -> NeutralMessages:
     """Merge user messages that follow each other.
 
     Without ``keep_plain`` words that came as one string vanish in it, a recorded defect.
@@ -56,9 +56,11 @@ def merge_questions(messages: FlatMessages, *, keep_plain: bool = True) -> FlatM
 
 
 def _merged(
-    messages: FlatMessages, role: str, merge: Callable[[FlatMessage, FlatMessage], FlatMessage]
-) -> FlatMessages:
-    out: list[FlatMessage] = []
+    messages: NeutralMessages,
+    role: str,
+    merge: Callable[[NeutralMessage, NeutralMessage], NeutralMessage],
+) -> NeutralMessages:
+    out: list[NeutralMessage] = []
     for message in messages:
         if out and message.role == out[-1].role == role:
             out[-1] = merge(out[-1], message)
@@ -67,7 +69,7 @@ def _merged(
     return messages if len(out) == len(messages) else tuple(out)
 
 
-def _answers(earlier: FlatMessage, later: FlatMessage, *, keep_plain: bool) -> FlatMessage:
+def _answers(earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool) -> NeutralMessage:
     said = {name: value for name in LATER_SAYS if (value := (later.metadata or {}).get(name))}
     return earlier.model_copy(
         update={
@@ -80,7 +82,9 @@ def _answers(earlier: FlatMessage, later: FlatMessage, *, keep_plain: bool) -> F
     )
 
 
-def _questions(earlier: FlatMessage, later: FlatMessage, *, keep_plain: bool) -> FlatMessage:
+def _questions(
+    earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
+) -> NeutralMessage:
     when = (
         {"timestamp": earlier.metadata["timestamp"]}
         if "timestamp" in (earlier.metadata or {}) and earlier.metadata
@@ -96,29 +100,29 @@ def _questions(earlier: FlatMessage, later: FlatMessage, *, keep_plain: bool) ->
     )
 
 
-def _blocks(message: FlatMessage, *, keep_plain: bool) -> tuple[Block, ...]:
+def _blocks(message: NeutralMessage, *, keep_plain: bool) -> tuple[Block, ...]:
     return () if message.plain and not keep_plain else message.blocks
 
 
-def _or_none(metadata: dict[str, Any], message: FlatMessage) -> dict[str, Any] | None:
+def _or_none(metadata: dict[str, Any], message: NeutralMessage) -> dict[str, Any] | None:
     return metadata or message.metadata
 
 
-def user_first(messages: FlatMessages, opening: str = BOOTSTRAP) -> FlatMessages:
+def user_first(messages: NeutralMessages, opening: str = BOOTSTRAP) -> NeutralMessages:
     """Let a user open a history that begins with an assistant."""
     if not messages or messages[0].role != "assistant":
         return messages
-    return (FlatMessage(role="user", blocks=(TextBlock(text=opening),), plain=True), *messages)
+    return (NeutralMessage(role="user", blocks=(TextBlock(text=opening),), plain=True), *messages)
 
 
-def user_last(messages: FlatMessages, closing: str) -> FlatMessages:
+def user_last(messages: NeutralMessages, closing: str) -> NeutralMessages:
     """Let a user speak last, since many models refuse to go on in an answer."""
     if not messages or messages[-1].role != "assistant":
         return messages
-    return (*messages, FlatMessage(role="user", blocks=(TextBlock(text=closing),)))
+    return (*messages, NeutralMessage(role="user", blocks=(TextBlock(text=closing),)))
 
 
-def system_first(messages: FlatMessages) -> FlatMessages:
+def system_first(messages: NeutralMessages) -> NeutralMessages:
     """Put system messages before all others."""
     first = tuple(message for message in messages if message.role == "system")
     if messages[: len(first)] == first:
@@ -126,21 +130,23 @@ def system_first(messages: FlatMessages) -> FlatMessages:
     return first + tuple(message for message in messages if message.role != "system")
 
 
-def fitting(messages: FlatMessages) -> FlatMessages:
+def with_speakable_blocks(messages: NeutralMessages) -> NeutralMessages:
     """Leave out blocks that the speaker cannot say, such as a call by the user."""
     out = tuple(_fitting(message) for message in messages)
-    return settled(out, messages)
+    return same_if_unchanged(out, messages)
 
 
-def _fitting(message: FlatMessage) -> FlatMessage:
+def _fitting(message: NeutralMessage) -> NeutralMessage:
     kinds = SAYABLE[message.role]
     blocks = tuple(block for block in message.blocks if isinstance(block, kinds))
     return with_blocks(message, blocks)
 
 
-def drop_silent(messages: FlatMessages) -> FlatMessages:
+def drop_silent(messages: NeutralMessages) -> NeutralMessages:
     """Leave out messages in which nobody says anything, which no provider is sent."""
-    return settled(tuple(one for one in messages if any(map(_says, one.blocks))), messages)
+    return same_if_unchanged(
+        tuple(one for one in messages if any(map(_says, one.blocks))), messages
+    )
 
 
 def _says(block: Block) -> bool:
@@ -153,17 +159,17 @@ def _says(block: Block) -> bool:
             return True
 
 
-def drop_dangling_calls(messages: FlatMessages) -> FlatMessages:
+def drop_dangling_calls(messages: NeutralMessages) -> NeutralMessages:
     """Remove calls without a result before the next answer; an answer that thinks is all or nothing."""
     ends = _next_answers(messages)
     out = tuple(
         _resolved(message, messages[at + 1 : ends[at]]) if message.role == "assistant" else message
         for at, message in enumerate(messages)
     )
-    return settled(out, messages)
+    return same_if_unchanged(out, messages)
 
 
-def _next_answers(messages: FlatMessages) -> list[int]:
+def _next_answers(messages: NeutralMessages) -> list[int]:
     """Return for each position where the next assistant message stands."""
     ends = [len(messages)] * len(messages)
     end = len(messages)
@@ -174,7 +180,7 @@ def _next_answers(messages: FlatMessages) -> list[int]:
     return ends
 
 
-def _resolved(message: FlatMessage, following: Sequence[FlatMessage]) -> FlatMessage:
+def _resolved(message: NeutralMessage, following: Sequence[NeutralMessage]) -> NeutralMessage:
     if not calls_of(message):
         return message
     calls = [block for block in message.blocks if isinstance(block, CallBlock)]
@@ -189,7 +195,7 @@ def _resolved(message: FlatMessage, following: Sequence[FlatMessage]) -> FlatMes
     return message.model_copy(update={"blocks": blocks})
 
 
-def _results(following: Iterable[FlatMessage], *, embedded: bool) -> Iterable[ResultBlock]:
+def _results(following: Iterable[NeutralMessage], *, embedded: bool) -> Iterable[ResultBlock]:
     for message in following:
         if is_result(message) or embedded:
             yield from (block for block in message.blocks if isinstance(block, ResultBlock))

@@ -9,18 +9,18 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from palimpsest.context.message_repair.frame_pairing import answered
+from palimpsest.context.message_repair.frame_pairing import answered_calls
 from palimpsest.context.message_repair.message_blocks import (
     UNKNOWN_TOOL,
-    settled,
+    same_if_unchanged,
     thinks,
     with_blocks,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
 )
 
@@ -32,16 +32,16 @@ STRICT_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class UsableCalls:
     """Messages with usable calls only, and how much was left out."""
 
-    messages: FlatMessages
+    messages: NeutralMessages
     dropped_calls: int = 0
     dropped_messages: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class CallRule:
+class UsableCallRule:
     """Which calls are usable."""
 
     strict_names: bool = False
@@ -54,7 +54,7 @@ class CallRule:
     """An answer with thinking and calls is replayed whole or not at all."""
 
 
-def with_ids(messages: FlatMessages) -> FlatMessages:
+def with_ids(messages: NeutralMessages) -> NeutralMessages:
     """Give an id to calls that came without one."""
     if all(block.call_id.strip() for block in _calls(messages)):
         return messages
@@ -70,7 +70,7 @@ def with_ids(messages: FlatMessages) -> FlatMessages:
     return _each_call(messages, named)
 
 
-def readable_names(messages: FlatMessages) -> FlatMessages:
+def readable_names(messages: NeutralMessages) -> NeutralMessages:
     """Write the names of tools in the letters that every provider takes."""
 
     def named(block: CallBlock) -> CallBlock:
@@ -80,13 +80,15 @@ def readable_names(messages: FlatMessages) -> FlatMessages:
     return _each_call(messages, named)
 
 
-def names_as_called(messages: FlatMessages) -> FlatMessages:
+def names_as_called(messages: NeutralMessages) -> NeutralMessages:
     """Let each result name the tool as its call does; expects calls and results in pairs."""
     tools = {block.call_id: block.tool for block in _calls(messages)}
-    return settled(tuple(_named_as_called(message, tools) for message in messages), messages)
+    return same_if_unchanged(
+        tuple(_named_as_called(message, tools) for message in messages), messages
+    )
 
 
-def _named_as_called(message: FlatMessage, tools: dict[str, str]) -> FlatMessage:
+def _named_as_called(message: NeutralMessage, tools: dict[str, str]) -> NeutralMessage:
     blocks = tuple(
         block.model_copy(update={"tool": tools[block.call_id]})
         if isinstance(block, ResultBlock) and tools.get(block.call_id, block.tool) != block.tool
@@ -96,40 +98,44 @@ def _named_as_called(message: FlatMessage, tools: dict[str, str]) -> FlatMessage
     return with_blocks(message, blocks)
 
 
-def _calls(messages: FlatMessages) -> list[CallBlock]:
+def _calls(messages: NeutralMessages) -> list[CallBlock]:
     return [block for one in messages for block in one.blocks if isinstance(block, CallBlock)]
 
 
-def _each_call(messages: FlatMessages, change: Callable[[CallBlock], CallBlock]) -> FlatMessages:
-    out: list[FlatMessage] = []
+def _each_call(
+    messages: NeutralMessages, change: Callable[[CallBlock], CallBlock]
+) -> NeutralMessages:
+    out: list[NeutralMessage] = []
     for message in messages:
         blocks = tuple(
             change(block) if isinstance(block, CallBlock) else block for block in message.blocks
         )
         out.append(with_blocks(message, blocks))
-    return settled(tuple(out), messages)
+    return same_if_unchanged(tuple(out), messages)
 
 
-def repair_calls(messages: FlatMessages, rule: CallRule) -> Calls:
+def repair_calls(messages: NeutralMessages, rule: UsableCallRule) -> UsableCalls:
     """Leave out unusable calls, and the messages of which nothing is left."""
-    repairing = _Repairing(rule, answered(messages) if _looks_at_answers(rule) else frozenset())
-    kept: list[FlatMessage] = []
+    repairing = _Repairing(
+        rule, answered_calls(messages) if _looks_at_answers(rule) else frozenset()
+    )
+    kept: list[NeutralMessage] = []
     for message in messages:
         left = repairing.message(message)
         if left is not None:
             kept.append(left)
-    left_over = settled(tuple(kept), messages)
+    left_over = same_if_unchanged(tuple(kept), messages)
     if left_over is messages:
-        return Calls(messages)
-    return Calls(left_over, repairing.dropped_calls, repairing.dropped_messages)
+        return UsableCalls(messages)
+    return UsableCalls(left_over, repairing.dropped_calls, repairing.dropped_messages)
 
 
-def _looks_at_answers(rule: CallRule) -> bool:
+def _looks_at_answers(rule: UsableCallRule) -> bool:
     return bool(rule.allowed) and rule.keep_answered
 
 
 class _Repairing:
-    def __init__(self, rule: CallRule, answered: frozenset[int]) -> None:
+    def __init__(self, rule: UsableCallRule, answered: frozenset[int]) -> None:
         self._rule = rule
         self._answered = answered
         self._allowed = {name.strip().lower() for name in rule.allowed}
@@ -137,7 +143,7 @@ class _Repairing:
         self.dropped_calls = 0
         self.dropped_messages = 0
 
-    def message(self, message: FlatMessage) -> FlatMessage | None:
+    def message(self, message: NeutralMessage) -> NeutralMessage | None:
         """Return what is left of the message, or None."""
         if message.role == "system" and not message.blocks and not self._rule.strict_names:
             return None
@@ -153,7 +159,7 @@ class _Repairing:
             return None
         return with_blocks(message, blocks)
 
-    def _whole(self, message: FlatMessage, calls: list[CallBlock]) -> FlatMessage | None:
+    def _whole(self, message: NeutralMessage, calls: list[CallBlock]) -> NeutralMessage | None:
         identifiers = [call.call_id for call in calls]
         usable = all(self._usable(call) and call.tool == call.tool.strip() for call in calls)
         if (

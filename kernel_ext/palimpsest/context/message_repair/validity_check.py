@@ -10,13 +10,13 @@ from collections.abc import Callable
 from palimpsest.context.message_repair.usable_calls import MAX_NAME_CHARS, STRICT_NAME
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
 )
 from palimpsest.transcript.provider_profile.profile import ProviderProfile
 
 
-def is_valid(messages: FlatMessages, target: ProviderProfile) -> bool:
+def is_valid(messages: NeutralMessages, target: ProviderProfile) -> bool:
     """Say whether the default's rules would leave these messages as they are."""
     if not messages:
         return True
@@ -38,9 +38,9 @@ class _Look:
         """Calls whose results have to come next."""
         self._before = ""
 
-    def passes(self, messages: FlatMessages) -> bool:
+    def passes(self, messages: NeutralMessages) -> bool:
         """Say whether every message is as it must be after the one before it."""
-        look: dict[str, Callable[[FlatMessage], bool]] = {
+        look: dict[str, Callable[[NeutralMessage], bool]] = {
             "user": self._user,
             "assistant": self._assistant,
             "tool": self._results,
@@ -54,7 +54,7 @@ class _Look:
             self._before = message.role
         return not self._open
 
-    def _user(self, message: FlatMessage) -> bool:
+    def _user(self, message: NeutralMessage) -> bool:
         if self._merges_questions and self._before == "user":
             return False
         says = False
@@ -67,7 +67,7 @@ class _Look:
                 return False
         return says
 
-    def _assistant(self, message: FlatMessage) -> bool:
+    def _assistant(self, message: NeutralMessage) -> bool:
         if self._merges_answers and self._before == "assistant":
             return False
         says = False
@@ -94,7 +94,7 @@ class _Look:
         self._open.append(block)
         return usable
 
-    def _results(self, message: FlatMessage) -> bool:
+    def _results(self, message: NeutralMessage) -> bool:
         calls, self._open = self._open, []
         return len(calls) == len(message.blocks) and all(
             block.type == "result" and block.call_id == call.call_id and block.tool == call.tool

@@ -13,7 +13,7 @@ from palimpsest.context.engine_text.reminders import wrapped
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.transcript.context_values.decisions import EXCLUDE, Decision
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
     FilePart,
@@ -29,9 +29,9 @@ CLEARED = "[Old tool result content cleared]"
 """Shown where a decision does not say itself what is."""
 
 
-def apply(messages: Messages, view: View) -> Messages:
+def apply_decisions(messages: Messages, view: View) -> Messages:
     """Return the messages with every standing decision applied and blobs read in."""
-    holding = Standing(view.decisions)
+    holding = EffectiveDecisions(view.decisions)
     newest = newest_standing(messages, holding)
     named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
     shown = tuple(
@@ -44,7 +44,7 @@ def apply(messages: Messages, view: View) -> Messages:
     return wrapped(shown, view.decisions)
 
 
-def newest_standing(messages: Messages, holding: Standing) -> Message | None:
+def newest_standing(messages: Messages, holding: EffectiveDecisions) -> Message | None:
     """Return the newest user message but those that the engine took back itself."""
     for message in reversed(messages):
         if not isinstance(message.info, UserMessage):
@@ -60,7 +60,7 @@ def newest_standing(messages: Messages, holding: Standing) -> Message | None:
 
 
 def _message(
-    message: Message, holding: Standing, texts: Mapping[str, str], *, is_newest: bool
+    message: Message, holding: EffectiveDecisions, texts: Mapping[str, str], *, is_newest: bool
 ) -> Message:
     parts: list[Part] = []
     for part in message.parts:

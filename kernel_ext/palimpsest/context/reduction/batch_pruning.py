@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.budget.token_estimate import MEDIA_TOKENS
-from palimpsest.context.reduction.shown_outputs import CallOutput, outputs
-from palimpsest.context.reduction.superseded_reads import Newer, superseded
+from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
+from palimpsest.context.reduction.superseded_reads import NewerCall, superseded
 from palimpsest.context.visible_messages.prompted_turns import turn_spans
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
-from palimpsest.transcript.context_values.effective_decisions import Standing, pinned_parts
+from palimpsest.transcript.context_values.effective_decisions import (
+    EffectiveDecisions,
+    pinned_parts,
+)
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy
 from palimpsest.transcript.ids import short
@@ -32,11 +35,11 @@ NOTES = {"read-again": "the same file was read again later", "changed": "the fil
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PruneCandidate:
     """An output that may be cleared, and what that saves."""
 
     output: CallOutput
-    newer: Newer | None
+    newer: NewerCall | None
     text: str
     tokens_before: int
     tokens_after: int
@@ -50,7 +53,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class PruneTarget:
     """When to start, where to stop, and what is kept, in tokens as the estimator counts them."""
 
     used: float
@@ -104,11 +107,11 @@ def prune_batch(
     )
 
 
-def _aim(rule: PrunePolicy, facts: Facts) -> Aim:
+def _aim(rule: PrunePolicy, facts: Facts) -> PruneTarget:
     budget = max(facts.window - facts.reserve, 0) / facts.calibration
     scale = min(1.0, facts.window / rule.full_window)
     age = facts.cache_age_seconds
-    return Aim(
+    return PruneTarget(
         used=facts.used_tokens or 0,
         start=math.inf if facts.used_tokens is None else budget * rule.start_share,
         target=budget * rule.target_share,
@@ -119,12 +122,12 @@ def _aim(rule: PrunePolicy, facts: Facts) -> Aim:
 
 
 def _candidates(
-    view: View, messages: Messages, rule: PrunePolicy, aim: Aim, count: Callable[[str], int]
-) -> list[Candidate]:
+    view: View, messages: Messages, rule: PrunePolicy, aim: PruneTarget, count: Callable[[str], int]
+) -> list[PruneCandidate]:
     """Return what may be cleared, oldest first: nothing kept by hand, protected, new or tiny."""
-    shown = outputs(view, messages)
+    shown = shown_outputs(view, messages)
     newer = superseded(messages, [output.part.id for output in shown])
-    kept = pinned_parts(messages, view.decisions) | Standing(view.decisions).restored
+    kept = pinned_parts(messages, view.decisions) | EffectiveDecisions(view.decisions).restored
     spans = turn_spans(messages)
     recent = spans[-rule.protect_turns :] if rule.protect_turns else []
     recent_from = recent[0][0] if recent else len(messages)
@@ -140,11 +143,11 @@ def _candidates(
         text = _note(rule, output.part.id, one)
         if tokens - count(text) >= WORTH_TOKENS:
             is_recent = output.position >= recent_from
-            found.append(Candidate(output, one, text, tokens, count(text), is_recent))
+            found.append(PruneCandidate(output, one, text, tokens, count(text), is_recent))
     return found[::-1]
 
 
-def _choose(candidates: Sequence[Candidate], aim: Aim) -> list[Candidate]:
+def _choose(candidates: Sequence[PruneCandidate], aim: PruneTarget) -> list[PruneCandidate]:
     """Take from the older turns first; from the newest only where those alone fill the window."""
     older = [one for one in candidates if not one.recent]
     chosen = older if aim.cold else _until(_in_order(older), aim.used - aim.target, aim.minimum)
@@ -157,14 +160,14 @@ def _choose(candidates: Sequence[Candidate], aim: Aim) -> list[Candidate]:
     return sorted(chosen, key=lambda one: order[one.output.part.id])
 
 
-def _in_order(candidates: Iterable[Candidate]) -> list[Candidate]:
+def _in_order(candidates: Iterable[PruneCandidate]) -> list[PruneCandidate]:
     """Put out-of-date reads first; else the oldest stay first."""
     return sorted(candidates, key=lambda one: one.newer is None)
 
 
-def _until(candidates: Iterable[Candidate], enough: float, least: int) -> list[Candidate]:
+def _until(candidates: Iterable[PruneCandidate], enough: float, least: int) -> list[PruneCandidate]:
     """Take as many as free enough tokens, and no fewer than are worth it at once."""
-    chosen: list[Candidate] = []
+    chosen: list[PruneCandidate] = []
     saved = 0
     for one in candidates:
         if saved >= enough and saved >= least:
@@ -174,13 +177,13 @@ def _until(candidates: Iterable[Candidate], enough: float, least: int) -> list[C
     return chosen
 
 
-def _why(one: Candidate) -> dict[str, str]:
+def _why(one: PruneCandidate) -> dict[str, str]:
     if one.newer is None:
         return {"reason": "old"}
     return {"reason": one.newer.reason, "by_part_id": one.newer.part_id}
 
 
-def _note(rule: PrunePolicy, part_id: str, newer: Newer | None) -> str:
+def _note(rule: PrunePolicy, part_id: str, newer: NewerCall | None) -> str:
     """Say that the output is gone, where a newer one says more that too, and how to have it back."""
     why = f": {NOTES[newer.reason]}" if newer is not None else ""
     back = f"; recall {short(part_id)} shows it" if rule.recall else ""

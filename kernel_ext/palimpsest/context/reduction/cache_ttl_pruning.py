@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from palimpsest.context.budget.token_estimate import weigh_chars
-from palimpsest.context.reduction.applied_decisions import apply
-from palimpsest.context.reduction.shown_outputs import CallOutput, outputs
+from palimpsest.context.reduction.applied_decisions import apply_decisions
+from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, DecisionAction, Facts
 from palimpsest.transcript.context_values.effective_decisions import (
-    Standing,
+    EffectiveDecisions,
+    effective_reductions,
     pinned_parts,
-    standing,
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy
@@ -73,7 +73,7 @@ def prune_cache(
     wanted = _plan(bare, messages, rule, facts.window) if cold else {}
     own = {
         part_id: decision
-        for part_id, decision in standing(view.decisions).items()
+        for part_id, decision in effective_reductions(view.decisions).items()
         if decision.rule == CACHE_TTL
     }
     return (
@@ -145,7 +145,7 @@ def _same(made: Decision | None, one: PruneAction) -> bool:
 
 def _plan(view: View, messages: Messages, rule: PrunePolicy, window: int) -> dict[str, PruneAction]:
     room = window * CHARS_PER_TOKEN
-    total = sum(_message_chars(message, rule) for message in apply(messages, view))
+    total = sum(_message_chars(message, rule) for message in apply_decisions(messages, view))
     if room <= 0 or total / room < rule.soft_ratio:
         return {}
     candidates = _candidates(view, messages, rule)
@@ -178,10 +178,10 @@ def _candidates(view: View, messages: Messages, rule: PrunePolicy) -> list[CallO
     if len(answers) < rule.keep_assistants or not prompts:
         return []
     end = answers[-rule.keep_assistants] if rule.keep_assistants else len(messages)
-    kept = pinned_parts(messages, view.decisions) | Standing(view.decisions).restored
+    kept = pinned_parts(messages, view.decisions) | EffectiveDecisions(view.decisions).restored
     return [
         output
-        for output in outputs(view, messages)
+        for output in shown_outputs(view, messages)
         if prompts[0] < output.position < end
         and output.part.id not in kept
         and prunable(output.part.tool, rule)

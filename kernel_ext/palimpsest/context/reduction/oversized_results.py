@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
 from palimpsest.context.budget.token_estimate import WIDE_CHARS, weigh_chars
-from palimpsest.context.reduction.shown_outputs import CallOutput, outputs
+from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule
@@ -75,7 +75,9 @@ class CutText:
         return found
 
 
-def cut(text: str, most: int, policy: RecoveryPolicy, least: int | None = None) -> CutText | None:
+def cut_result(
+    text: str, most: int, policy: RecoveryPolicy, least: int | None = None
+) -> CutText | None:
     """Choose what is kept of a text that may have ``most`` characters; None keeps all of it.
 
     ``least`` characters are kept in any case, where the form of the policy allows that.
@@ -110,12 +112,12 @@ def truncate_oversized(
     limit = result_chars(window, policy)
     together = results_chars(window, policy)
     untouchable = pinned_parts(messages, view.decisions)
-    results = [one for one in outputs(view, messages) if one.part.id not in untouchable]
+    results = [one for one in shown_outputs(view, messages) if one.part.id not in untouchable]
     cuts = {
         result.part.id: found
         for result in results
         if len(result.shown) > limit
-        and (found := cut(result.whole, limit, _naming(policy, result))) is not None
+        and (found := cut_result(result.whole, limit, _naming(policy, result))) is not None
     }
     if together is not None and len(results) > 1:
         cuts |= _cut_together(results, cuts, together, policy)
@@ -152,7 +154,7 @@ def _cut_together(
         if over <= 0:
             break
         size = sizes[result.part.id]
-        shorter = cut(result.whole, max(size - over, 0), _naming(policy, result), least=0)
+        shorter = cut_result(result.whole, max(size - over, 0), _naming(policy, result), least=0)
         if shorter is None:
             continue
         saved = size - len(shorten(result.whole, shorter.numbers))

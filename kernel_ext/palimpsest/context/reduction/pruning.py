@@ -12,13 +12,13 @@ from typing import NamedTuple, assert_never, get_args
 
 from palimpsest.context.reduction.batch_pruning import prune_batch
 from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
-from palimpsest.context.reduction.shown_outputs import outputs
+from palimpsest.context.reduction.shown_outputs import shown_outputs
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.effective_decisions import (
-    Standing,
+    EffectiveDecisions,
+    effective_reductions,
     pinned_parts,
-    standing,
 )
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy, PruneRule
@@ -78,8 +78,8 @@ def _prune_opencode(
     Follows spec/session-engine.md 1.13; the output that crosses the line goes too.
     """
     rule = policy.prune
-    shown = {output.part.id: output.shown for output in outputs(view, view.messages)}
-    kept = pinned_parts(view.messages, view.decisions) | Standing(view.decisions).restored
+    shown = {output.part.id: output.shown for output in shown_outputs(view, view.messages)}
+    kept = pinned_parts(view.messages, view.decisions) | EffectiveDecisions(view.decisions).restored
     total = behind = 0
     found: list[tuple[ToolPart, int, int]] = []
     for part in _older_outputs(view, rule):
@@ -118,7 +118,7 @@ def _older_outputs(view: View, rule: PrunePolicy) -> Iterator[ToolPart]:
 
     That is a summary, or an output that was cleared before: behind it all was looked at already.
     """
-    holding = standing(view.decisions)
+    holding = effective_reductions(view.decisions)
     cleared = {part_id for part_id, one in holding.items() if one.action == "clear"}
     turns = 0
     for message in reversed(view.messages):

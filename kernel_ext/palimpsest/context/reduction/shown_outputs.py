@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages.view import View, whole_output
-from palimpsest.transcript.context_values.effective_decisions import standing
+from palimpsest.transcript.context_values.effective_decisions import effective_reductions
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
@@ -22,11 +22,11 @@ class CallOutput:
     """Images and other attachments that are shown with it."""
 
 
-def outputs(view: View, messages: Messages) -> list[CallOutput]:
+def shown_outputs(view: View, messages: Messages) -> list[CallOutput]:
     """Return the outputs that are still shown, oldest first: nothing cleared or dropped."""
     gone = {
         part_id
-        for part_id, decision in standing(view.decisions).items()
+        for part_id, decision in effective_reductions(view.decisions).items()
         if decision.action in {"clear", "drop"}
     }
     originals = {part.id: part for message in messages for part in message.parts}
@@ -38,7 +38,7 @@ def outputs(view: View, messages: Messages) -> list[CallOutput]:
             whole=whole_output(originals[part.id], view.texts),
             media=len(part.state.attachments),
         )
-        for position, message in enumerate(apply(messages, view))
+        for position, message in enumerate(apply_decisions(messages, view))
         for part in message.parts
         if isinstance(part, ToolPart)
         and isinstance(part.state, ToolCompleted)

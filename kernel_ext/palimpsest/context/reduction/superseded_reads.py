@@ -23,7 +23,7 @@ Reason = Literal["read-again", "changed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Newer:
+class NewerCall:
     """The call that made an earlier read out of date."""
 
     part_id: str
@@ -34,23 +34,23 @@ class Newer:
 class _Seen:
     first: int
     last: float
-    newer: Newer
+    newer: NewerCall
 
 
-def superseded(messages: Messages, shown: Iterable[str]) -> dict[str, Newer]:
+def superseded(messages: Messages, shown: Iterable[str]) -> dict[str, NewerCall]:
     """Map reads that are out of date to the newest call that made them so.
 
     ``shown`` are the parts whose outputs are shown: a read that was cleared replaces nothing.
     """
     visible = frozenset(shown)
-    found: dict[str, Newer] = {}
+    found: dict[str, NewerCall] = {}
     later: dict[str, list[_Seen]] = {}
     for part in _calls_newest_first(messages):
         path = _path(part.state.input)
         if path is None:
             continue
         if part.tool in CHANGES:
-            newer = Newer(part.id, "changed")
+            newer = NewerCall(part.id, "changed")
             later.setdefault(path, []).append(_Seen(1, float("inf"), newer))
         elif part.tool in READS:
             first, last = _lines(part.state.input)
@@ -59,7 +59,7 @@ def superseded(messages: Messages, shown: Iterable[str]) -> dict[str, Newer]:
                     found[part.id] = seen.newer
                     break
             if part.id in visible:
-                newer = Newer(part.id, "read-again")
+                newer = NewerCall(part.id, "read-again")
                 later.setdefault(path, []).append(_Seen(first, last, newer))
     return found
 

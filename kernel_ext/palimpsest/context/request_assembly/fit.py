@@ -11,15 +11,15 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.context.budget.budget_check import Route, route
-from palimpsest.context.budget.conservative_estimate import weigh
+from palimpsest.context.budget.budget_check import BudgetCheck, check_budget
+from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.overflow import overflows
-from palimpsest.context.budget.precheck import Way, precheck, reducible
+from palimpsest.context.budget.precheck import FitAction, precheck, reducible
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.engine_text.reminders import remind
 from palimpsest.context.reduction.oversized_results import truncate_oversized
 from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
-from palimpsest.context.reduction.shown_outputs import outputs
+from palimpsest.context.reduction.shown_outputs import shown_outputs
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
@@ -38,7 +38,7 @@ provider refused the request as too long, or because a summary failed and cannot
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class FitInputs:
     """What a request is made from besides the conversation; all of it values and pure functions."""
 
     policy: Policy
@@ -52,7 +52,7 @@ class Inputs:
 
 
 @dataclass(slots=True)
-class Tries:
+class FitAttempts:
     """What was tried in one turn to make room, and what may still be; ``fit`` counts."""
 
     compactions: int = 0
@@ -80,12 +80,12 @@ class Tries:
             # The answer that was refused says nothing that could be summarised.
             older = messages[:-1] if messages and _is_refused(messages[-1]) else messages
             tried = self.refused < policy.recovery.compactions
-            return tried and self.may_compact(policy) and possible(older)
-        return cause != "failed" and self.may_compact(policy) and possible(messages)
+            return tried and self.may_compact(policy) and has_history_to_summarise(older)
+        return cause != "failed" and self.may_compact(policy) and has_history_to_summarise(messages)
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionBatch:
     """What one decider decided at once, and the facts that it was told."""
 
     decisions: tuple[Decision, ...]
@@ -93,27 +93,27 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Summarise:
-    """Asks for a summary of what was said so far; to be answered with an ``Outcome``."""
+class SummaryNeeded:
+    """Asks for a summary of what was said so far; to be answered with an ``FitOutcome``."""
 
     overflow: bool
     """A provider refused the request as too long."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shortened:
-    """Oversized results were cut in place of a summary: say so, and answer with an ``Outcome``."""
+class ResultsShortened:
+    """Oversized results were cut in place of a summary: say so, and answer with an ``FitOutcome``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FitOutcome:
     """What became of what was asked for, and the session as it is now.
 
     The words of a summary are messages of the view; a turn that was stopped sends nothing more.
     """
 
     view: View
-    inputs: Inputs
+    inputs: FitInputs
     failed: bool = False
     """There is no summary that could stand for anything."""
 
@@ -125,15 +125,15 @@ class FittedRequest:
     view: View
     projection: Projection
     facts: Facts
-    route: Route
+    route: BudgetCheck
 
 
-Yielded = Decided | Summarise | Shortened
-Fit = Generator[Yielded, Outcome | None, FittedRequest | None]
-Deciding = Generator[Yielded, Outcome | None, View]
+FitEvent = DecisionBatch | SummaryNeeded | ResultsShortened
+Fit = Generator[FitEvent, FitOutcome | None, FittedRequest | None]
+DeciderRun = Generator[FitEvent, FitOutcome | None, View]
 
 
-def fit(view: View, inputs: Inputs, tries: Tries, cause: Cause = "size") -> Fit:
+def fit(view: View, inputs: FitInputs, tries: FitAttempts, cause: Cause = "size") -> Fit:
     """Make room until the next request fits, or as far as the policy allows.
 
     Returns the request, which may still not fit; None where a request was refused or a summary
@@ -149,7 +149,7 @@ def fit(view: View, inputs: Inputs, tries: Tries, cause: Cause = "size") -> Fit:
         if tries.may_summarise(cause, view.messages, inputs.policy):
             tries.compactions += 1
             tries.refused += cause == "refused"
-            outcome = yield Summarise(overflow=cause == "refused")
+            outcome = yield SummaryNeeded(overflow=cause == "refused")
             assert outcome is not None
             view, inputs = outcome.view, outcome.inputs
             tries.failed += outcome.failed
@@ -165,12 +165,12 @@ def fit(view: View, inputs: Inputs, tries: Tries, cause: Cause = "size") -> Fit:
                 view = yield from _cut(view, inputs, tries, inputs.facts)
             if view is before:
                 return None
-            outcome = yield Shortened()
+            outcome = yield ResultsShortened()
             assert outcome is not None
             view, inputs, cause = outcome.view, outcome.inputs, "size"
 
 
-def prune_after_turn(view: View, inputs: Inputs) -> Deciding:
+def prune_after_turn(view: View, inputs: FitInputs) -> DeciderRun:
     """Prune where the policy does that when a turn has ended."""
     policy = inputs.policy
     if policy.prune.rule in BEFORE_REQUESTS:
@@ -179,7 +179,7 @@ def prune_after_turn(view: View, inputs: Inputs) -> Deciding:
     return (yield from _decided(view, found, inputs.facts))
 
 
-def possible(messages: Messages) -> bool:
+def has_history_to_summarise(messages: Messages) -> bool:
     """Tell whether there is more to summarise than the newest prompt alone."""
     return any(isinstance(message.info, AssistantMessage) for message in messages)
 
@@ -210,8 +210,8 @@ def _is_refused(message: Message) -> bool:
 
 
 def _reduced(
-    view: View, inputs: Inputs, tries: Tries
-) -> Generator[Yielded, Outcome | None, FittedRequest]:
+    view: View, inputs: FitInputs, tries: FitAttempts
+) -> Generator[FitEvent, FitOutcome | None, FittedRequest]:
     """Take out of the next request what the policy takes out without asking anybody."""
     policy, count, new_id = inputs.policy, inputs.count, inputs.new_id
     reminders = remind(view, policy.reminders, new_id, count)
@@ -222,17 +222,17 @@ def _reduced(
     if policy.prune.rule in BEFORE_REQUESTS:
         view = yield from _decided(view, prune(view, policy, facts, new_id, count), facts)
     projection = projection if view is before else inputs.project(view)
-    way, route = routed(view, projection, policy, facts)
+    way, route = choose_fit_action(view, projection, policy, facts)
     if _cuts_now(way, policy, tries):
         before, view = view, (yield from _cut(view, inputs, tries, facts))
         if view is not before:
             projection = inputs.project(view)
-            way, route = routed(view, projection, policy, facts)
+            way, route = choose_fit_action(view, projection, policy, facts)
     tries.shorten = way == "compact_then_truncate"
     return FittedRequest(view, projection, facts, route)
 
 
-def _cuts_now(way: Way, policy: Policy, tries: Tries) -> bool:
+def _cuts_now(way: FitAction, policy: Policy, tries: FitAttempts) -> bool:
     """Tell whether oversized results are to be cut before anything else, or at last."""
     if way == "fits" or not tries.may_truncate(policy):
         return False
@@ -240,7 +240,7 @@ def _cuts_now(way: Way, policy: Policy, tries: Tries) -> bool:
     return first or not tries.may_compact(policy)
 
 
-def _cut(view: View, inputs: Inputs, tries: Tries, facts: Facts) -> Deciding:
+def _cut(view: View, inputs: FitInputs, tries: FitAttempts, facts: Facts) -> DeciderRun:
     """Cut tool results that are too long for the window; the view stays the same one where there are none."""
     tries.truncations += 1
     policy = inputs.policy
@@ -249,27 +249,29 @@ def _cut(view: View, inputs: Inputs, tries: Tries, facts: Facts) -> Deciding:
     return (yield from _decided(view, found, facts))
 
 
-def _decided(view: View, found: Sequence[Decision], facts: Facts) -> Deciding:
+def _decided(view: View, found: Sequence[Decision], facts: Facts) -> DeciderRun:
     if not found:
         return view
-    yield Decided(tuple(found), facts)
+    yield DecisionBatch(tuple(found), facts)
     return view.decided(*found)
 
 
-def routed(view: View, projection: Projection, policy: Policy, facts: Facts) -> tuple[Way, Route]:
+def choose_fit_action(
+    view: View, projection: Projection, policy: Policy, facts: Facts
+) -> tuple[FitAction, BudgetCheck]:
     """Choose the cheapest way to make a request fit, as the policy weighs it."""
     if policy.overflow.rule != "precheck" or not facts.window:
-        found = route(projection.total, facts)
+        found = check_budget(projection.total, facts)
         return ("fits" if found.fits else "compact_only"), found
-    results = [len(one.shown) for one in outputs(view, view.folded(policy.compact))]
+    results = [len(one.shown) for one in shown_outputs(view, view.folded(policy.compact))]
     measured = policy.overflow.measured and facts.calibration != UNMEASURED
     checked = precheck(
         round(projection.total * facts.calibration)
         if measured
-        else weigh(projection.messages, policy.overflow),
+        else conservative_tokens(projection.messages, policy.overflow),
         reducible(results, facts.window, policy.recovery),
         facts.window,
         policy.reserved,
         policy.overflow,
     )
-    return checked.way, Route(checked.way == "fits", checked.tokens, checked.budget)
+    return checked.way, BudgetCheck(checked.way == "fits", checked.tokens, checked.budget)

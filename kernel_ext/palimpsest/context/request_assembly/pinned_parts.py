@@ -11,16 +11,16 @@ import json
 from typing import assert_never
 
 from palimpsest.context.conversion.part_conversion import is_signed
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages.fold import summary_text
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import PIN
 from palimpsest.transcript.context_values.effective_decisions import pinned_parts
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ReasoningBlock,
     TextBlock,
 )
@@ -48,7 +48,7 @@ FAILED = "Your call {call} failed:"
 ATTACHED = "The user attached {name}."
 
 
-def with_pinned(messages: FlatMessages, view: View) -> FlatMessages:
+def with_pinned(messages: NeutralMessages, view: View) -> NeutralMessages:
     """Return the messages with every pinned part that they lack, after the summary if there is one."""
     pinned = pinned_parts(view.messages, view.decisions)
     shown = {
@@ -62,7 +62,7 @@ def with_pinned(messages: FlatMessages, view: View) -> FlatMessages:
     )
     blocks = tuple(
         block
-        for home, applied in zip(homes, apply(homes, view), strict=True)
+        for home, applied in zip(homes, apply_decisions(homes, view), strict=True)
         for part in _of(home, applied)
         if part.id in missing
         for block in _quoted(part, home, view)
@@ -70,7 +70,7 @@ def with_pinned(messages: FlatMessages, view: View) -> FlatMessages:
     if not blocks:
         return messages
     at = _behind_summary(messages, view.messages)
-    return (*messages[:at], FlatMessage(role="user", blocks=blocks), *messages[at:])
+    return (*messages[:at], NeutralMessage(role="user", blocks=blocks), *messages[at:])
 
 
 def _of(home: Message, applied: Message) -> tuple[Part, ...]:
@@ -88,7 +88,7 @@ def reaches_model(block: Block) -> bool:
     return not isinstance(block, ReasoningBlock) or is_signed(block.metadata)
 
 
-def _behind_summary(messages: FlatMessages, transcript: Messages) -> int:
+def _behind_summary(messages: NeutralMessages, transcript: Messages) -> int:
     """Return the place after the newest summary, else after the system messages."""
     summaries = {
         one.id for one in transcript if isinstance(one.info, AssistantMessage) and one.info.summary

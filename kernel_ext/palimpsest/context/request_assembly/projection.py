@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 from palimpsest.context.budget.token_estimate import Count, message_tokens, tools_tokens
 from palimpsest.context.conversion.model_transform import transform
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.message_repair.pairing import pair
-from palimpsest.context.message_repair.rule_order import clean
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.message_repair.rule_order import repaired_in_order
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.pinned_parts import with_pinned
-from palimpsest.context.request_assembly.turn_limit import limit
+from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages.fold import fold
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.neutral_messages import (
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     TextBlock,
 )
 from palimpsest.transcript.context_values.policies import ConvertPolicy, Policy
@@ -34,7 +34,7 @@ VERSIONS = (1, 2, PROJECTION_VERSION)
 """1 converted alike under every policy, and repaired nothing but missing and orphaned results; 2 knew
 a model's provider by two tables that disagreed (``provider_versions``)."""
 
-Flatten = Callable[[Messages, ModelRef, ConvertPolicy], FlatMessages]
+Convert = Callable[[Messages, ModelRef, ConvertPolicy], NeutralMessages]
 """``convert``, or what remembers its results."""
 
 
@@ -42,7 +42,7 @@ Flatten = Callable[[Messages, ModelRef, ConvertPolicy], FlatMessages]
 class Projection:
     """A request before it is put into a provider's words."""
 
-    messages: FlatMessages
+    messages: NeutralMessages
     """System messages first."""
     tokens: tuple[int, ...]
     """Estimated tokens of each message."""
@@ -63,8 +63,8 @@ def project(
     policy: Policy,
     count: Count,
     version: int = PROJECTION_VERSION,
-    flatten: Flatten = convert,
-    weigh: Callable[[FlatMessage], int] | None = None,
+    flatten: Convert = neutral_messages,
+    weigh: Callable[[NeutralMessage], int] | None = None,
 ) -> Projection:
     """Project a session to one request; an older version gives what that version gave.
 
@@ -86,30 +86,34 @@ def project(
     )
 
 
-def head(system: tuple[str, ...]) -> FlatMessages:
+def head(system: tuple[str, ...]) -> NeutralMessages:
     """Return the system messages, which stand before all others."""
     return tuple(
-        FlatMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
+        NeutralMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
     )
 
 
-def _first(view: View, opening: FlatMessages, model: ModelInfo, policy: Policy) -> FlatMessages:
-    flat = convert(apply(fold(view.messages), view), model.ref)
-    return opening + pair(limit(flat, policy.history_limit, policy.limit))
+def _first(
+    view: View, opening: NeutralMessages, model: ModelInfo, policy: Policy
+) -> NeutralMessages:
+    flat = neutral_messages(apply_decisions(fold(view.messages), view), model.ref)
+    return opening + pair(with_turn_limit(flat, policy.history_limit, policy.limit))
 
 
 def _second(
     view: View,
-    opening: FlatMessages,
+    opening: NeutralMessages,
     model: ModelInfo,
     policy: Policy,
-    flatten: Flatten,
+    flatten: Convert,
     version: int,
-) -> FlatMessages:
-    messages = apply(view.folded(policy.compact), view)
-    flat = clean(
+) -> NeutralMessages:
+    messages = apply_decisions(view.folded(policy.compact), view)
+    flat = repaired_in_order(
         flatten(messages, model.ref, policy.convert),
-        lambda newest: with_pinned(limit(newest, policy.history_limit, policy.limit), view),
+        lambda newest: with_pinned(
+            with_turn_limit(newest, policy.history_limit, policy.limit), view
+        ),
         policy.hygiene.rule,
         profile_at(model.ref, version),
     )

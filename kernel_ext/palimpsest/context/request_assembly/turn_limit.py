@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, NeutralMessages
 from palimpsest.transcript.context_values.policies import LimitPolicy
 
 BATCH = 1.5
@@ -22,7 +22,9 @@ AGENT_PREFIX = 3
 THREAD = re.compile(r":(?:thread|topic):\d+$", re.IGNORECASE)
 
 
-def limit(messages: FlatMessages, turns: float | None, policy: LimitPolicy) -> FlatMessages:
+def with_turn_limit(
+    messages: NeutralMessages, turns: float | None, policy: LimitPolicy
+) -> NeutralMessages:
     """Drop what precedes the newest ``turns`` user messages; None or less than one keeps all."""
     if turns is None or turns <= 0 or not messages:
         return messages
@@ -46,7 +48,7 @@ def _batched(users: int, turns: int) -> int:
     return turns + (users - turns) % (most - turns + 1)
 
 
-def _prelude(messages: FlatMessages) -> FlatMessages:
+def _prelude(messages: NeutralMessages) -> NeutralMessages:
     """Return what precedes the first turn."""
     first = next(
         (at for at, message in enumerate(messages) if _speaks(message)),
@@ -55,7 +57,7 @@ def _prelude(messages: FlatMessages) -> FlatMessages:
     return messages[:first]
 
 
-def _speaks(message: FlatMessage) -> bool:
+def _speaks(message: NeutralMessage) -> bool:
     return message.role in {"user", "assistant"}
 
 

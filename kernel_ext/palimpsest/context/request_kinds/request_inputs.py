@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.compaction.summary_request import project_summary
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.request_assembly.projection import (
     PROJECTION_VERSION,
-    Flatten,
+    Convert,
     Projection,
     project,
 )
@@ -21,7 +21,7 @@ from palimpsest.context.request_kinds.title_request import project_title
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Facts, StepRequest
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.session_record.sessions import SessionInfo
@@ -29,7 +29,7 @@ from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class RequestInputs:
     """What a request is made from."""
 
     session_id: str
@@ -55,8 +55,11 @@ class Basis:
     """Messages that were left in the log, since a summary covers them."""
 
 
-def projected(
-    basis: Basis, *, flatten: Flatten = convert, weigh: Callable[[FlatMessage], int] | None = None
+def project_inputs(
+    basis: RequestInputs,
+    *,
+    flatten: Convert = neutral_messages,
+    weigh: Callable[[NeutralMessage], int] | None = None,
 ) -> Projection:
     """Return the request; the others are handed on to ``project``."""
     if basis.title:
@@ -91,14 +94,14 @@ def projected(
     )
 
 
-def recorded(
+def recorded_inputs(
     record: StepRequest,
     view: View,
     read: Callable[[str], bytes],
     counter: Callable[[str], Count],
     session_id: str,
     session: SessionInfo | None = None,
-) -> Basis:
+) -> RequestInputs:
     """Return what a recorded request was made from; ``read`` gives blobs by their hash.
 
     ``view`` and ``session`` are as the session was when the request was recorded.
@@ -108,7 +111,7 @@ def recorded(
         policy = Policy.model_validate_json(read(record.policy_blob.sha256))
     system: list[str] = json.loads(read(record.system.sha256))
     tools = json.loads(read(record.tools.sha256))
-    return Basis(
+    return RequestInputs(
         session_id=session_id,
         view=view,
         system=tuple(system),

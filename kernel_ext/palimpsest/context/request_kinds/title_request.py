@@ -7,7 +7,7 @@ that the title comes while the first answer is still being written.
 from palimpsest.context.budget.token_estimate import Count, message_tokens
 from palimpsest.context.request_assembly.projection import Projection, head
 from palimpsest.context.visible_messages.view import View
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import FilePart, Part, SubtaskPart, TextPart
 
@@ -38,7 +38,7 @@ def project_title(view: View, *, system: tuple[str, ...], count: Count) -> Proje
     first = real_prompts(view.messages)[:1]
     told = shortened("\n\n".join(_words(first[0]))) if first else ""
     text = f"{ASKING}\n\n<conversation>\n{told}\n</conversation>"
-    asked = FlatMessage(role="user", blocks=(TextBlock(text=text),))
+    asked = NeutralMessage(role="user", blocks=(TextBlock(text=text),))
     everything = (*head(system), asked)
     return Projection(everything, tuple(message_tokens(one, count) for one in everything), 0)
 

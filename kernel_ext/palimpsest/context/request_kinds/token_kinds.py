@@ -7,15 +7,15 @@ of the whole request, so that a gauge drawn from them is as long as the number b
 from collections.abc import Sequence, Set
 
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS
-from palimpsest.context.engine_text.system_prompt import shared
-from palimpsest.transcript.context_values.neutral_messages import Block, FlatMessage, TextBlock
+from palimpsest.context.engine_text.system_prompt import shared_among_sections
+from palimpsest.transcript.context_values.neutral_messages import Block, NeutralMessage, TextBlock
 
 KINDS = ("system", "tools", "instructions", "summary", "user", "assistant", "reasoning", "output")
 """In the order in which a gauge draws them."""
 
 
-def by_kind(
-    messages: Sequence[FlatMessage],
+def tokens_by_kind(
+    messages: Sequence[NeutralMessage],
     weights: Sequence[Sequence[int]],
     tools_tokens: int,
     summaries: Set[str],
@@ -28,7 +28,7 @@ def by_kind(
         found[frame] += MESSAGE_TOKENS
         for block, tokens in zip(message.blocks, weighed, strict=True):
             if message.role == "system" and isinstance(block, TextBlock):
-                for section, share in shared(block.text, tokens):
+                for section, share in shared_among_sections(block.text, tokens):
                     found[section.kind] += share
             elif block.type == "reasoning" or block.type == "result":
                 found[kind_of(message, block, summaries)] += tokens
@@ -37,7 +37,7 @@ def by_kind(
     return {kind: tokens for kind, tokens in found.items() if tokens}
 
 
-def kind_of(message: FlatMessage, block: Block | None, summaries: Set[str]) -> str:
+def kind_of(message: NeutralMessage, block: Block | None, summaries: Set[str]) -> str:
     """Return the kind of a block; without one, of what frames the message."""
     if message.message_id in summaries:
         return "summary"
@@ -47,5 +47,5 @@ def kind_of(message: FlatMessage, block: Block | None, summaries: Set[str]) -> s
     return "output" if kind == "result" else _speaker(message)
 
 
-def _speaker(message: FlatMessage) -> str:
+def _speaker(message: NeutralMessage) -> str:
     return "output" if message.role == "tool" else message.role

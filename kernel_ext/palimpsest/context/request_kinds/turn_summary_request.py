@@ -11,14 +11,14 @@ from typing import Any
 
 from palimpsest.context.budget.token_estimate import Count, message_tokens
 from palimpsest.context.conversion.transcript_text import serialize
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection, head
 from palimpsest.context.request_kinds.title_request import shortened
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.prompted_turns import turn_of
 from palimpsest.context.visible_messages.view import View
-from palimpsest.transcript.context_values.effective_decisions import Standing
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage, TextBlock
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import FilePart, Part, TextPart, ToolPart
 
@@ -62,7 +62,7 @@ _CLOSING = re.compile(r"</(?:title|turn|session)>|^\s*```\s*$", re.IGNORECASE | 
 
 
 @dataclass(frozen=True, slots=True)
-class TurnWords:
+class TurnSummaryText:
     """What a model wrote of a turn; empty where it did not."""
 
     title: str = ""
@@ -83,20 +83,20 @@ def project_turn_summary(
         pieces.append(f"<not-told-yet>\n{earlier}\n</not-told-yet>")
     newest = shortened(_told(view, turns[-1]), MOST_CHARS) if turns else ""
     pieces.append(f"<newest-turn>\n{newest}\n</newest-turn>")
-    asked = FlatMessage(role="user", blocks=(TextBlock(text="\n\n".join(pieces)),))
+    asked = NeutralMessage(role="user", blocks=(TextBlock(text="\n\n".join(pieces)),))
     everything = (*head(system), asked)
     return Projection(everything, tuple(message_tokens(one, count) for one in everything), 0)
 
 
 def _told(view: View, message_id: str) -> str:
-    holding = Standing(view.decisions)
+    holding = EffectiveDecisions(view.decisions)
     kept = (_plain(one, holding) for one in turn_of(view.messages, message_id))
     # Of a long output its head in the log says enough, so no text is read in.
-    shown = apply(tuple(one for one in kept if one.parts), replace(view, texts={}))
+    shown = apply_decisions(tuple(one for one in kept if one.parts), replace(view, texts={}))
     return serialize(shown, RESULT_CHARS)
 
 
-def _plain(message: Message, holding: Standing) -> Message:
+def _plain(message: Message, holding: EffectiveDecisions) -> Message:
     """Return a message with what was said and done in it, and not excluded by anybody."""
     aside = (isinstance(message.info, AssistantMessage) and message.info.summary) or marker(message)
     parts: tuple[Part, ...] = ()
@@ -115,12 +115,12 @@ def _is_plain(part: Part) -> bool:
     return isinstance(part, FilePart | ToolPart)
 
 
-def _is_dropped(part: Part, message: Message, holding: Standing) -> bool:
+def _is_dropped(part: Part, message: Message, holding: EffectiveDecisions) -> bool:
     decision = holding.reduction(part.id, message.id)
     return decision is not None and decision.action == "drop"
 
 
-def turn_words(answer: str) -> TurnWords:
+def read_turn_summary(answer: str) -> TurnSummaryText:
     """Read what a model wrote; a part that it left out, or that says nothing, is empty."""
     text = _THINKING.sub("", answer)
     found: dict[str, str] = {}
@@ -131,7 +131,7 @@ def turn_words(answer: str) -> TurnWords:
         said = _CLOSING.split(text[opening.end() : end], maxsplit=1)[0]
         found.setdefault(name, said.strip())
     lines = [line.strip(' *_"`') for line in found.get("title", "").splitlines()]
-    return TurnWords(
+    return TurnSummaryText(
         title=_cut(next((line for line in lines if line), ""), MOST_TITLE),
         turn=_cut(found.get("turn", ""), MOST_BODY),
         session=_cut(found.get("session", ""), MOST_SESSION),
@@ -150,10 +150,13 @@ def without_turns(
     if not summary or summary.get(LAST_TURN) not in gone:
         return summary
     counts = {name: one for name, one in summary.items() if name not in (BODY, LAST_TURN)}
-    return {**counts, **told_turns(one for one in messages if one.id not in gone)} or None
+    return {
+        **counts,
+        **session_summary_of_turns(one for one in messages if one.id not in gone),
+    } or None
 
 
-def told_turns(messages: Iterable[Message]) -> dict[str, str]:
+def session_summary_of_turns(messages: Iterable[Message]) -> dict[str, str]:
     """Return a session's words from what the summaries of its newest turns say; empty where none do."""
     told = [
         (message.id, body)

@@ -39,7 +39,9 @@ def without_undone(messages: Messages, decisions: tuple[Decision, ...]) -> Messa
     return tuple(kept)
 
 
-def suspended(messages: Messages, decisions: tuple[Decision, ...], policy: Policy) -> Policy:
+def policy_after_undo(
+    messages: Messages, decisions: tuple[Decision, ...], policy: Policy
+) -> Policy:
     """Return the policy without automatic compaction from an undo on until the next prompt."""
     newest = next((one for one in reversed(decisions) if one.rule == UNDO), None)
     if newest is None or newest.numbers.get("prompt") != newest_prompt(messages):

@@ -22,7 +22,7 @@ from typing import Any
 from palimpsest.tools.calls.images import fitted
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.strings.surrogates import whole_values
+from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
 try:  # what waits in a pipe can be asked only where the system has these
     import fcntl
@@ -258,7 +258,7 @@ class Capture:
             if not self._mine():
                 return publish(data, metadata, *args, **kwargs)
             # No message to a page can carry half of a character.
-            data = whole_values(data)
+            data = with_joined_surrogates(data)
             if kwargs.get("update"):
                 return publish(data, metadata, *args, **kwargs) if self._on_native else None
             if isinstance(data, dict) and not self.show(data):
@@ -305,7 +305,7 @@ class Capture:
         def show(value: Any = None) -> None:
             if value is None or self.quiet:
                 return
-            data, metadata = whole_values(shell.display_formatter.format(value))
+            data, metadata = with_joined_surrogates(shell.display_formatter.format(value))
             text = data.pop("text/plain", None)
             self.result = text if isinstance(text, str) else None
             if data and self.show(data):

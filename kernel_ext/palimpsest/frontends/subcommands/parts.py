@@ -6,7 +6,7 @@ Border: rows of words from values; ``commands`` makes a table of them.
 from palimpsest.context.visible_messages.view import View
 from palimpsest.session.records.part_lookup import Target, describe, is_summary, is_used
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
@@ -20,7 +20,7 @@ HOW = {"truncate": "cut", "clear": "cleared", "drop": "left out"}
 
 def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple[str, str, str]]:
     """Return the newest parts that a person can decide about, newest first."""
-    holding = Standing(decisions)
+    holding = EffectiveDecisions(decisions)
     shown = {message.id for message in View(messages, decisions).folded()}
     rows: list[tuple[str, str, str]] = []
     for message in reversed(messages):
@@ -43,7 +43,7 @@ def _targets(message: Message) -> list[Target]:
     ]
 
 
-def _how(holding: Standing, target: Target, shown: set[str]) -> str:
+def _how(holding: EffectiveDecisions, target: Target, shown: set[str]) -> str:
     if target.part is None:
         if not is_used(target.message):
             return "not used; nothing was cut"

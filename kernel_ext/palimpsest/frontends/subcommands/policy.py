@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.policy_overrides import (
-    differences,
     meanings,
-    numbers,
+    policy_differences,
+    policy_numbers,
     section_meanings,
-    shown,
+    value_text,
 )
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import DEFAULT, spellings
@@ -35,7 +35,7 @@ class PolicySection:
 
 def summary(policy: Policy, *, own: bool) -> str:
     """Say in one sentence which policy holds and who chose it."""
-    found = differences(policy)
+    found = policy_differences(policy)
     what = f"{policy.name}, as it comes"
     if found:
         what = (
@@ -49,7 +49,7 @@ def summary(policy: Policy, *, own: bool) -> str:
 def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> PolicySection | None:
     """Return what differs from the preset, and who said so; None where nothing does."""
     rows: Rows = []
-    for key, (before, now) in differences(policy).items():
+    for key, (before, now) in policy_differences(policy).items():
         found = (origins.get(name) for name in spellings(f"policy.{key}"))
         origin = "this session" if own else next((one for one in found if one), "the settings")
         rows.append((key, value_words(now), value_words(before), origin, meanings().get(key, "")))
@@ -60,7 +60,7 @@ def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> PolicyS
 def sections(policy: Policy) -> list[PolicySection]:
     """Return every number of a policy, by decider."""
     by_section: dict[str, Rows] = {}
-    for key, value in numbers(policy).items():
+    for key, value in policy_numbers(policy).items():
         section = key.rpartition(".")[0]
         row = (key, value_words(value), meanings().get(key, ""))
         by_section.setdefault(section, []).append(row)
@@ -75,4 +75,4 @@ def value_words(value: Any) -> str:
     """Return a value as it is written, grouped by thousands where it is a count."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return one_line(shown(value), SHOWN_CHARS)
+    return one_line(value_text(value), SHOWN_CHARS)

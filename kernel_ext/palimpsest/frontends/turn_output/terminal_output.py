@@ -39,7 +39,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
 )
 from palimpsest.transcript.session_record.sessions import Retrying
-from palimpsest.transcript.user_notices import notice_of
+from palimpsest.transcript.user_notices import user_notice_text
 
 
 class TerminalStory:
@@ -116,7 +116,7 @@ class TerminalStory:
         if part.id in self._printed and not isinstance(part, TextPart):
             return
         match part:
-            case TextPart() if notice_of(part) is None:
+            case TextPart() if user_notice_text(part) is None:
                 if not part.synthetic:
                     self._text(part, over=over)
             case ReasoningPart():

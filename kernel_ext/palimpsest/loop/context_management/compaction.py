@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.context.budget.overflow import usable
-from palimpsest.context.compaction.continuation import goes_on, going_on, work_left
-from palimpsest.context.compaction.plan import CompactionPlan, plan, weigher
-from palimpsest.context.compaction.quality_check import UselessSummary, judged
-from palimpsest.context.compaction.quality_check import size as size_of
-from palimpsest.context.compaction.summary_request import seen_at
-from palimpsest.context.engine_text.environment_changes import named_words
+from palimpsest.context.compaction.continuation import continuation_text, continues, work_left
+from palimpsest.context.compaction.plan import CompactionPlan, compaction_plan, message_counter
+from palimpsest.context.compaction.quality_check import RejectedSummary, summary_report
+from palimpsest.context.compaction.quality_check import messages_tokens as size_of
+from palimpsest.context.compaction.summary_request import messages_seen_at
+from palimpsest.context.engine_text.environment_changes import mentioned_words
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.undone_compactions import CONTINUES
 from palimpsest.context.visible_messages.view import messages_before
@@ -175,9 +175,9 @@ async def _summarise(
 def _plan(stage: Stage, setup: Setup, marker_id: str, part: CompactionPart) -> CompactionPlan:
     """Choose where the tail begins, and write it into the marker."""
     policy = setup.policy
-    seen = seen_at(stage.view(), marker_id, policy)
-    weigh = weigher(policy, setup.info.ref, setup.count)
-    made = plan(seen, policy.compact, usable(setup.info, policy.overflow), weigh)
+    seen = messages_seen_at(stage.view(), marker_id, policy)
+    weigh = message_counter(policy, setup.info.ref, setup.count)
+    made = compaction_plan(seen, policy.compact, usable(setup.info, policy.overflow), weigh)
     stage.write(PartUpdated(part=part.model_copy(update={"tail_start_id": made.tail_start_id})))
     return made
 
@@ -186,7 +186,7 @@ async def _observe(stage: Stage, marker_id: str, *, wanted: bool) -> None:
     """Write what the kernel holds beside the marker: it is looked at, not summarised."""
     if not wanted or stage.namespace is None:
         return
-    named = named_words(stage.log.state.messages())
+    named = mentioned_words(stage.log.state.messages())
     shown = ShownVariables(stage.extra.get("variables", TYPES.detail), named)
     try:
         found = await asyncio.wait_for(stage.namespace.list(shown), KERNEL_SECONDS)
@@ -212,13 +212,13 @@ def _go_on(
     """Say in the engine's name that the work goes on, where some is left."""
     todos = stage.log.state.todos
     left = work_left(messages_before(stage.log.state.messages(), user.id), todos)
-    if not goes_on(part, left, setup.policy):
+    if not continues(part, left, setup.policy):
         return "stop"
     if made.replay is not None:
         _say_again(stage, user, made.replay)
     else:
         question = _unanswered(stage, user.id)
-        words = going_on(setup.policy, made, question, left, todos, refused=part.overflow)
+        words = continuation_text(setup.policy, made, question, left, todos, refused=part.overflow)
         say(stage, user, words, {CONTINUES: True})
     return "continue"
 
@@ -266,12 +266,12 @@ def _note(stage: Stage, compacting: int | None) -> None:
 
 def judge(
     stage: Stage, setup: Setup, message: AssistantMessage, before: int
-) -> UselessSummary | None:
+) -> RejectedSummary | None:
     """Return what makes a summary useless; a good one gets its report."""
     name = stage.ids.new("dec")
     view = stage.view()
-    found = judged(view, message, setup.policy, setup.info, setup.count, before, name)
-    if isinstance(found, UselessSummary):
+    found = summary_report(view, message, setup.policy, setup.info, setup.count, before, name)
+    if isinstance(found, RejectedSummary):
         return found
     stage.write(DecisionMade(decision=found))
     return None

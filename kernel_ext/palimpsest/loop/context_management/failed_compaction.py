@@ -9,7 +9,7 @@ import functools
 from typing import Any, Literal
 
 from palimpsest.context.compaction.continuation import work_left
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.visible_messages.view import View, messages_before
 from palimpsest.loop.context_management.summary_writer import TIMED_OUT
 from palimpsest.loop.run_inputs.compaction_state import (
@@ -20,7 +20,7 @@ from palimpsest.loop.run_inputs.compaction_state import (
 )
 from palimpsest.loop.run_inputs.run_context import Setup, Stage
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
-from palimpsest.transcript.context_values.effective_decisions import standing
+from palimpsest.transcript.context_values.effective_decisions import effective_reductions
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart
@@ -42,7 +42,7 @@ def snapshot(
 
 def take_up(stage: Stage, part: CompactionPart) -> None:
     """Show a marker again whose compaction failed before, now that it is tried anew."""
-    hidden = standing(stage.log.state.decisions).get(part.id)
+    hidden = effective_reductions(stage.log.state.decisions).get(part.id)
     if hidden is not None and hidden.rule == RULE:
         _decide(stage, "restore", part, {})
 
@@ -101,7 +101,7 @@ def _up_to(chosen: MessagesSnapshot[Message], marker_id: str) -> MessagesSnapsho
 
 def _can_be_answered(setup: Setup, message: Message) -> bool:
     """Say whether the model can go on after this message, by the last that it becomes."""
-    flat = convert((message,), setup.info.ref, setup.policy.convert)
+    flat = neutral_messages((message,), setup.info.ref, setup.policy.convert)
     return bool(flat) and is_answerable(flat[-1])
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from palimpsest.context.request_assembly.fit import (
     Cause,
-    Decided,
+    DecisionBatch,
     Fit,
+    FitAttempts,
+    FitInputs,
+    FitOutcome,
     FittedRequest,
-    Inputs,
-    Outcome,
-    Shortened,
-    Summarise,
-    Tries,
+    ResultsShortened,
+    SummaryNeeded,
     fit,
     stored_full,
 )
@@ -46,7 +46,7 @@ class Room:
     """
 
     def __init__(self, stage: Stage) -> None:
-        self.tries = Tries()
+        self.tries = FitAttempts()
         self._stage = stage
         self._waiting: Fit | None = None
         """Asked for a summary, or for words that results were cut, and goes on with the next request."""
@@ -90,21 +90,21 @@ class Room:
 
     def _start(
         self, setup: Setup, user: UserMessage, cause: Cause
-    ) -> FittedRequest | Summarise | Shortened | None:
+    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
         running = fit(self._stage.view(), self._inputs(setup), self.tries, cause)
         return self._drive(running, None, user)
 
     def _go_on(
         self, setup: Setup, user: UserMessage, *, failed: bool = False
-    ) -> FittedRequest | Summarise | Shortened | None:
+    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
         running, self._waiting = self._waiting, None
         assert running is not None
-        outcome = Outcome(self._stage.view(), self._inputs(setup), failed=failed)
+        outcome = FitOutcome(self._stage.view(), self._inputs(setup), failed=failed)
         return self._drive(running, outcome, user)
 
     def _drive(
-        self, running: Fit, outcome: Outcome | None, user: UserMessage
-    ) -> FittedRequest | Summarise | Shortened | None:
+        self, running: Fit, outcome: FitOutcome | None, user: UserMessage
+    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
         """Journal what is decided, up to what takes another round of the loop, or the end."""
         self._waiting = None
         while True:
@@ -115,17 +115,17 @@ class Room:
                 return made
             outcome = None
             match told:
-                case Decided():
+                case DecisionBatch():
                     _write(self._stage, told)
                     continue
-                case Summarise(overflow=overflow):
+                case SummaryNeeded(overflow=overflow):
                     begin(self._stage, user, auto=True, overflow=overflow)
-                case Shortened():
+                case ResultsShortened():
                     say(self._stage, user, SHORTENED)
             self._waiting = running
             return told
 
-    def _inputs(self, setup: Setup) -> Inputs:
+    def _inputs(self, setup: Setup) -> FitInputs:
         def project(_view: View) -> Projection:
             # The view is what is journaled by now, and the session remembers what its newest request was made of.
             self._assembly = assembly_of(self._stage, setup)
@@ -141,13 +141,13 @@ def prune_after_turn(stage: Stage, setup: Setup) -> None:
         return assembly_of(stage, setup).projection
 
     for told in pruning(stage.view(), _inputs(stage, setup, project)):
-        if isinstance(told, Decided):
+        if isinstance(told, DecisionBatch):
             _write(stage, told)
 
 
-def _inputs(stage: Stage, setup: Setup, project: Callable[[View], Projection]) -> Inputs:
+def _inputs(stage: Stage, setup: Setup, project: Callable[[View], Projection]) -> FitInputs:
     request = stage.log.state.request
-    return Inputs(
+    return FitInputs(
         policy=setup.policy,
         facts=facts_for(stage, setup, request.tokens if request is not None else 0),
         count=setup.count,
@@ -156,7 +156,7 @@ def _inputs(stage: Stage, setup: Setup, project: Callable[[View], Projection]) -
     )
 
 
-def _write(stage: Stage, told: Decided) -> None:
+def _write(stage: Stage, told: DecisionBatch) -> None:
     first, *others = told.decisions
     stage.write(
         DecisionMade(decision=first, facts=told.facts),

@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.context.budget.window_guard import refusal, too_many_tools
-from palimpsest.context.compaction.stage_selection import Telling
-from palimpsest.context.compaction.stages import DRAFT, REJECTED, Stretch
+from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
+from palimpsest.context.compaction.stage_selection import StageSelector
+from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.loop.model_requests.answer_stream import answer, desk
@@ -137,7 +137,7 @@ class Scribe:
         problem = named.problem
         if not problem and named.info is not None:
             problem = (
-                refusal(named.info, self._setup.policy.guard)
+                window_refusal(named.info, self._setup.policy.guard)
                 or too_many_tools(named.info, len(self._setup.specs))
                 or ""
             )
@@ -181,7 +181,7 @@ class Scribe:
             # Each answer tells anew how our estimate compares with what is counted.
             telling = self._telling(quiet)
             numbers = telling.part(self._stage.view(), result_chars, parts)
-            stretch = Stretch.of(numbers) if numbers is not None else None
+            stretch = SummaryStage.of(numbers) if numbers is not None else None
             if numbers is None or stretch is None:
                 raise _too_long(quiet, parts.total, telling.limit)
             self._decide(quiet, numbers)
@@ -191,9 +191,9 @@ class Scribe:
             self._keep_draft(quiet, request_id)
             parts = parts.after(stretch, request_id)
 
-    def _telling(self, quiet: Setup) -> Telling:
+    def _telling(self, quiet: Setup) -> StageSelector:
         """Return the request that is about to be made."""
-        return Telling(
+        return StageSelector(
             self._marker_id,
             quiet.system,
             quiet.info,

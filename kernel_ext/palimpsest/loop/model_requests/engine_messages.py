@@ -14,7 +14,7 @@ from palimpsest.transcript.messages import (
 )
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, answer_ended
-from palimpsest.transcript.user_notices import notice
+from palimpsest.transcript.user_notices import user_notice
 
 
 def engine_message(stage: Stage, user: UserMessage) -> UserMessage:
@@ -71,7 +71,7 @@ def tell(stage: Stage, message: AssistantMessage) -> None:
     """Write what a person is to be told into an answer."""
     first = stage.first_time(message.model.provider)
     for about, words in (*([("sent", first)] if first else []), *stage.hooks.told()):
-        part = notice(stage.ids.new("prt"), message.session_id, message.id, about, words)
+        part = user_notice(stage.ids.new("prt"), message.session_id, message.id, about, words)
         stage.write(PartUpdated(part=part))
 
 

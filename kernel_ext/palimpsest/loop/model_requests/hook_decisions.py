@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.context.budget.budget_check import route
+from palimpsest.context.budget.budget_check import check_budget
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS
 from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
 from palimpsest.context.reduction.applied_decisions import CLEARED
@@ -25,10 +25,10 @@ from palimpsest.model.wire.provider_messages import (
     without_marks,
 )
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
-from palimpsest.transcript.redaction.structured_values import cleaned
+from palimpsest.transcript.redaction.structured_values import redacted_value
 from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.session_record.hook_values import (
     CompactingEvent,
@@ -80,7 +80,7 @@ def decision(
     part, message = _target(view, wanted)
     if message is None:
         return f"there is no part or message {wanted.part_id or wanted.message_id!r}"
-    holding = Standing(view.decisions)
+    holding = EffectiveDecisions(view.decisions)
     if _stands(holding, wanted, part, message):
         return ""
     made = Decision(
@@ -111,7 +111,9 @@ def _target(view: View, wanted: HookDecision) -> tuple[Part | None, Message | No
     return None, None
 
 
-def _stands(holding: Standing, wanted: HookDecision, part: Part | None, message: Message) -> bool:
+def _stands(
+    holding: EffectiveDecisions, wanted: HookDecision, part: Part | None, message: Message
+) -> bool:
     """Tell whether it holds already, or a person took it back: a hook is asked before each request."""
     name = part.id if part is not None else message.id
     if wanted.action == "pin":
@@ -178,11 +180,11 @@ async def rewritten(stage: Stage, setup: Setup, assembled: Assembled) -> Assembl
     if answer is None:
         return assembled
     rule, given = answer
-    messages = cleaned(given, stage.clean)
+    messages = redacted_value(given, stage.clean)
     record = assembled.record
     weights = [MESSAGE_TOKENS + setup.count(prompt_text((one,))) for one in messages]
     tokens = sum(weights) + assembled.projection.tools_tokens
-    decided = route(tokens, record.facts)
+    decided = check_budget(tokens, record.facts)
     if not decided.fits:
         stage.hooks.skipped(rule, "its messages do not fit into the model's window")
         return assembled

@@ -5,23 +5,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.budget_check import Route, longest_answer, route
-from palimpsest.context.budget.budget_check import calibration as ratio
+from palimpsest.context.budget.budget_check import BudgetCheck, answer_tokens, check_budget
+from palimpsest.context.budget.budget_check import usage_ratio as ratio
 from palimpsest.context.budget.overflow import reserve
 from palimpsest.context.compaction.summary_request import project_summary
-from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.request_chunks import RequestTerms
 from palimpsest.loop.run_inputs.run_context import Setup, Stage, StateView
-from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, assemble, recorded
+from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, assemble, recorded_items
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
 from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import StepFinishPart, StepStartPart
-from palimpsest.transcript.strings.surrogates import whole
+from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import BlobRef, ModelInfo, ToolSpec, Usage
 
 JSON = "application/json"
@@ -33,7 +33,7 @@ class Assembled:
 
     request: ModelRequest
     record: StepRequest
-    route: Route
+    route: BudgetCheck
     projection: Projection
     """The same before it was put into a provider's words."""
 
@@ -100,7 +100,7 @@ def build(
     total = assembly.projection.total
     facts = facts_for(stage, setup, total)
     return record(
-        stage, setup, assembly, facts, route(total, facts), message_id, parameters, purpose
+        stage, setup, assembly, facts, check_budget(total, facts), message_id, parameters, purpose
     )
 
 
@@ -120,16 +120,16 @@ def record(
     setup: Setup,
     assembly: Assembly,
     facts: Facts,
-    decided: Route,
+    decided: BudgetCheck,
     message_id: str,
     parameters: dict[str, Any],
     purpose: Purpose = "step",
 ) -> Assembled:
     """Return a request ready to be journaled and sent, and where it goes from here."""
     projection, items = assembly.projection, assembly.items
-    cache_marks = marks([message["role"] for message in assembly.sent], setup.info)
+    cache_marks = cache_mark_positions([message["role"] for message in assembly.sent], setup.info)
     same = _same(stage.log.state.items, items)
-    longest = longest_answer(projection.total, facts, setup.info, setup.policy.overflow)
+    longest = answer_tokens(projection.total, facts, setup.info, setup.policy.overflow)
     parameters = {"max_tokens": longest} | parameters
     made = StepRequest(
         id=stage.ids.new("req"),
@@ -184,7 +184,7 @@ def _remembered(stage: Stage, setup: Setup, messages: Messages) -> Assembly | No
         return request if request.facts.estimator == setup.policy.estimator else None
 
     def known() -> Recorded:
-        return recorded(state.items) if alike() is not None else {}
+        return recorded_items(state.items) if alike() is not None else {}
 
     def tools() -> int | None:
         request = alike()
@@ -221,7 +221,7 @@ def _projected(view: View, setup: Setup, marker_id: str) -> Projection:
 def _json(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     # Halves of characters are sent in another form, too.
-    return whole(text).encode()
+    return joined_surrogates(text).encode()
 
 
 def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:

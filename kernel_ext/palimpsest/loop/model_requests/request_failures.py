@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from palimpsest.context.budget.budget_check import Route
+from palimpsest.context.budget.budget_check import BudgetCheck
 from palimpsest.loop.run_inputs.run_context import Stage
 from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
 from palimpsest.processor.stream_processor import Processor
@@ -23,7 +23,7 @@ TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask
 
 
 def too_large(
-    route: Route,
+    route: BudgetCheck,
     info: ModelInfo,
     tools: int = 0,
     pins: Mapping[str, int] | None = None,

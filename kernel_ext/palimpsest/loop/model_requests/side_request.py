@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.context.budget.budget_check import route
+from palimpsest.context.budget.budget_check import check_budget
 from palimpsest.context.budget.overflow import reserve
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
 from palimpsest.context.request_kinds.title_request import SYSTEM as TITLE_SYSTEM
@@ -98,7 +98,7 @@ def _request(
         reserve=reserve(policy, info),
         used_tokens=projection.total,
     )
-    decided = route(projection.total, facts)
+    decided = check_budget(projection.total, facts)
     room = max(facts.capacity - decided.tokens, facts.reserve)
     parameters: dict[str, Any] = {
         "max_tokens": min(info.output_limit, MOST_TOKENS, room),

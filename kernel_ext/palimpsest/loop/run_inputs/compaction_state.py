@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.errors import Aborted
 
@@ -177,7 +177,7 @@ class MessagesSnapshot(Generic[T]):
     source: Literal["current", "pre-compaction"]
 
 
-def is_answerable(message: FlatMessage) -> bool:
+def is_answerable(message: NeutralMessage) -> bool:
     """Say whether a model can go on after this message: not its own words, nor what it never sees."""
     return message.role != "assistant" and not (message.metadata or {}).get("excluded")
 

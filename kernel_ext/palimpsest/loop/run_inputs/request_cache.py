@@ -9,7 +9,7 @@ window is long. One memory belongs to one session and holds what its newest requ
 from collections.abc import Callable, Iterator
 from operator import is_
 
-from palimpsest.context.reduction.applied_decisions import apply, newest_standing
+from palimpsest.context.reduction.applied_decisions import apply_decisions, newest_standing
 from palimpsest.context.visible_messages.blob_texts import Read, read_texts
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.undone_compactions import CONTINUES
@@ -17,7 +17,7 @@ from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.request_chunks import Pile, RequestTerms, Unsure
 from palimpsest.loop.run_inputs.written_request import Assembly, Recorded
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import Standing, says_pinned
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions, says_pinned
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import BlobRef
@@ -169,7 +169,7 @@ class _Past:
         """Return the prompts that are, or no longer are, the newest, where that makes a difference."""
         if not self._drops:
             return set()
-        newest = newest_standing(shown, Standing(decisions))
+        newest = newest_standing(shown, EffectiveDecisions(decisions))
         before, self._prompt = self._prompt, newest.id if newest is not None else None
         return {one for one in (before, self._prompt) if one is not None} - (
             {before} & {self._prompt}
@@ -214,7 +214,7 @@ class _Past:
         )
         decisions = tuple(decision for _, decision in about)
         view = View(messages, decisions, read_texts(messages, read))
-        applied = apply(messages, view)
+        applied = apply_decisions(messages, view)
         for begin, end in _pieces(messages):
             self._pile.put(messages[begin:end], applied[begin:end])
 

@@ -9,18 +9,24 @@ session is looked at instead.
 from dataclasses import dataclass
 
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, tools_tokens
-from palimpsest.context.conversion.part_conversion import convert
-from palimpsest.context.message_repair.rule_order import CLOSING, clean
+from palimpsest.context.conversion.part_conversion import neutral_messages
+from palimpsest.context.message_repair.rule_order import CLOSING, repaired_in_order
 from palimpsest.context.request_assembly.pinned_parts import reaches_model
 from palimpsest.context.request_assembly.projection import Projection, head
-from palimpsest.context.request_kinds.token_kinds import KINDS, by_kind
-from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, Written, summaries, write
+from palimpsest.context.request_kinds.token_kinds import KINDS, tokens_by_kind
+from palimpsest.loop.run_inputs.written_request import (
+    Assembly,
+    Recorded,
+    WrittenMessages,
+    summaries,
+    write_messages,
+)
 from palimpsest.model.wire.provider_messages import Body
 from palimpsest.transcript.context_values.decisions import ContextItem
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
     TextBlock,
 )
@@ -30,13 +36,13 @@ from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ToolSpec
 
 LEAD_ID = "palimpsest-lead"
-LEAD: FlatMessages = (
-    FlatMessage(role="user", blocks=(TextBlock(text="lead"),)),
-    FlatMessage(role="assistant", blocks=(CallBlock(call_id=LEAD_ID, tool="lead", input={}),)),
-    FlatMessage(role="tool", blocks=(ResultBlock(call_id=LEAD_ID, tool="lead", text="lead"),)),
+LEAD: NeutralMessages = (
+    NeutralMessage(role="user", blocks=(TextBlock(text="lead"),)),
+    NeutralMessage(role="assistant", blocks=(CallBlock(call_id=LEAD_ID, tool="lead", input={}),)),
+    NeutralMessage(role="tool", blocks=(ResultBlock(call_id=LEAD_ID, tool="lead", text="lead"),)),
 )
 """Stands for all that came before a piece, so that it is not repaired as an opening."""
-CLOSED = FlatMessage(role="user", blocks=(TextBlock(text=CLOSING),))
+CLOSED = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING),))
 """What the rules put behind an answer that is last; in a piece it is not the last."""
 
 
@@ -73,8 +79,8 @@ class Chunk:
     """As the session holds them."""
     applied: Messages
     """As decisions leave them."""
-    flat: FlatMessages
-    written: Written
+    flat: NeutralMessages
+    written: WrittenMessages
     calls: tuple[str, ...]
     shown: tuple[str, ...]
     """The parts of which something is shown."""
@@ -96,17 +102,17 @@ class Pile:
         self._tools_tokens = tools_tokens(terms.tools, terms.count) if tools is None else tools
         first = head(terms.system)
         # Something else is said, or a provider's words for nothing would be put behind it.
-        written = write(first + LEAD[:1], terms.model, terms.count, frozenset())
+        written = write_messages(first + LEAD[:1], terms.model, terms.count, frozenset())
         self._heads = len(first)
         self._sent_heads = len(written.sent) - 1
-        self._flat: list[FlatMessage] = list(first)
+        self._flat: list[NeutralMessage] = list(first)
         self._tokens: list[int] = list(written.tokens[:-1])
         self._sent: list[Body] = list(written.sent[:-1])
         self._hashes: list[str] = list(written.hashes[:-1])
         self._items: list[ContextItem] = list(written.items[:-1])
         weights = [(tokens - MESSAGE_TOKENS,) for tokens in self._tokens]
         self._kinds = dict.fromkeys(KINDS, 0)
-        self._kinds |= by_kind(first, weights, self._tools_tokens, frozenset())
+        self._kinds |= tokens_by_kind(first, weights, self._tools_tokens, frozenset())
 
     def take(self, kept: int) -> int:
         """Take pieces off until none holds more than the first messages; return how many are left."""
@@ -116,11 +122,11 @@ class Pile:
 
     def put(self, messages: Messages, applied: Messages) -> None:
         """Put messages on top, with what decisions leave of them; raises Unsure."""
-        flat = convert(applied, self._terms.model.ref, self._terms.policy.convert)
+        flat = neutral_messages(applied, self._terms.model.ref, self._terms.policy.convert)
         calls = self._checked(flat)
         cleaned = self._cleaned(flat)
         terms = self._terms
-        written = write(
+        written = write_messages(
             cleaned, terms.model, terms.count, summaries(messages), recorded=self._recorded
         )
         if _ids_sent(written) != {
@@ -176,7 +182,7 @@ class Pile:
             self._kinds[kind] -= tokens
         return piece
 
-    def _checked(self, flat: FlatMessages) -> tuple[str, ...]:
+    def _checked(self, flat: NeutralMessages) -> tuple[str, ...]:
         """Return the ids of the calls: each its own, and its results are here."""
         blocks = [block for message in flat for block in message.blocks]
         calls = tuple(block.call_id for block in blocks if block.type == "call")
@@ -191,19 +197,19 @@ class Pile:
             raise Unsure
         return calls
 
-    def _cleaned(self, flat: FlatMessages) -> FlatMessages:
+    def _cleaned(self, flat: NeutralMessages) -> NeutralMessages:
         if not flat:
             return flat
         lead = LEAD if len(self._flat) > self._heads else ()
         rule = self._terms.policy.hygiene.rule
-        found = clean(lead + flat, lambda messages: messages, rule, self._target)
+        found = repaired_in_order(lead + flat, lambda messages: messages, rule, self._target)
         if found[: len(lead)] != lead:
             raise Unsure
         if found and found[-1] == CLOSED:
             found = found[:-1]
         return found[len(lead) :]
 
-    def _may_follow(self, flat: FlatMessages, written: Written) -> bool:
+    def _may_follow(self, flat: NeutralMessages, written: WrittenMessages) -> bool:
         """Say whether nothing would be put between, or merged with, what is on top."""
         if not flat:
             return True
@@ -222,5 +228,5 @@ class Pile:
         return len(self._flat) > self._heads and self._flat[-1].role == role
 
 
-def _ids_sent(written: Written) -> set[str]:
+def _ids_sent(written: WrittenMessages) -> set[str]:
     return {call["id"] for body in written.sent for call in body.get("tool_calls", ())}

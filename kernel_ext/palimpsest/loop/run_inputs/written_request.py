@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, block_tokens
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.request_kinds.token_kinds import by_kind
+from palimpsest.context.request_kinds.token_kinds import tokens_by_kind
 from palimpsest.model.wire.provider_messages import (
     Body,
     ProviderMessage,
@@ -20,15 +20,15 @@ from palimpsest.model.wire.provider_messages import (
 from palimpsest.transcript.context_values.decisions import ContextItem
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
 )
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.values import ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenMessages:
     """Neutral messages in a provider's words, and what is recorded of them."""
 
     sent: tuple[Body, ...]
@@ -63,19 +63,21 @@ def assemble(
 ) -> Assembly:
     """Write a whole projection of a session."""
     tools = projection.tools_tokens
-    found = write(projection.messages, model, count, summaries(messages), tools_tokens=tools)
+    found = write_messages(
+        projection.messages, model, count, summaries(messages), tools_tokens=tools
+    )
     return Assembly(projection, found.sent, found.hashes, found.items, found.kinds)
 
 
-def write(
-    messages: FlatMessages,
+def write_messages(
+    messages: NeutralMessages,
     model: ModelInfo,
     count: Count,
     of_compactions: Set[str],
     *,
     tools_tokens: int = 0,
     recorded: Recorded | None = None,
-) -> Written:
+) -> WrittenMessages:
     """Write neutral messages; ``of_compactions`` are the transcript messages that hold summaries.
 
     What a message weighs is taken from the record where it was sent before, just as it is.
@@ -93,16 +95,16 @@ def write(
             item or _item(one, sha256, by_part, count)
             for item, one, sha256 in zip(items, provider, hashes, strict=True)
         ]
-    return Written(
+    return WrittenMessages(
         sent=tuple(one.body for one in provider),
         hashes=hashes,
         items=tuple(item for item in items if item is not None),
         tokens=tuple(MESSAGE_TOKENS + sum(weighed) for weighed in weights),
-        kinds=by_kind(messages, weights, tools_tokens, of_compactions),
+        kinds=tokens_by_kind(messages, weights, tools_tokens, of_compactions),
     )
 
 
-def recorded(items: Iterable[ContextItem]) -> Recorded:
+def recorded_items(items: Iterable[ContextItem]) -> Recorded:
     """Return what was recorded of messages that name their parts."""
     return {(item.sha256, item.part_ids): item for item in items if item.part_ids}
 
@@ -118,7 +120,7 @@ def _known(provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded:
     return found
 
 
-def _weights(message: FlatMessage, known: Known, count: Count) -> tuple[int, ...]:
+def _weights(message: NeutralMessage, known: Known, count: Count) -> tuple[int, ...]:
     """Return what each block weighs; of an answer that was recorded, all is given to its first."""
     blocks = message.blocks
     if known and len(blocks) == 1 and _is_plain(blocks[0]):
@@ -157,7 +159,7 @@ def summaries(messages: Messages) -> set[str]:
 
 
 def _by_part(
-    messages: FlatMessages, weights: Sequence[Sequence[int]]
+    messages: NeutralMessages, weights: Sequence[Sequence[int]]
 ) -> dict[tuple[bool, str], int]:
     """Return what each part weighs, its result apart from the rest."""
     found: dict[tuple[bool, str], int] = {}

@@ -25,9 +25,9 @@ from palimpsest.model.wire.tool_call_text import (
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
-    FlatMessage,
-    FlatMessages,
     MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
     TextBlock,
 )
@@ -61,14 +61,14 @@ class ProviderMessage:
 
 
 def to_provider(
-    messages: FlatMessages, model: ModelInfo, target: ProviderProfile | None = None
+    messages: NeutralMessages, model: ModelInfo, target: ProviderProfile | None = None
 ) -> tuple[Body, ...]:
     """Return provider messages in OpenAI's shape."""
     return tuple(message.body for message in convert(messages, model, target))
 
 
 def convert(
-    messages: FlatMessages, model: ModelInfo, target: ProviderProfile | None = None
+    messages: NeutralMessages, model: ModelInfo, target: ProviderProfile | None = None
 ) -> tuple[ProviderMessage, ...]:
     """Return provider messages, each with the message and parts it came from.
 
@@ -80,14 +80,16 @@ def convert(
 class _WireWriter:
     """Writes one request for one model."""
 
-    def __init__(self, model: ModelInfo, messages: FlatMessages, target: ProviderProfile) -> None:
+    def __init__(
+        self, model: ModelInfo, messages: NeutralMessages, target: ProviderProfile
+    ) -> None:
         self._model = model
         self._target = target
         self._ids = allowed_ids(messages, target)
         self._out: list[ProviderMessage] = []
-        self._held_media: list[tuple[MediaBlock, FlatMessage]] = []
+        self._held_media: list[tuple[MediaBlock, NeutralMessage]] = []
 
-    def write(self, messages: FlatMessages) -> list[ProviderMessage]:
+    def write(self, messages: NeutralMessages) -> list[ProviderMessage]:
         for message in in_rounds(messages) if self._target.equal_calls_once else messages:
             if message.role != "tool":
                 self._release_media()
@@ -105,13 +107,13 @@ class _WireWriter:
             self._out.append(ProviderMessage({"role": "user", "content": NOBODY_ASKED}, None, ()))
         return self._out
 
-    def _put(self, body: Body, message: FlatMessage, blocks: Iterable[Any]) -> None:
+    def _put(self, body: Body, message: NeutralMessage, blocks: Iterable[Any]) -> None:
         parts = tuple([b.part_id for b in blocks if b.part_id is not None])
         if len(parts) > 1:
             parts = tuple(dict.fromkeys(parts))
         self._out.append(ProviderMessage(body, message.message_id, parts))
 
-    def _system(self, message: FlatMessage) -> None:
+    def _system(self, message: NeutralMessage) -> None:
         text = _text_of(message)
         if not text.strip():
             return
@@ -128,7 +130,7 @@ class _WireWriter:
             return
         self._put({"role": "system", "content": text}, message, message.blocks)
 
-    def _user(self, message: FlatMessage) -> None:
+    def _user(self, message: NeutralMessage) -> None:
         content = self._content(message.blocks)
         if not content:
             return
@@ -148,7 +150,7 @@ class _WireWriter:
             return SEPARATOR.join(piece["text"] for piece in pieces)
         return pieces
 
-    def _assistant(self, message: FlatMessage) -> None:
+    def _assistant(self, message: NeutralMessage) -> None:
         body: Body = {"role": "assistant", "content": _text_of(message) or None}
         calls = [self._call(block) for block in message.blocks if block.type == "call"]
         if calls:
@@ -168,7 +170,7 @@ class _WireWriter:
             },
         }
 
-    def _results(self, message: FlatMessage) -> None:
+    def _results(self, message: NeutralMessage) -> None:
         for block in message.blocks:
             if block.type == "result":
                 content = self._result_content(block, message)
@@ -181,7 +183,7 @@ class _WireWriter:
                     body["name"] = tool_name(block.tool, self._target)
                 self._put(body, message, (block,))
 
-    def _result_content(self, block: ResultBlock, message: FlatMessage) -> str | list[Body]:
+    def _result_content(self, block: ResultBlock, message: NeutralMessage) -> str | list[Body]:
         text = clean(block.text)
         if self._target.results_parsed:
             text = unread(text)
@@ -212,10 +214,12 @@ class _WireWriter:
         blocks = [item for item, _ in self._held_media]
         self._held_media = []
         notice = TextBlock(text=MEDIA_NOTICE)
-        self._user(FlatMessage(role="user", blocks=(notice, *blocks), message_id=source.message_id))
+        self._user(
+            NeutralMessage(role="user", blocks=(notice, *blocks), message_id=source.message_id)
+        )
 
 
-def thinking(message: FlatMessage, target: ProviderProfile) -> Body:
+def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
     """Return the thinking that travels back, to the family that thought it and nobody else."""
     if target.thinking_field is None and not target.keeps_signatures:
         return {}
@@ -256,7 +260,7 @@ def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
     return first is None or bool(first.get("thinking_blocks"))
 
 
-def _text_of(message: FlatMessage) -> str:
+def _text_of(message: NeutralMessage) -> str:
     texts = [b.text for b in message.blocks if b.type == "text" and b.text.strip()]
     return clean(SEPARATOR.join(texts))
 

@@ -8,16 +8,16 @@ of its own.
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
-    FlatMessages,
+    NeutralMessage,
+    NeutralMessages,
     ResultBlock,
 )
 
 
-def in_rounds(messages: FlatMessages) -> FlatMessages:
+def in_rounds(messages: NeutralMessages) -> NeutralMessages:
     """Return the messages with equal calls of an answer in steps of their own."""
-    out: list[FlatMessage] = []
-    held: list[FlatMessage] = []
+    out: list[NeutralMessage] = []
+    held: list[NeutralMessage] = []
     for message in messages:
         if message.role == "tool" and held:
             out += _with_results(held, message)
@@ -31,7 +31,7 @@ def in_rounds(messages: FlatMessages) -> FlatMessages:
     return (*out, *held)
 
 
-def _rounds(message: FlatMessage) -> list[FlatMessage]:
+def _rounds(message: NeutralMessage) -> list[NeutralMessage]:
     """Return an answer cut before each call that it holds already."""
     rounds: list[list[Block]] = [[]]
     asked: list[list[tuple[str, str]]] = [[]]
@@ -49,8 +49,8 @@ def _rounds(message: FlatMessage) -> list[FlatMessage]:
     return [message.model_copy(update={"blocks": tuple(blocks)}) for blocks in rounds]
 
 
-def _with_results(answers: list[FlatMessage], results: FlatMessage) -> list[FlatMessage]:
-    out: list[FlatMessage] = []
+def _with_results(answers: list[NeutralMessage], results: NeutralMessage) -> list[NeutralMessage]:
+    out: list[NeutralMessage] = []
     for answer in answers:
         identifiers = {block.call_id for block in answer.blocks if isinstance(block, CallBlock)}
         given = tuple(

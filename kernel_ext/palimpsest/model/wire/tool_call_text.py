@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any, assert_never
 
-from palimpsest.transcript.context_values.neutral_messages import FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.provider_profile.profile import ProviderProfile
 from palimpsest.transcript.provider_profile.tool_call_ids import (
     SHORT_CHARS,
@@ -20,7 +20,7 @@ from palimpsest.transcript.provider_profile.tool_call_ids import (
     as_nine,
     as_words,
 )
-from palimpsest.transcript.strings.surrogates import whole
+from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 MAX_NAME_CHARS = 64
 SIGNATURE = "__thought__"
@@ -36,7 +36,7 @@ PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
 
 def clean(text: str) -> str:
     """Replace lone surrogates, which no JSON on the wire can carry."""
-    return whole(text)
+    return joined_surrogates(text)
 
 
 def arguments(given: dict[str, Any]) -> str:
@@ -91,7 +91,7 @@ def tool_name(name: str, target: ProviderProfile) -> str:
     return name
 
 
-def allowed_ids(messages: FlatMessages, target: ProviderProfile) -> Callable[[str], str]:
+def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[[str], str]:
     """Return a function that writes call ids as the provider wants them, each call's its own."""
     written: dict[str, str] = {}
     taken: set[str] = set()

@@ -18,7 +18,13 @@ from palimpsest.transcript.context_values.decisions import (
     PersonRule,
 )
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, is_prune_rule, why_pruned
-from palimpsest.transcript.strings.number_words import Numbers, count, ends, joined, number
+from palimpsest.transcript.strings.number_words import (
+    Numbers,
+    count,
+    joined_sentences,
+    kept_ends_text,
+    number,
+)
 
 MOST_NAMES = 5
 """Lost names that a sentence tells; the decision holds more."""
@@ -52,13 +58,15 @@ def mark(decision: Decision) -> str:
         case "pin":
             return PINNED
         case "drop":
-            return LEFT_OUT if decision.rule == EXCLUDE else joined(f"{SET_ASIDE}.", why)
+            return LEFT_OUT if decision.rule == EXCLUDE else joined_sentences(f"{SET_ASIDE}.", why)
         case "truncate":
-            return joined(_reduced("Truncated", decision, ends_in="." if why else ""), why)
+            return joined_sentences(
+                _reduced("Truncated", decision, ends_in="." if why else ""), why
+            )
         case "clear":
-            return joined(_reduced("Cleared", decision, ends_in="." if why else ""), why)
+            return joined_sentences(_reduced("Cleared", decision, ends_in="." if why else ""), why)
         case "summarise":
-            return joined(_conversation(decision), why)
+            return joined_sentences(_conversation(decision), why)
         case "keep" | "repair" | "wrap" | "restore":
             return why
         case _:
@@ -135,16 +143,16 @@ def _by_hand(rule: PersonRule) -> str:
 def _truncate(numbers: Numbers) -> str:
     lines, limit = number(numbers, "max_lines"), number(numbers, "max_bytes")
     if not lines or not limit:
-        return ends(numbers)
+        return kept_ends_text(numbers)
     longer = f"When the tool ended, its output was longer than {lines} lines or {limit} bytes."
-    return joined(longer, ends(numbers))
+    return joined_sentences(longer, kept_ends_text(numbers))
 
 
 def _oversized(numbers: Numbers) -> str:
     limit = number(numbers, "limit_chars")
     what = "The request did not fit"
     words = f"{what}, and the output was longer than {limit} characters." if limit else f"{what}."
-    return joined(words, ends(numbers))
+    return joined_sentences(words, kept_ends_text(numbers))
 
 
 def _summary(numbers: Numbers) -> str:

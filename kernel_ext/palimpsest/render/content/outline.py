@@ -23,7 +23,7 @@ from palimpsest.render.content.phrases import (
 from palimpsest.render.content.tool_calls import input_text, output_text
 from palimpsest.render.safety.escaping import clean, one_line
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import (
@@ -56,7 +56,7 @@ from palimpsest.transcript.session_record.events import (
     PermissionReplied,
     Record,
 )
-from palimpsest.transcript.user_notices import notice_of
+from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.values import Ask, Reply
 
 Scrub = Callable[[str], str]
@@ -109,9 +109,9 @@ class Notes:
         )
 
     @functools.cached_property
-    def standing(self) -> Standing:
+    def standing(self) -> EffectiveDecisions:
         """What the decisions come to."""
-        return Standing(self.decisions)
+        return EffectiveDecisions(self.decisions)
 
     def asked(self, part: ToolPart) -> tuple[Ask | None, Reply | None]:
         """Return the newest question of a tool call, and its answer."""
@@ -313,7 +313,7 @@ class _Teller:
                 assert_never(part)
 
     def _said(self, part: TextPart) -> list[Item]:
-        told = notice_of(part)
+        told = user_notice_text(part)
         if told is not None:
             return [Notice("!", one_line(self.scrub(told), 400))]
         if not part.text.strip() or part.synthetic:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from palimpsest.context.policy_overrides import differences
+from palimpsest.context.policy_overrides import policy_differences
 from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.comparison import Comparison, Line, Total
 from palimpsest.review.counterfactual.steps import Replay, Step
@@ -71,7 +71,7 @@ def policy_name(policy: Policy | None) -> str:
     """Name a policy with what differs from its preset."""
     if policy is None:
         return "the policy of each step"
-    found = [f"{key}={now}" for key, (_, now) in differences(policy).items()]
+    found = [f"{key}={now}" for key, (_, now) in policy_differences(policy).items()]
     return f"{policy.name} with {', '.join(found)}" if found else policy.name
 
 

@@ -7,9 +7,9 @@ only while it is the very same value, and everything is forgotten when the terms
 from collections.abc import Sequence
 
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, block_tokens
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.model.wire.provider_messages import Body, ProviderMessage, message_hash
-from palimpsest.transcript.context_values.neutral_messages import FlatMessage, FlatMessages
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, NeutralMessages
 from palimpsest.transcript.context_values.policies import ConvertPolicy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import ModelRef
@@ -20,17 +20,19 @@ class Flattened:
 
     def __init__(self) -> None:
         self._terms: tuple[ModelRef, ConvertPolicy] | None = None
-        self._known: dict[str, tuple[Message, FlatMessages]] = {}
+        self._known: dict[str, tuple[Message, NeutralMessages]] = {}
 
-    def __call__(self, messages: Messages, model: ModelRef, policy: ConvertPolicy) -> FlatMessages:
+    def __call__(
+        self, messages: Messages, model: ModelRef, policy: ConvertPolicy
+    ) -> NeutralMessages:
         """Return what ``convert`` returns."""
         if self._terms != (model, policy):
             self._terms, self._known = (model, policy), {}
-        flat: list[FlatMessage] = []
+        flat: list[NeutralMessage] = []
         for message in messages:
             known = self._known.get(message.id)
             if known is None or known[0] is not message:
-                known = (message, convert((message,), model, policy))
+                known = (message, neutral_messages((message,), model, policy))
                 self._known[message.id] = known
             flat += known[1]
         return tuple(flat)
@@ -41,10 +43,10 @@ class Weighed:
 
     def __init__(self, count: Count) -> None:
         self._count = count
-        self._known: dict[int, tuple[FlatMessage, list[int]]] = {}
-        self._before: dict[int, tuple[FlatMessage, list[int]]] = {}
+        self._known: dict[int, tuple[NeutralMessage, list[int]]] = {}
+        self._before: dict[int, tuple[NeutralMessage, list[int]]] = {}
 
-    def blocks(self, message: FlatMessage) -> list[int]:
+    def blocks(self, message: NeutralMessage) -> list[int]:
         """Return the tokens of each block."""
         key = id(message)
         known = self._known.get(key) or self._before.get(key)
@@ -53,7 +55,7 @@ class Weighed:
         self._known[key] = known
         return known[1]
 
-    def message(self, message: FlatMessage) -> int:
+    def message(self, message: NeutralMessage) -> int:
         """Return the tokens of a message."""
         return MESSAGE_TOKENS + sum(self.blocks(message))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from palimpsest.context.budget.token_estimate import Count
-from palimpsest.context.compaction.plan import CompactionPlan, weigher
+from palimpsest.context.compaction.plan import CompactionPlan, message_counter
 from palimpsest.context.compaction.summary_request import SYSTEM, project_summary
 from palimpsest.context.visible_messages.view import View
 from palimpsest.review.counterfactual.placeholder_summary import (
@@ -137,7 +137,7 @@ def _stand_in(
     ).total
     policy = asking.policy
     count = other.counter(policy.estimator)
-    weight = weigher(policy, asking.model.ref, count)(made.head)
+    weight = message_counter(policy, asking.model.ref, count)(made.head)
     text = summary_text(made, weight, size, count)
     name = marker.id if marked is None else f"{marker.id}-moved"
     moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": name})})

@@ -7,7 +7,7 @@ enough to say what later requests weigh and share, and says nothing about what w
 from dataclasses import dataclass
 
 from palimpsest.context.budget.token_estimate import Count
-from palimpsest.context.compaction.continuation import goes_on, going_on, work_left
+from palimpsest.context.compaction.continuation import continuation_text, continues, work_left
 from palimpsest.context.compaction.plan import CompactionPlan
 from palimpsest.context.visible_messages.undone_compactions import CONTINUES
 from palimpsest.transcript.context_values.policies import Policy
@@ -125,14 +125,16 @@ def _goes_on(
 ) -> Message | None:
     asked = next(part for part in marker.parts if isinstance(part, CompactionPart))
     left = work_left(before, todos)
-    if not goes_on(asked, left, policy):
+    if not continues(asked, left, policy):
         return None
     name = f"{info.id}-continue"
     said = info.model_copy(update={"id": name})
     if made.replay is not None:
         again = [_again(info, name, part) for part in made.replay.parts]
         return Message(info=said, parts=tuple(part for part in again if part is not None))
-    words = going_on(policy, made, _unanswered(before), left, todos, refused=asked.overflow)
+    words = continuation_text(
+        policy, made, _unanswered(before), left, todos, refused=asked.overflow
+    )
     return Message(info=said, parts=(_text(info, name, words, {CONTINUES: True}),))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
-from palimpsest.context.request_kinds.request_inputs import projected, recorded
+from palimpsest.context.request_kinds.request_inputs import project_inputs, recorded_inputs
 from palimpsest.context.visible_messages.view import View
 from palimpsest.review.counterfactual.message_caches import Flattened, Weighed
 from palimpsest.review.counterfactual.simulated_session import Asking
@@ -83,9 +83,11 @@ class Recordings:
     ) -> Projection:
         """Return what a request was projected to, weighed by any counter; ``state`` is that of its record."""
         view = View.of(state.messages(), state.decisions, self.read)
-        basis = recorded(request, view, self.read, self._counter, self._session_id, state.session)
+        basis = recorded_inputs(
+            request, view, self.read, self._counter, self._session_id, state.session
+        )
         held = replace(basis, count=self._counter(estimator))
-        return projected(held, flatten=self._flattened, weigh=weighed.message)
+        return project_inputs(held, flatten=self._flattened, weigh=weighed.message)
 
     def hook_wrote(self, request: StepRequest) -> list[dict[str, Any]]:
         """Return the messages of a request that a hook wrote."""

@@ -15,8 +15,8 @@ from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.request_assembly.fit import (
     Cause,
     FittedRequest,
-    Shortened,
-    Summarise,
+    ResultsShortened,
+    SummaryNeeded,
     reported_full,
     stored_full,
 )
@@ -206,7 +206,7 @@ class Walk:
             ):
                 return
         found = self._room.make(asking, self._cause)
-        while isinstance(found, Summarise):
+        while isinstance(found, SummaryNeeded):
             self._compact(asking, None, overflow=found.overflow)
             found = self._room.make(asking) if self._room.failed else None
 
@@ -242,7 +242,7 @@ class Walk:
         before = replace(asking, without=recorded.marker_id)
         cause, self._cause = self._due(before, refused=recorded.overflow), "size"
         made = self._room.make(before, cause)
-        return isinstance(made, Summarise) or self._rests_on_the_record(recorded, asking)
+        return isinstance(made, SummaryNeeded) or self._rests_on_the_record(recorded, asking)
 
     def _rests_on_the_record(self, recorded: Recorded, asking: Asking) -> bool:
         """Tell whether the record alone says why a compaction came, and the policy is the recorded one.
@@ -343,8 +343,8 @@ class Walk:
         asking = replace(self._recordings.asking(request), now=info.time.created, without=None)
         cause, self._cause = self._due(asking), "size"
         found = self._room.make(asking, cause)
-        while isinstance(found, Summarise | Shortened):
-            if isinstance(found, Summarise):
+        while isinstance(found, SummaryNeeded | ResultsShortened):
+            if isinstance(found, SummaryNeeded):
                 self._compact(asking, None, overflow=found.overflow)
             found = self._room.make(asking)
 
@@ -390,9 +390,9 @@ class Walk:
                     if not refused:
                         return *made, found.route.fits
                     cause = "refused"
-                case Summarise():
+                case SummaryNeeded():
                     self._compact(asking, None, overflow=found.overflow)
-                case Shortened():
+                case ResultsShortened():
                     pass
                 case None if made is not None:
                     return *made, False

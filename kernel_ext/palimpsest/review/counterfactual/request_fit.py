@@ -6,13 +6,13 @@ asked: decisions are taken into ``Other``, and whoever calls says how a summary 
 
 from palimpsest.context.request_assembly.fit import (
     Cause,
-    Decided,
+    DecisionBatch,
     Fit,
+    FitAttempts,
+    FitOutcome,
     FittedRequest,
-    Outcome,
-    Shortened,
-    Summarise,
-    Tries,
+    ResultsShortened,
+    SummaryNeeded,
     fit,
     prune_after_turn,
 )
@@ -27,7 +27,7 @@ class ReplayedRoom:
 
     def __init__(self, other: Other) -> None:
         self._other = other
-        self._tries = Tries()
+        self._tries = FitAttempts()
         self._waiting: Fit | None = None
         self._failed = False
 
@@ -49,14 +49,14 @@ class ReplayedRoom:
 
     def make(
         self, asking: Asking, cause: Cause = "size"
-    ) -> FittedRequest | Summarise | Shortened | None:
+    ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
         """Go on with what waits, or else begin; returns what the live loop would do next."""
         view, inputs = self._other.inputs(asking)
         running, outcome = self._waiting, None
         if running is None:
             running = fit(view, inputs, self._tries, cause)
         else:
-            outcome = Outcome(view, inputs, failed=self._failed)
+            outcome = FitOutcome(view, inputs, failed=self._failed)
         self._waiting, self._failed = None, False
         while True:
             try:
@@ -65,7 +65,7 @@ class ReplayedRoom:
                 made: FittedRequest | None = ended.value
                 return made
             outcome = None
-            if not isinstance(told, Decided):
+            if not isinstance(told, DecisionBatch):
                 self._waiting = running
                 return told
             self._other.decide(told.decisions)
@@ -78,9 +78,9 @@ class ReplayedRoom:
 
     def turn_ended(self, asking: Asking | None) -> None:
         """Prune where the policy does that then, and begin a new turn; None where nothing was sent in it."""
-        self._tries, self._waiting, self._failed = Tries(), None, False
+        self._tries, self._waiting, self._failed = FitAttempts(), None, False
         if asking is None:
             return
         for told in prune_after_turn(*self._other.inputs(asking)):
-            if isinstance(told, Decided):
+            if isinstance(told, DecisionBatch):
                 self._other.decide(told.decisions)

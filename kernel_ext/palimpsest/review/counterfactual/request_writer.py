@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.budget_check import longest_answer
+from palimpsest.context.budget.budget_check import answer_tokens
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, tools_tokens
-from palimpsest.context.conversion.cache_marks import marks
+from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.request_kinds.token_kinds import by_kind
+from palimpsest.context.request_kinds.token_kinds import tokens_by_kind
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
     ProviderMessage,
@@ -24,7 +24,7 @@ from palimpsest.model.wire.provider_messages import (
 from palimpsest.review.counterfactual.message_caches import Hashed, Weighed
 from palimpsest.review.counterfactual.simulated_session import Asking
 from palimpsest.transcript.context_values.decisions import StepRequest
-from palimpsest.transcript.context_values.neutral_messages import FlatMessages, ResultBlock
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages, ResultBlock
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.provider_profile.older_profiles import profile_at
 
@@ -76,8 +76,12 @@ class ReplayedRequest:
     ) -> ModelRequest:
         """Return the request, with the recorded parameters and as many tokens as there is room for."""
         model, overflow = self.asking.model, self.asking.policy.overflow
-        longest = longest_answer(fitted.projection.total, fitted.facts, model, overflow)
-        places = marks([message["role"] for message in self.sent], model) if self.marked else ()
+        longest = answer_tokens(fitted.projection.total, fitted.facts, model, overflow)
+        places = (
+            cache_mark_positions([message["role"] for message in self.sent], model)
+            if self.marked
+            else ()
+        )
         return ModelRequest(
             model=model,
             messages=with_marks(self.sent, places),
@@ -131,7 +135,7 @@ class RequestWriter:
             prefix=tuple((sha256, self._weights[sha256]) for sha256 in hashes),
             tools_tokens=tools,
             tokens=sum(MESSAGE_TOKENS + sum(weights) for weights in blocks) + tools,
-            kinds=by_kind(flat, blocks, tools, _summaries(messages)),
+            kinds=tokens_by_kind(flat, blocks, tools, _summaries(messages)),
         )
 
 
@@ -144,7 +148,7 @@ def _summaries(messages: Messages) -> set[str]:
 
 
 def _part_weights(
-    flat: FlatMessages, blocks: Sequence[Sequence[int]]
+    flat: NeutralMessages, blocks: Sequence[Sequence[int]]
 ) -> dict[tuple[bool, str], int]:
     """Return what each part weighs, its result apart from its call."""
     weights: dict[tuple[bool, str], int] = {}

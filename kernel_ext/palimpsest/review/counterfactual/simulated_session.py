@@ -8,13 +8,13 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from palimpsest.context.budget.budget_check import calibration
+from palimpsest.context.budget.budget_check import usage_ratio
 from palimpsest.context.budget.overflow import reserve
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.reduction.truncation import truncate
-from palimpsest.context.request_assembly.fit import Inputs
+from palimpsest.context.request_assembly.fit import FitInputs
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
-from palimpsest.context.visible_messages.undone_compactions import suspended
+from palimpsest.context.visible_messages.undone_compactions import policy_after_undo
 from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.review.counterfactual.message_caches import Flattened, Weighed
 from palimpsest.store.session_state.state import State
@@ -125,15 +125,15 @@ class Other:
     def held(self, asking: Asking) -> Asking:
         """Return the same under the policy that holds: after an undo nothing is compacted by itself."""
         messages = self.messages(asking.without)
-        policy = suspended(messages, tuple(self.decisions), asking.policy)
+        policy = policy_after_undo(messages, tuple(self.decisions), asking.policy)
         return replace(asking, policy=policy)
 
-    def inputs(self, asking: Asking) -> tuple[View, Inputs]:
+    def inputs(self, asking: Asking) -> tuple[View, FitInputs]:
         """Return what room is made for, as the live loop would see it now."""
         view = self.view(self.messages(asking.without))
         held = self.held(asking)
         used = self.newest.tokens if self.newest is not None else 0
-        made = Inputs(
+        made = FitInputs(
             policy=held.policy,
             facts=self.facts(held, used),
             count=self._count(held.policy),
@@ -203,7 +203,7 @@ class Other:
         tokens = newest.tokens
         if policy.estimator != newest.facts.estimator:
             tokens = self.weights.get(newest.id, tokens)
-        return calibration(_reported(message, message.info, newest.id), tokens)
+        return usage_ratio(_reported(message, message.info, newest.id), tokens)
 
     def _whole(self, part: ToolPart) -> str:
         state = part.state

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palimpsest.context.budget.token_estimate import Count
-from palimpsest.context.budget.window_guard import refusal
+from palimpsest.context.budget.window_guard import window_refusal
 from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.model.wire.provider_messages import Body
@@ -112,6 +112,6 @@ class Sides:
             cached=cached,
             sha256=written.sha256,
             kinds=written.kinds,
-            refused=refusal(request.model, written.asking.policy.guard) or "",
+            refused=window_refusal(request.model, written.asking.policy.guard) or "",
             request=written.request(request, fitted, self._session_id),
         )

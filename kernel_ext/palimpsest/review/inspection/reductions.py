@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from palimpsest.context.budget.token_estimate import message_tokens
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
-from palimpsest.context.conversion.part_conversion import convert, left_by_attempt
-from palimpsest.context.request_assembly.turn_limit import limit
-from palimpsest.context.request_kinds.request_inputs import Basis
+from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
+from palimpsest.context.request_assembly.turn_limit import with_turn_limit
+from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages.fold import good_summaries, marker
 from palimpsest.context.visible_messages.undone_compactions import without_undone
 from palimpsest.render.content.decision_reasons import reason
@@ -18,7 +18,7 @@ from palimpsest.render.content.phrases import count, some, subject, telling_line
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.inspection.window_contents import Moment, Reduction, Way
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
@@ -31,7 +31,7 @@ from palimpsest.transcript.parts import (
     TextPart,
     ToolPart,
 )
-from palimpsest.transcript.user_notices import COMMAND, notice_of
+from palimpsest.transcript.user_notices import COMMAND, user_notice_text
 
 Scrub = Callable[[str], str]
 
@@ -42,7 +42,9 @@ FAILED = "failed answers"
 REPEATED = "failed attempts"
 
 
-def reductions(basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> tuple[Reduction, ...]:
+def reductions(
+    basis: RequestInputs, dated: Mapping[str, Moment], scrub: Scrub
+) -> tuple[Reduction, ...]:
     """Return what the request does not show, or not whole: whole messages first, then parts in order."""
     seen = basis.view.folded(basis.policy.compact)
     teller = _ReductionBuilder(basis, dated, scrub)
@@ -56,7 +58,7 @@ def reductions(basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> tuple
     return tuple(found)
 
 
-def decisions_to_date(basis: Basis) -> frozenset[str]:
+def decisions_to_date(basis: RequestInputs) -> frozenset[str]:
     """Name the decisions whose time may be asked for."""
     return frozenset(
         one.id for one in basis.view.decisions if one.action in WAYS or one.rule == COMPACT
@@ -64,7 +66,7 @@ def decisions_to_date(basis: Basis) -> frozenset[str]:
 
 
 class _ReductionBuilder:
-    def __init__(self, basis: Basis, dated: Mapping[str, Moment], scrub: Scrub) -> None:
+    def __init__(self, basis: RequestInputs, dated: Mapping[str, Moment], scrub: Scrub) -> None:
         self._basis = basis
         self._dated = dated
         self._scrub = scrub
@@ -126,8 +128,8 @@ class _ReductionBuilder:
         """Tell of the turns that a history limit leaves out of every request."""
         basis = self._basis
         turns = basis.policy.history_limit
-        flat = convert(seen, basis.model.ref, basis.policy.convert)
-        kept = {id(one) for one in limit(flat, turns, basis.policy.limit)}
+        flat = neutral_messages(seen, basis.model.ref, basis.policy.convert)
+        kept = {id(one) for one in with_turn_limit(flat, turns, basis.policy.limit)}
         gone = [one for one in flat if id(one) not in kept]
         if not gone:
             return
@@ -161,7 +163,7 @@ class _ReductionBuilder:
         broken = [
             message
             for message in seen
-            if not _is_unsent(message) and any(map(left_by_attempt, message.parts))
+            if not _is_unsent(message) and any(map(is_from_failed_attempt, message.parts))
         ]
         if broken:
             yield Reduction(
@@ -176,7 +178,7 @@ class _ReductionBuilder:
 
     def of_parts(self, seen: Messages) -> Iterator[Reduction]:
         """Tell of the single parts that are cleared, cut or left out."""
-        holding = Standing(self._basis.view.decisions)
+        holding = EffectiveDecisions(self._basis.view.decisions)
         for message in seen:
             for part in message.parts:
                 decision = holding.reduction(part.id, message.id)
@@ -220,7 +222,7 @@ class _ReductionBuilder:
 
 def _is_for_people(part: TextPart) -> bool:
     """Tell whether words never were for the model: a notice, or a command that was sent filled in."""
-    return notice_of(part) is not None or COMMAND in (part.metadata or {})
+    return user_notice_text(part) is not None or COMMAND in (part.metadata or {})
 
 
 def named(part: Part, scrub: Scrub) -> tuple[str, str]:

@@ -14,10 +14,14 @@ from palimpsest.context.budget.token_estimate import (
     block_tokens,
     tools_tokens,
 )
-from palimpsest.context.engine_text.system_prompt import INSTRUCTIONS, shared
-from palimpsest.context.policy_overrides import differences
+from palimpsest.context.engine_text.system_prompt import INSTRUCTIONS, shared_among_sections
+from palimpsest.context.policy_overrides import policy_differences
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.request_kinds.request_inputs import Basis, projected, recorded
+from palimpsest.context.request_kinds.request_inputs import (
+    RequestInputs,
+    project_inputs,
+    recorded_inputs,
+)
 from palimpsest.context.request_kinds.token_kinds import kind_of
 from palimpsest.context.visible_messages.view import View
 from palimpsest.render.safety.escaping import one_line
@@ -29,11 +33,14 @@ from palimpsest.review.inspection.window_contents import Moment, ReportItem, Sho
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest
-from palimpsest.transcript.context_values.effective_decisions import pinned_parts, standing
+from palimpsest.transcript.context_values.effective_decisions import (
+    effective_reductions,
+    pinned_parts,
+)
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,
-    FlatMessage,
+    NeutralMessage,
     ResultBlock,
 )
 from palimpsest.transcript.context_values.policies import Policy
@@ -48,7 +55,7 @@ SPEAKERS = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "o
 
 
 def weigh(
-    basis: Basis, records: Callable[[Sequence[str]], Iterable[Record]], scrub: Scrub = str
+    basis: RequestInputs, records: Callable[[Sequence[str]], Iterable[Record]], scrub: Scrub = str
 ) -> Ledger:
     """Return what a request holds; ``records`` of some types are read when something was decided."""
     wanted = decisions_to_date(basis)
@@ -95,23 +102,23 @@ def _recorded(
     state: State,
     request: StepRequest,
     counter: Callable[[str], Count],
-) -> Basis:
+) -> RequestInputs:
     messages = state.messages()
     view = View.of(messages, state.decisions, store.get_blob)
-    return recorded(request, view, store.get_blob, counter, session_id, state.session)
+    return recorded_inputs(request, view, store.get_blob, counter, session_id, state.session)
 
 
 def _policy_words(policy: Policy) -> str:
     """Name a policy, and say how much of it somebody changed."""
     try:
-        number = len(differences(policy))
+        number = len(policy_differences(policy))
     except ConfigError:  # a preset of another version
         return policy.name
     changed = f"{number} number{'' if number == 1 else 's'} changed"
     return f"{policy.name}, {changed}" if number else policy.name
 
 
-def _reported(basis: Basis) -> int | None:
+def _reported(basis: RequestInputs) -> int | None:
     """Return what the provider counted of the newest answered request."""
     for message in reversed(basis.view.messages):
         if isinstance(message.info, AssistantMessage) and not message.info.summary:
@@ -132,9 +139,9 @@ class _Source:
     scrub: Scrub
 
     @classmethod
-    def of(cls, basis: Basis, scrub: Scrub) -> "_Source":
+    def of(cls, basis: RequestInputs, scrub: Scrub) -> "_Source":
         messages = basis.view.messages
-        holding = standing(basis.view.decisions)
+        holding = effective_reductions(basis.view.decisions)
         ways: dict[str, Shown] = {"truncate": "truncated", "clear": "cleared"}
         return cls(
             parts={part.id: part for message in messages for part in message.parts},
@@ -149,8 +156,8 @@ class _Source:
         )
 
 
-def _items(basis: Basis, scrub: Scrub) -> tuple[ReportItem, ...]:
-    projection = projected(basis)
+def _items(basis: RequestInputs, scrub: Scrub) -> tuple[ReportItem, ...]:
+    projection = project_inputs(basis)
     source = _Source.of(basis, scrub)
     raw = list(_raw(basis, projection, source))
     return tuple(
@@ -171,7 +178,7 @@ def _calibrated(tokens: Sequence[int], ratio: float) -> Iterator[int]:
         before = now
 
 
-def _raw(basis: Basis, projection: Projection, source: _Source) -> Iterator[ReportItem]:
+def _raw(basis: RequestInputs, projection: Projection, source: _Source) -> Iterator[ReportItem]:
     """Yield the items with their estimates, as they are sent."""
     system = [message for message in projection.messages if message.role == "system"]
     for message in system:
@@ -185,12 +192,12 @@ def _raw(basis: Basis, projection: Projection, source: _Source) -> Iterator[Repo
             yield from _message(message, basis.count, source)
 
 
-def _system(message: FlatMessage, count: Count, scrub: Scrub) -> Iterator[ReportItem]:
+def _system(message: NeutralMessage, count: Count, scrub: Scrub) -> Iterator[ReportItem]:
     frame = MESSAGE_TOKENS
     for block in message.blocks:
         text = str(getattr(block, "text", ""))
         root = ROOT.search(text)
-        for section, tokens in shared(text, block_tokens(block, count)):
+        for section, tokens in shared_among_sections(text, block_tokens(block, count)):
             words = _first_line(section.text.removeprefix(f"{INSTRUCTIONS}{section.name}"))
             name = section.name.removeprefix(f"{root[1]}/") if root is not None else section.name
             name, words = one_line(scrub(name)), one_line(scrub(words))
@@ -202,7 +209,7 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
-def _message(message: FlatMessage, count: Count, source: _Source) -> Iterator[ReportItem]:
+def _message(message: NeutralMessage, count: Count, source: _Source) -> Iterator[ReportItem]:
     frame = MESSAGE_TOKENS
     for block in message.blocks:
         kind = kind_of(message, block, source.summaries)
@@ -214,7 +221,7 @@ def _message(message: FlatMessage, count: Count, source: _Source) -> Iterator[Re
 
 
 def _block(
-    message: FlatMessage, block: Block, kind: str, tokens: int, source: _Source
+    message: NeutralMessage, block: Block, kind: str, tokens: int, source: _Source
 ) -> ReportItem:
     part = source.parts.get(block.part_id or "")
     name, words = SPEAKERS.get(kind, kind), str(getattr(block, "text", ""))

@@ -11,12 +11,16 @@ from typing import Any
 
 from palimpsest.context.budget.overflow import usable
 from palimpsest.context.budget.token_estimate import Count
-from palimpsest.context.compaction.audit import lacks
-from palimpsest.context.compaction.plan import CompactionPlan, plan, weigher
-from palimpsest.context.compaction.quality_check import judged, size
-from palimpsest.context.compaction.stage_selection import Telling
-from palimpsest.context.compaction.stages import Parts, Stretch
-from palimpsest.context.compaction.summary_request import numbers_of, rejected, seen_at
+from palimpsest.context.compaction.audit import missing_from_summary
+from palimpsest.context.compaction.plan import CompactionPlan, compaction_plan, message_counter
+from palimpsest.context.compaction.quality_check import messages_tokens, summary_report
+from palimpsest.context.compaction.stage_selection import StageSelector
+from palimpsest.context.compaction.stages import StageProgress, SummaryStage
+from palimpsest.context.compaction.summary_request import (
+    messages_seen_at,
+    rejected_text,
+    stage_numbers,
+)
 from palimpsest.context.visible_messages.view import View, messages_before
 from palimpsest.review.reconstruction.decision_points import Occasion
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, StepRequest
@@ -59,7 +63,7 @@ class Plans:
         self._waiting: list[_Waiting] = []
         self._model: ModelInfo | None = None
         """Of the newest step: it plans and judges, whoever writes the summary."""
-        self._parts: Parts | None = None
+        self._parts: StageProgress | None = None
         """How far a summary in parts has come."""
 
     def planned(self, seq: int, part: CompactionPart, view: View) -> None:
@@ -83,7 +87,7 @@ class Plans:
             again = self._again(one, request)
             made = () if again is None else (again,)
             yield Occasion("compact", one.seq, request.id, (one.decision,), made)
-        stretch = Stretch.of(waiting[-1].decision.numbers) if waiting else None
+        stretch = SummaryStage.of(waiting[-1].decision.numbers) if waiting else None
         if self._parts is not None and stretch is not None:
             self._parts = self._parts.after(stretch, request.id)
 
@@ -99,8 +103,8 @@ class Plans:
         # With texts of its own: behind the summary, the view after it needs none of them.
         said = messages_before(view.messages, info.parent_id)
         earlier = View.of(said, view.decisions, self._read)
-        before = size(earlier, policy, model, count)
-        made = judged(view, info, policy, model, count, before, decision.id)
+        before = messages_tokens(earlier, policy, model, count)
+        made = summary_report(view, info, policy, model, count, before, decision.id)
         again = (made,) if isinstance(made, Decision) else ()
         return Occasion("compact", seq, request.id, (decision,), again)
 
@@ -123,11 +127,13 @@ class Plans:
         system: list[str] = json.loads(self._read(request.system.sha256))
         facts = one.facts or request.facts
         count = self._counter(facts.estimator)
-        telling = Telling(marker_id, tuple(system), request.model, policy, count, facts.calibration)
+        telling = StageSelector(
+            marker_id, tuple(system), request.model, policy, count, facts.calibration
+        )
         numbers = self._told(one, telling)
         return telling.decision(one.decision.id, numbers) if numbers is not None else None
 
-    def _told(self, one: _Waiting, telling: Telling) -> dict[str, Any] | None:
+    def _told(self, one: _Waiting, telling: StageSelector) -> dict[str, Any] | None:
         """Return what the request would be decided to tell."""
         if "lacks" in one.decision.numbers:
             return self._told_again(one, telling)
@@ -141,12 +147,14 @@ class Plans:
             return None
         return telling.part(one.view, int(one.decision.numbers["result_chars"]), self._parts)
 
-    def _told_again(self, one: _Waiting, telling: Telling) -> dict[str, Any]:
+    def _told_again(self, one: _Waiting, telling: StageSelector) -> dict[str, Any]:
         """Return what a request tells that asks for a summary once more: as before, and what that lacked."""
         policy = telling.policy
-        seen = seen_at(one.view, telling.marker_id, policy)
-        found = lacks(rejected(one.view.messages, telling.marker_id), seen, policy.compact)
-        return {**numbers_of(one.view.decisions, telling.marker_id), "lacks": list(found)}
+        seen = messages_seen_at(one.view, telling.marker_id, policy)
+        found = missing_from_summary(
+            rejected_text(one.view.messages, telling.marker_id), seen, policy.compact
+        )
+        return {**stage_numbers(one.view.decisions, telling.marker_id), "lacks": list(found)}
 
     def _speaks(self, view: View, marker_id: str, request: StepRequest) -> ModelInfo:
         """Return the session's model at a marker, which need not be the one that writes."""
@@ -176,6 +184,6 @@ def plan_at(
     counter: Callable[[str], Count],
 ) -> CompactionPlan:
     """Plan the compaction that a marker asks for; it is the last message, and names no tail yet."""
-    seen = seen_at(view, marker_id, policy)
-    weigh = weigher(policy, model.ref, counter(policy.estimator))
-    return plan(seen, policy.compact, usable(model, policy.overflow), weigh)
+    seen = messages_seen_at(view, marker_id, policy)
+    weigh = message_counter(policy, model.ref, counter(policy.estimator))
+    return compaction_plan(seen, policy.compact, usable(model, policy.overflow), weigh)

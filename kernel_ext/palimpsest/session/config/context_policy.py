@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.context.policy_overrides import changed, chosen, numbers, preset_policy, read, shown
+from palimpsest.context.policy_overrides import (
+    chosen_policy,
+    policy_numbers,
+    policy_with_changes,
+    preset_policy,
+    read_number,
+    value_text,
+)
 from palimpsest.model.tokenizer import RANK_FILES
 from palimpsest.session.config.settings import Config, PolicyPart
 from palimpsest.transcript.context_values.policies import Policy
@@ -52,7 +59,7 @@ class Configured:
         if session.policy_choice is None:
             return self._held(session.policy or self.policy)
         try:
-            return self._held(chosen(session.policy_choice))
+            return self._held(chosen_policy(session.policy_choice))
         except ConfigError as problem:
             raise ConfigError(
                 f"The context policy that was chosen for this session cannot be used: {problem} "
@@ -77,14 +84,18 @@ class Configured:
 
     def _held(self, policy: Policy) -> Policy:
         """Return a policy with what is fixed as it was fixed."""
-        ours = numbers(self.policy)
-        return changed(policy, {key: ours[key] for key in self.fixed}) if self.fixed else policy
+        ours = policy_numbers(self.policy)
+        return (
+            policy_with_changes(policy, {key: ours[key] for key in self.fixed})
+            if self.fixed
+            else policy
+        )
 
     def _refuse_fixed(self, policy: Policy) -> None:
-        ours, wanted = numbers(self.policy), numbers(policy)
+        ours, wanted = policy_numbers(self.policy), policy_numbers(policy)
         for key, origin in self.fixed.items():
             if wanted[key] != ours[key]:
-                raise ConfigError(f"{key} is fixed to {shown(ours[key])} by the {origin}.")
+                raise ConfigError(f"{key} is fixed to {value_text(ours[key])} by the {origin}.")
 
 
 def policy_from(configured: Policy, now: Policy, words: tuple[str | Policy, ...]) -> Policy:
@@ -103,17 +114,17 @@ def _step(now: Policy, word: str | Policy) -> Policy | None:
         return word
     if word == DEFAULT:
         return None
-    if "=" in word or word in numbers(now):
-        key, value = read(word)
-        return changed(now, {key: value})
+    if "=" in word or word in policy_numbers(now):
+        key, value = read_number(word)
+        return policy_with_changes(now, {key: value})
     return preset_policy(word)
 
 
 def configured(config: Config, locked: Mapping[str, str] | None = None) -> Configured:
     """Return the policy that the settings make; ``locked`` settings by dotted name, and by whom."""
     base = preset_policy(config.policy.base)
-    policy = changed(base, dict(_changes(config.policy)))
-    policy = changed(policy, _short(config, policy))
+    policy = policy_with_changes(base, dict(_changes(config.policy)))
+    policy = policy_with_changes(policy, _short(config, policy))
     return Configured(policy, _fixed(locked or {}, policy))
 
 
@@ -128,7 +139,7 @@ def spellings(setting: str) -> tuple[str, ...]:
 
 def short_value(policy: Policy, name: str) -> Any:
     """Return what a policy says under the short name of a setting."""
-    value = numbers(policy)[SHORT_NAMES[name][-1]]
+    value = policy_numbers(policy)[SHORT_NAMES[name][-1]]
     return value != "none" if name == "compaction.prune" else value
 
 
@@ -174,7 +185,7 @@ def _fixed(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
     """Return the numbers that locked settings fix."""
     found: dict[str, str] = {}
     short = [(name, key) for name, keys in SHORT_NAMES.items() for key in keys]
-    named = [*((f"policy.{key}", key) for key in numbers(policy)), *short]
+    named = [*((f"policy.{key}", key) for key in policy_numbers(policy)), *short]
     for setting, origin in locked.items():
         for name, key in named:
             if name == setting or name.startswith(f"{setting}."):

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from palimpsest.context.policy_overrides import check, preset_policy
+from palimpsest.context.policy_overrides import check_number, preset_policy
 from palimpsest.model.catalog.model_info import holds_address
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import check_estimator, spellings
@@ -349,7 +349,7 @@ def _wrong_number(key: str, value: Any) -> str:
     try:
         if name == "base":
             preset_policy(value)
-        elif check(name, value) and name == "estimator":
+        elif check_number(name, value) and name == "estimator":
             check_estimator(value)
     except ConfigError as problem:
         return str(problem)

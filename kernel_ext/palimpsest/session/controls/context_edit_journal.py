@@ -7,7 +7,7 @@ decision falls between what a request shows and the record of it.
 from collections.abc import Callable
 
 from palimpsest.context.budget.token_estimate import Count, message_tokens
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.session.controls.context_edits import Wish, WishAction, Wishes, needs_whole
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
@@ -29,7 +29,7 @@ def grant(
     messages, decisions, partial, model = journal.read_state(_moment)
 
     def weigh(these: Messages) -> int:
-        return sum(message_tokens(one, count) for one in convert(these, model))
+        return sum(message_tokens(one, count) for one in neutral_messages(these, model))
 
     if partial and needs_whole(messages, action, name):
         return None

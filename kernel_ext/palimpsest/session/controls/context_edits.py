@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.context.compaction.plan import completed
-from palimpsest.context.reduction.applied_decisions import apply
+from palimpsest.context.compaction.plan import completed_compactions
+from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.undone_compactions import newest_prompt
 from palimpsest.context.visible_messages.view import View
@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.decisions import (
     DecisionAction,
     undone,
 )
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages, UserMessage
@@ -66,7 +66,7 @@ class Wishes:
         self._decisions = decisions
         self._new_id = new_id
         self._weigh = weigh
-        self._holding = Standing(decisions)
+        self._holding = EffectiveDecisions(decisions)
 
     def wish(self, action: WishAction, name: str) -> Wish:
         """Return what is to be journaled; raises UserError when it cannot be."""
@@ -150,7 +150,7 @@ class Wishes:
     def undo(self, target: Target | None) -> Wish:
         """Show again what the newest summary covers; raises UserError when there is none."""
         gone = undone(self._decisions)
-        summaries = [self._messages[at] for _, at, _ in completed(self._messages)]
+        summaries = [self._messages[at] for _, at, _ in completed_compactions(self._messages)]
         standing = [one for one in summaries if one.id not in gone]
         wanted = _summary_of(target, summaries) if target is not None else None
         if target is not None and wanted is None:
@@ -190,7 +190,7 @@ class Wishes:
 
     def _summary(self, target: Target) -> Target | None:
         """Return the good summary of a compaction, whatever of it was named."""
-        summaries = [self._messages[at] for _, at, _ in completed(self._messages)]
+        summaries = [self._messages[at] for _, at, _ in completed_compactions(self._messages)]
         found = _summary_of(target, summaries)
         return Target(found) if found is not None else None
 
@@ -254,14 +254,14 @@ class Wishes:
 
     def _tokens(self, target: Target, decisions: tuple[Decision, ...]) -> int:
         """Return what the target costs in a request, as these decisions show it."""
-        holding = Standing(decisions)
+        holding = EffectiveDecisions(decisions)
         shown = tuple(
             part
             for part in target.parts
             if not _drops(holding.reduction(part.id, target.message.id))
         )
         alone = target.message.model_copy(update={"parts": shown})
-        return self._weigh(apply((alone,), View((alone,), decisions))) if shown else 0
+        return self._weigh(apply_decisions((alone,), View((alone,), decisions))) if shown else 0
 
     def _is_gone(self, target: Target) -> bool:
         return all(

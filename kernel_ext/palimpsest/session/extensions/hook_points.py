@@ -12,7 +12,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from palimpsest.context.engine_text.system_prompt import in_two_parts, joined, with_added
+from palimpsest.context.engine_text.system_prompt import (
+    in_header_and_rest,
+    joined_sections,
+    with_added,
+)
 from palimpsest.processor.tool_call_runner import Offer
 from palimpsest.session.extensions import hook_answers
 from palimpsest.session.extensions.hooks import SessionHooks
@@ -53,7 +57,7 @@ class Hooking(SessionHooks):
         """
         texts, words = event.texts, list[str]()
         for hook in self.book.of("system"):
-            seen = replace(event, texts=with_added(texts, joined(words), ""))
+            seen = replace(event, texts=with_added(texts, joined_sections(words), ""))
             read = functools.partial(hook_answers.system, given=seen.texts)
             answer = await self.ask(hook, seen, read)
             if not isinstance(answer, SystemPrompt):
@@ -61,8 +65,8 @@ class Hooking(SessionHooks):
             elif fixed:
                 self.skipped(hook.rule, FIXED)
             else:
-                texts, words = in_two_parts(tuple(answer.texts), event.texts[0]), []
-        return with_added(texts, joined(words), "")
+                texts, words = in_header_and_rest(tuple(answer.texts), event.texts[0]), []
+        return with_added(texts, joined_sections(words), "")
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
         """Ask what to leave out or keep."""

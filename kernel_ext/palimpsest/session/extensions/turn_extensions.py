@@ -7,7 +7,7 @@ notice. Later requests, and review, read the record and ask nobody.
 
 from typing import Any
 
-from palimpsest.context.engine_text.system_prompt import joined, with_added
+from palimpsest.context.engine_text.system_prompt import joined_sections, with_added
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.run_context import StateView
 from palimpsest.processor.tool_call_runner import Offer
@@ -102,7 +102,7 @@ class TurnExtensions:
             part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic
         )
         event = PromptEvent(
-            self._session_id(), message.id, joined(tuple(words)), info.agent, info.model.id
+            self._session_id(), message.id, joined_sections(tuple(words)), info.agent, info.model.id
         )
         said = await self.hooks.prompt(event)
         self._log.append(*(self._part(info, text, {HOOK: rule}) for rule, text in said))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from palimpsest.context.request_kinds.request_inputs import Basis
+from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.session.controls.context_edits import Wish, WishAction
 from palimpsest.session.controls.session_controls import Control
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
@@ -198,7 +198,7 @@ class KernelSession(Protocol):
         """Return what was scraped off for the model so far, in order."""
         ...
 
-    def basis(self) -> Basis:
+    def basis(self) -> RequestInputs:
         """Return what the next request would be made from; nothing is sent or written.
 
         Raises UserError where that is not known: another kernel writes the session, and asked

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.context.policy_overrides import chosen
+from palimpsest.context.policy_overrides import chosen_policy
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
-from palimpsest.context.request_kinds.request_inputs import Basis, recorded
+from palimpsest.context.request_kinds.request_inputs import RequestInputs, recorded_inputs
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.controls.context_edits import Wish, WishAction
@@ -154,7 +154,7 @@ class FollowedSession:
         with self._lock:
             session, request = self._state.session, self._state.request
         if session is not None and session.policy_choice is not None:
-            return chosen(session.policy_choice)
+            return chosen_policy(session.policy_choice)
         if request is not None and request.policy_blob is not None:
             kept = self._store.get_blob(request.policy_blob.sha256)
             return Policy.model_validate_json(kept)
@@ -240,7 +240,7 @@ class FollowedSession:
         with self._lock:
             return self._state.decisions
 
-    def basis(self) -> Basis:
+    def basis(self) -> RequestInputs:
         """Return what the session holds, as the writing kernel's newest step would send it."""
         if self._alive is not None:
             return self._alive.basis()
@@ -260,7 +260,7 @@ class FollowedSession:
             raise SessionHeld(NOT_ASKED)
         read = self._store.get_blob
         view = View.of(messages, decisions, read)
-        basis = recorded(newest[0], view, read, counter, self.id)
+        basis = recorded_inputs(newest[0], view, read, counter, self.id)
         return replace(basis, request_id="", version=PROJECTION_VERSION, older=older)
 
     def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from palimpsest.context.policy_overrides import choice
-from palimpsest.context.request_kinds.request_inputs import Basis
+from palimpsest.context.policy_overrides import policy_choice
+from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.loop.context_management.compaction import WantedSummary
 from palimpsest.loop.run_inputs.request_cache import Memory
 from palimpsest.loop.run_inputs.run_context import Stage
@@ -246,7 +246,7 @@ class LiveSession:
         if session is not None:
             before = self.policy().compact.model
             made = self._configured.choose(session, words)
-            kept = choice(made) if made is not None else None
+            kept = policy_choice(made) if made is not None else None
             self._update(session, policy_choice=kept, policy=None)
             if made is not None and made.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # what is no model is told when it is needed
@@ -289,7 +289,7 @@ class LiveSession:
         """Return what was scraped off for the model so far, in order."""
         return self.journal.read_state(lambda state: state.decisions)
 
-    def basis(self) -> Basis:
+    def basis(self) -> RequestInputs:
         """Return what the next request would be made from; nothing is sent or written."""
         return self._outfit.basis(running=self.runner.run is not None)
 

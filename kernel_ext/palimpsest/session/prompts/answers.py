@@ -17,7 +17,7 @@ from palimpsest.tools.registration.registry import EVERY
 from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import Attachment, TextPart
-from palimpsest.transcript.stop_reasons import StoppedBy, stop_of, stop_of_error
+from palimpsest.transcript.stop_reasons import StoppedBy, stop_reason_of, stop_reason_of_error
 from palimpsest.transcript.values import Usage
 
 UNSAID = "The provider ended the answer without saying why. Ask it to go on."
@@ -80,7 +80,9 @@ def collected(
         usage = usage.plus(info.tokens)
     if error is None:
         error = infos[-1].error if infos else UnknownError(message="Nothing was answered.")
-    by = (stop_of(infos[-1]) if infos else None) or (stop_of_error(error) if error else "error")
+    by = (stop_reason_of(infos[-1]) if infos else None) or (
+        stop_reason_of_error(error) if error else "error"
+    )
     if error is None:
         error = _unsaid(by)
     return Answer(

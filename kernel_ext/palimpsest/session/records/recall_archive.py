@@ -16,7 +16,7 @@ from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.tool import ArchivedText
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages
@@ -61,7 +61,7 @@ class SessionArchive:
                 f"There is no output {name!r} in this session. The note in the place of an output names it; "
                 "a pattern without a name searches all that was taken out."
             ) from None
-        holding = Standing(decisions)
+        holding = EffectiveDecisions(decisions)
         kept = tuple(part for part in target.parts if _is_open(holding, part, target.message))
         if not kept:
             raise UserError(
@@ -72,7 +72,7 @@ class SessionArchive:
 
     def _hidden(self) -> list[ArchivedText]:
         messages, decisions = self._everything()
-        holding = Standing(decisions)
+        holding = EffectiveDecisions(decisions)
         found = [self._earlier(messages, decisions)]
         for message in View(messages, decisions).folded():
             for part in message.parts:
@@ -90,7 +90,7 @@ class SessionArchive:
         covered = tuple(one for one in messages if one.id not in shown)
         if not covered:
             return None
-        holding = Standing(decisions)
+        holding = EffectiveDecisions(decisions)
         told = tuple(
             one.model_copy(
                 update={
@@ -150,7 +150,7 @@ class SessionArchive:
         return state.messages(), state.decisions
 
 
-def _is_open(holding: Standing, part: Part, message: Message) -> bool:
+def _is_open(holding: EffectiveDecisions, part: Part, message: Message) -> bool:
     """Tell whether a person lets the model have a part."""
     reduction = holding.reduction(part.id, message.id)
     return reduction is None or reduction.action != "drop"

@@ -7,7 +7,11 @@ keep their ids, and what names a message (``parent_id``, ``tail_start_id``) need
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.context.request_kinds.turn_summary_request import BODY, LAST_TURN, told_turns
+from palimpsest.context.request_kinds.turn_summary_request import (
+    BODY,
+    LAST_TURN,
+    session_summary_of_turns,
+)
 from palimpsest.session.records.part_lookup import find
 from palimpsest.session.records.titles import fork_title
 from palimpsest.store.interface import Store
@@ -66,7 +70,7 @@ def _summary(parent: SessionInfo, state: State, before: str | None) -> dict[str,
         return kept if all(kept.values()) else None
     messages = state.messages()
     at = next(i for i, one in enumerate(messages) if one.id == before)
-    return dict(told_turns(messages[:at])) or None
+    return dict(session_summary_of_turns(messages[:at])) or None
 
 
 def _metadata(parent: SessionInfo) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from palimpsest.context.request_assembly.fit import possible
+from palimpsest.context.request_assembly.fit import has_history_to_summarise
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.loop.context_management.compaction import WantedSummary, begin
 from palimpsest.loop.model_requests.engine_messages import refuse
@@ -62,7 +62,7 @@ from palimpsest.transcript.session_record.events import (
     SessionStatus,
 )
 from palimpsest.transcript.session_record.sessions import Busy, Idle
-from palimpsest.transcript.stop_reasons import StoppedBy, stop_of, stop_of_error
+from palimpsest.transcript.stop_reasons import StoppedBy, stop_reason_of, stop_reason_of_error
 from palimpsest.transcript.values import ModelRef
 
 BUSY = "The agent works already; wait for its answer, or stop it."
@@ -233,7 +233,7 @@ class Runner:
         self.idle()
         messages = self._log.state.messages()
         user = newest_user(messages)
-        if user is None or not possible(messages):
+        if user is None or not has_history_to_summarise(messages):
             raise UserError("There is nothing to summarise yet: the agent has not answered.")
         key = self._ids.new("pmt")
         future = self._await(key)
@@ -280,7 +280,7 @@ class Runner:
             cost=info.cost,
             steps=1,
             error=problem or info.error,
-            stopped_by=stop_of(info) or "error",
+            stopped_by=stop_reason_of(info) or "error",
         )
 
     def _answer_joined(self) -> None:
@@ -303,7 +303,7 @@ class Runner:
         except Exception as broken:  # noqa: BLE001  who waits must be told, whatever broke
             for prompt_id in list(self._waiting):
                 problem = defect(broken)
-                by = stop_of_error(problem)
+                by = stop_reason_of_error(problem)
                 self._answer(prompt_id, Answer(self._session_id, "", error=problem, stopped_by=by))
         finally:
             try:
@@ -371,7 +371,7 @@ class Runner:
             messages = self._log.state.messages()
             waits = bool(messages) and isinstance(messages[-1].info, UserMessage)
             info = answers[-1].info if answers and not waits else None
-            said = stop_of(info) if isinstance(info, AssistantMessage) else None
+            said = stop_reason_of(info) if isinstance(info, AssistantMessage) else None
             by = run.abort.by if said in (None, "cancelled") else said
         if run.abort.is_set() and by == run.abort.by:
             say_stopped(stage, self._log.state.messages(), run.abort.reason)

@@ -15,8 +15,8 @@ from palimpsest.context.request_kinds.turn_summary_request import (
     BODY,
     LAST_TURN,
     TITLE,
-    TurnWords,
-    turn_words,
+    TurnSummaryText,
+    read_turn_summary,
 )
 from palimpsest.context.visible_messages.prompted_turns import newest_turn
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_turn_summary
@@ -132,7 +132,7 @@ class TurnSummaries:
             return
         changed = added(session, spent_on(answered.usage, answered.cost))
         events: list[Event] = []
-        words = turn_words(answered.text)
+        words = read_turn_summary(answered.text)
         message = self._log.state.message(prompt_id)
         if message is not None and isinstance(message.info, UserMessage):
             told = _fields(words)
@@ -148,7 +148,7 @@ class TurnSummaries:
             self._written()
 
 
-def _fields(words: TurnWords) -> dict[str, Any]:
+def _fields(words: TurnSummaryText) -> dict[str, Any]:
     """Return what a prompt's summary is given; what the model left out stays as it was."""
     return {name: text for name, text in ((TITLE, words.title), (BODY, words.turn)) if text}
 

@@ -34,7 +34,7 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.text import scrub, secret_values
 from palimpsest.transcript.session_record.sessions import SessionInfo
-from palimpsest.transcript.strings.relative_paths import RECORDS, folded_names
+from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
 
 ENDINGS: Mapping[str, str] = {
     "md": ".md",
@@ -101,7 +101,7 @@ def _target(
         return _free(cwd, _file_name(session), ENDINGS[form])
     target = cwd / os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for unknown users
     target = target.parent.resolve() / target.name
-    if RECORDS & set(folded_names(str(target))):
+    if RECORDS & set(comparable_names(str(target))):
         raise UserError(
             f"{str(target)!r} lies in a folder that holds the record of the sessions, or git's own; name another place."
         )

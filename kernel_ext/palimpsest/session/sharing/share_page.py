@@ -30,7 +30,7 @@ from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 from palimpsest.transcript.parts import Attachment, FilePart, TextPart, ToolPart
-from palimpsest.transcript.redaction.home_folders import without_homes
+from palimpsest.transcript.redaction.home_folders import with_home_folders_hidden
 from palimpsest.transcript.redaction.text import scrub, secret_values
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Usage
@@ -73,7 +73,7 @@ def cleaner(environment: Mapping[str, str]) -> Callable[[str], str]:
     homes = tuple(dict.fromkeys(home for home in (str(Path.home()), *named) if home))
 
     def clean(text: str) -> str:
-        return without_homes(scrub(text, values), homes)
+        return with_home_folders_hidden(scrub(text, values), homes)
 
     return clean
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 
-from palimpsest.context.engine_text.system_prompt import Surroundings
+from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.tools.file_access.instruction_files import NAMES
 from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
 
@@ -25,10 +25,10 @@ def read_surroundings(
     created_ms: int,
     files: tuple[str, ...] = (),
     problems: list[str] | None = None,
-) -> Surroundings:
+) -> EnvironmentDetails:
     """Describe where a session works, as of its beginning; what is left out is told in ``problems``."""
     problems = [] if problems is None else problems
-    return Surroundings(
+    return EnvironmentDetails(
         model=model,
         directory=str(cwd),
         root=str(root),

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from palimpsest.context.engine_text.environment_changes import (
     EnvironmentChange,
-    Situation,
-    has_news,
-    named_words,
-    news,
+    EnvironmentState,
+    environment_changes,
+    mentioned_words,
+    tells_changes,
 )
 from palimpsest.context.engine_text.mode_notes import beside_newest, metadata_beside_newest
 from palimpsest.context.visible_messages.view import View
@@ -95,7 +95,7 @@ class News:
         state = self._log.state
         session = state.session
         now = self._clock()
-        situation = Situation(
+        situation = EnvironmentState(
             began=day_of(session.time.created if session else now),
             date=day_of(now),
             agent=user.agent,
@@ -107,7 +107,7 @@ class News:
             met=self._has_met(session),
         )
         seen = View(state.messages(), state.decisions).folded(policy.compact)
-        found = news(seen, situation, policy.reminders)
+        found = environment_changes(seen, situation, policy.reminders)
         if look is not None:
             self._known = look.variables
             self._known_named = {
@@ -143,7 +143,7 @@ class News:
             return False
         messages = self._log.state.messages()
         newest = messages[-1] if messages else None
-        return newest is not None and newest.id == user.id and not has_news(newest)
+        return newest is not None and newest.id == user.id and not tells_changes(newest)
 
     async def _look(
         self, namespace: Namespace | None, named: frozenset[str]
@@ -181,7 +181,7 @@ class News:
     def _named_in(self, user: UserMessage) -> frozenset[str]:
         """Return the words of the prompt; a variable of that name is one that it names."""
         message = self._log.state.message(user.id)
-        return named_words((message,) if message is not None else ())
+        return mentioned_words((message,) if message is not None else ())
 
     def _part(self, message: MessageInfo, item: EnvironmentChange) -> TextPart:
         return TextPart(

@@ -9,8 +9,8 @@ from typing import Any
 
 from palimpsest.context.budget.overflow import reserve
 from palimpsest.context.policy_overrides import without_recall, without_task
-from palimpsest.context.request_kinds.request_inputs import Basis
-from palimpsest.context.visible_messages.undone_compactions import suspended
+from palimpsest.context.request_kinds.request_inputs import RequestInputs
+from palimpsest.context.visible_messages.undone_compactions import policy_after_undo
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.context_management.compaction import asked
 from palimpsest.loop.context_management.summary_writer import AGENT
@@ -38,7 +38,7 @@ from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
-from palimpsest.transcript.redaction.structured_values import cleaned
+from palimpsest.transcript.redaction.structured_values import redacted_value
 from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
@@ -196,7 +196,7 @@ class Outfit:
         await self.guests.begin()
         state = self._log.state
         messages = state.messages()
-        policy = suspended(messages, state.decisions, self._configured.of(state.session))
+        policy = policy_after_undo(messages, state.decisions, self._configured.of(state.session))
         policy = self._limited(policy, agent, messages)
         offered = self._offered(agent, user)
         if user.format and not info.tools:
@@ -238,7 +238,7 @@ class Outfit:
         wanted = self._services.max_steps or agent.steps
         return min(wanted, self._services.most_steps or wanted)
 
-    def basis(self, *, running: bool) -> Basis:
+    def basis(self, *, running: bool) -> RequestInputs:
         """Return what the next request would be made from; nothing is sent or written."""
         services = self._services
         whole, decisions, older, session = self._journal.read_state(
@@ -249,7 +249,7 @@ class Outfit:
         agent = find_agent(self._agent_of(user.agent), services.agents)
         info = self._info(user.model.id, user.model.variant)
         policy = self._limited(self.policy(), agent, messages)
-        return Basis(
+        return RequestInputs(
             session_id=self._journal.session_id,
             view=View.of(messages, decisions, services.store.get_blob),
             system=self._systems.known(agent, info, user),
@@ -360,7 +360,7 @@ class Outfit:
         registry = self._services.registry
         if not info.tools:
             return ()
-        return tuple(cleaned(registry.spec(tool), self._services.clean) for tool in offered)
+        return tuple(redacted_value(registry.spec(tool), self._services.clean) for tool in offered)
 
     def _remember(self, user: UserMessage) -> None:
         session = self._log.state.session

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Protocol
 
-from palimpsest.context.engine_text.system_prompt import system
+from palimpsest.context.engine_text.system_prompt import system_prompt
 from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.engine.thread import off_loop
@@ -149,7 +149,7 @@ class Systems:
         )
         note = SUBAGENT_NOTE if is_child(session) else ""
         extra = (services.extra_system or "", agent.note or "", note, _added_words(user) or "")
-        return system(
+        return system_prompt(
             surroundings,
             agent_prompt=agent.prompt,
             extra=extra,

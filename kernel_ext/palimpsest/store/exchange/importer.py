@@ -38,7 +38,7 @@ from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.redaction.structured_values import cleaned_event
+from palimpsest.transcript.redaction.structured_values import redacted_event
 from palimpsest.transcript.redaction.text import scrub
 from palimpsest.transcript.session_record.events import (
     Checkpoint,
@@ -277,7 +277,7 @@ class _Import:
     def _record(self, seq: int, event: Event) -> Record:
         time = getattr(getattr(event, "info", None), "time", None)
         ts = time.created if time is not None else self._now
-        return Record(seq=seq, ts=ts, event=cleaned_event(event, scrub))
+        return Record(seq=seq, ts=ts, event=redacted_event(event, scrub))
 
     def _marked(self, session: SessionInfo, outcome: Outcome, seq: int) -> SessionInfo:
         given = self._given
@@ -402,7 +402,7 @@ class _Import:
                 continue
             if record.seq > last and lasts(record):
                 last = record.seq
-                yield record.model_copy(update={"event": cleaned_event(record.event, scrub)})
+                yield record.model_copy(update={"event": redacted_event(record.event, scrub)})
 
     def _report_record(self, at: int, data: Any, error: Exception) -> None:
         where = f"{self._given.name}, record {at + 1}"

@@ -20,7 +20,7 @@ from palimpsest.store.exchange.opencode_format import (
 from palimpsest.store.interface import Store
 from palimpsest.store.project_folder.layout import SAFE_NAME
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment, FilePart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import Checkpoint, DecisionMade, Record
@@ -51,7 +51,7 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
     Those that a revert hides are among them, as OpenCode keeps them until the next prompt.
     """
     state = store.load(session_id)
-    holding = Standing(state.decisions)
+    holding = EffectiveDecisions(state.decisions)
     cleared = cleared_moments(store, session_id)
     for slot in state.slots():
         message = state.message(slot.id)
@@ -74,7 +74,9 @@ def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
     return {decision.id: ts for decision, ts in made if decision.action == "clear"}
 
 
-def part_value(store: Store, part: Part, holding: Standing, cleared: Mapping[str, int]) -> Json:
+def part_value(
+    store: Store, part: Part, holding: EffectiveDecisions, cleared: Mapping[str, int]
+) -> Json:
     """Return a part as OpenCode's JSON, whole, and whether it was cleared for the model."""
     made = part_json(whole(store, part))
     if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):

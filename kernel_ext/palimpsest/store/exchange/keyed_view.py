@@ -13,7 +13,7 @@ from palimpsest.store.exchange.opencode_format import info_json, session_json, w
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.effective_decisions import Standing
+from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
@@ -167,7 +167,7 @@ class Keys:
     def _part_value(self, session_id: str, part: Part) -> Json:
         decisions = self._look(session_id, lambda state: state.decisions) or ()
         moments = cleared_moments(self._store, session_id) if decisions else {}
-        return part_value(self._store, part, Standing(decisions), moments)
+        return part_value(self._store, part, EffectiveDecisions(decisions), moments)
 
 
 def checked(key: Sequence[str]) -> Key:

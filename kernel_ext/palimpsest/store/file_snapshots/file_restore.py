@@ -15,7 +15,7 @@ from palimpsest.store.disk.file_writing import scratch_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.strings.relative_paths import problem_of
+from palimpsest.transcript.strings.relative_paths import path_problem
 
 Action = Literal["write", "delete", "nothing", "conflict", "impossible"]
 
@@ -91,7 +91,7 @@ def plan_moves(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileR
 
 
 def _move(snapshots: Snapshots, one: WantedFile, leaving: Collection[str]) -> FileRestore:
-    problem = problem_of(one.path, snapshots.never)
+    problem = path_problem(one.path, snapshots.never)
     if problem:
         return FileRestore(
             one.path, "impossible", one.entry, None, LEADS_OUT.format(problem=problem)
@@ -173,7 +173,7 @@ def perform(
 
 def _perform(snapshots: Snapshots, move: FileRestore) -> None:
     place = snapshots.root / move.path
-    problem = problem_of(move.path, snapshots.never)
+    problem = path_problem(move.path, snapshots.never)
     if problem:
         raise OSError(0, LEADS_OUT.format(problem=problem))
     if _below_link(snapshots.root, move.path):

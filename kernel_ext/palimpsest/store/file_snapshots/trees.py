@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from palimpsest.store.blobs.packs import Objects
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.strings.relative_paths import problem_of
+from palimpsest.transcript.strings.relative_paths import path_problem
 
 TREE_VERSION = 1
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -102,7 +102,7 @@ def read_tree(objects: Objects, snapshot: str, never: Collection[str] = ()) -> T
     while waiting:
         prefix, sha256 = waiting.pop()
         for name, entry in _folder(objects, sha256).items():
-            problem = None if _is_plain(name, never) else problem_of(name, never)
+            problem = None if _is_plain(name, never) else path_problem(name, never)
             if problem or "/" in name:
                 raise UnsafeTree(
                     f"the snapshot {snapshot[:12]} is not used: it names {prefix + name!r:.80}, and "

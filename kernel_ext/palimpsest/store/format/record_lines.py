@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 from pydantic import ValidationError
 
 from palimpsest.transcript.session_record.events import EVENT_ADAPTER, Event, Record, parse_record
-from palimpsest.transcript.strings.surrogates import whole_values
+from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
 _NAME = rb"([!#-\[\]-~]+)"
 HEAD = re.compile(
@@ -89,7 +89,7 @@ def load_line(line: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(data, dict) or _is_too_deep(line, data):
         return None
-    return whole_values(data) if any(one in line for one in _HALVES) else data
+    return with_joined_surrogates(data) if any(one in line for one in _HALVES) else data
 
 
 def _is_too_deep(line: bytes, data: Any) -> bool:

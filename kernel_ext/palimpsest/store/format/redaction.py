@@ -15,7 +15,7 @@ from palimpsest.transcript.parts import (
     ToolRunning,
 )
 from palimpsest.transcript.redaction.streamed_text import SecretStream
-from palimpsest.transcript.redaction.structured_values import cleaned_event
+from palimpsest.transcript.redaction.structured_values import redacted_event
 from palimpsest.transcript.redaction.text import scrub
 from palimpsest.transcript.session_record.events import (
     Checkpoint,
@@ -24,7 +24,7 @@ from palimpsest.transcript.session_record.events import (
     PartUpdated,
     StepRequested,
 )
-from palimpsest.transcript.strings.surrogates import whole, whole_values
+from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
 
 Known = Callable[[], Iterable[str]]
 """Returns the values that are secret now."""
@@ -69,13 +69,13 @@ class Redaction:
                     message_id=self._messages[part_id],
                     part_id=part_id,
                     field=field,
-                    delta=whole(stream.half),
+                    delta=joined_surrogates(stream.half),
                 )
 
     def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
         """Return an event as it may be written; ``before`` finds a part by message and part id."""
         values = tuple(self._known())
-        found = cleaned_event(_whole(event), lambda text: scrub(whole(text), values))
+        found = redacted_event(_whole(event), lambda text: scrub(joined_surrogates(text), values))
         if not isinstance(event, PartUpdated) or not isinstance(found, PartUpdated):
             return found
         growing = _growing(event.part)
@@ -96,7 +96,7 @@ class Redaction:
 
 def _whole(event: Event) -> Event:
     """Return the event with whole characters; what repeats the log has them already."""
-    return event if isinstance(event, Checkpoint | StepRequested) else whole_values(event)
+    return event if isinstance(event, Checkpoint | StepRequested) else with_joined_surrogates(event)
 
 
 def _growing(part: Part) -> tuple[str, str] | None:

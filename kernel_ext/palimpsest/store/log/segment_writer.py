@@ -28,7 +28,7 @@ from palimpsest.store.log.segments import SegmentRange, Segments, locate, segmen
 from palimpsest.transcript.context_values.decisions import BESIDE
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested
-from palimpsest.transcript.strings.surrogates import whole
+from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
 
@@ -50,7 +50,7 @@ def _plain(value: Any) -> Any:
         case list() | tuple() | set():
             return [_plain(inner) for inner in value]
         case str():
-            return whole(value)
+            return joined_surrogates(value)
         case bool() | int() | float() | None:
             return value
         case _:

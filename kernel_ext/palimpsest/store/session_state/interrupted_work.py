@@ -29,7 +29,7 @@ from palimpsest.transcript.session_record.events import (
     SessionUpdated,
 )
 from palimpsest.transcript.session_record.sessions import Idle
-from palimpsest.transcript.stop_reasons import stop_of, stop_of_error
+from palimpsest.transcript.stop_reasons import stop_reason_of, stop_reason_of_error
 from palimpsest.transcript.values import Reply
 
 ABORTED = "Tool execution aborted"
@@ -64,14 +64,14 @@ def _close_message(message: Message, info: AssistantMessage, now_ms: int) -> Ite
     if info.time.completed is None:
         time = info.time.model_copy(update={"completed": now_ms})
         error = info.error or AbortedError(message=INTERRUPTED)
-        update = {"time": time, "error": error, "stopped_by": stop_of_error(error)}
+        update = {"time": time, "error": error, "stopped_by": stop_reason_of_error(error)}
         yield MessageUpdated(info=info.model_copy(update=update))
 
 
 def _end_turn(messages: Messages) -> Iterator[Event]:
     """Say of a turn that ended between two steps that it did not come to its end."""
     info = messages[-1].info if messages else None
-    if isinstance(info, AssistantMessage) and info.time.completed and stop_of(info) is None:
+    if isinstance(info, AssistantMessage) and info.time.completed and stop_reason_of(info) is None:
         yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))
 
 

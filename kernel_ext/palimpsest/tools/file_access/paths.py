@@ -13,7 +13,7 @@ from pathlib import Path
 from palimpsest.tools.file_access.protected_files import is_protected
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.strings.relative_paths import folded
+from palimpsest.transcript.strings.relative_paths import comparable_path
 
 OWN_FOLDER = ".palimpsest"
 MOST_WIDE_PARTS = 2
@@ -107,7 +107,7 @@ def _short(path: str) -> str:
 async def reach(context: ToolContext, path: str, *, writing: bool = False) -> ResolvedPath:
     """Resolve a path and ask for ``external_directory`` when it leads outside the project."""
     place = confine(path, context.root, context.cwd)
-    if writing and OWN_FOLDER in folded(str(place.path)).split("/"):
+    if writing and OWN_FOLDER in comparable_path(str(place.path)).split("/"):
         raise UserError(
             f"{place.shown} belongs to the {OWN_FOLDER} folder, which holds the record of this session "
             "and is not for tools to change."

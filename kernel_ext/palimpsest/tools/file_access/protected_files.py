@@ -12,7 +12,7 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import Literal
 
-from palimpsest.transcript.strings.relative_paths import folded_names
+from palimpsest.transcript.strings.relative_paths import comparable_names
 
 Protection = Literal["key", "control"]
 
@@ -104,7 +104,7 @@ MOST_ENDS = 4
 @lru_cache(maxsize=4096)
 def protection_of(path: str) -> Protection | None:
     """Return how a file is protected; ``path`` is real, absolute or below the project."""
-    return _protection("/".join(folded_names(path)))
+    return _protection("/".join(comparable_names(path)))
 
 
 def is_key_file(path: str) -> bool:

@@ -17,7 +17,7 @@ from palimpsest.tools.file_access.protected_files import is_protected
 from palimpsest.tools.permission_rules import shell_rules
 from palimpsest.tools.permission_rules.wildcard import beginning, compiled, matches
 from palimpsest.transcript.errors import ConfigError, PermissionDenied
-from palimpsest.transcript.strings.relative_paths import folded
+from palimpsest.transcript.strings.relative_paths import comparable_path
 from palimpsest.transcript.values import Action, Ask, Reply, Rule
 
 Rules = tuple[Rule, ...]
@@ -145,12 +145,12 @@ def _for_protected(names: tuple[str, ...], path: str, rules: Rules) -> Rule:
     what stands before it denies no longer.
     """
     ask = Rule(permission=names[0], pattern=path, action="ask")
-    plain, passed = folded(path), False
+    plain, passed = comparable_path(path), False
     for rule in reversed(rules):
         if not _names(rule, names):
             continue
         if not matches(path, rule.pattern):
-            if rule.action != "allow" and matches(plain, folded(rule.pattern)):
+            if rule.action != "allow" and matches(plain, comparable_path(rule.pattern)):
                 return ask if passed else rule
         elif rule.action != "allow":
             return ask if passed else rule

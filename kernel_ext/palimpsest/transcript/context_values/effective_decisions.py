@@ -14,14 +14,14 @@ from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import Part
 
 REDUCTIONS = frozenset({"truncate", "clear", "drop"})
-LIFTED = frozenset({"clear", "drop"})
+LIFTED_BY_PIN = frozenset({"clear", "drop"})
 """What a pin shows again while it stands; how an output was cut stays."""
-WISHES = frozenset({"pin", "drop"})
+USER_EDITS = frozenset({"pin", "drop"})
 """What a person decides about a part or a whole message."""
 
 
 @dataclass(slots=True)
-class _Pile:
+class _DecisionStack:
     decisions: list[tuple[int, Decision]] = field(default_factory=list)
     """Each with its place among all decisions."""
     restored: bool = False
@@ -48,17 +48,17 @@ class _Pile:
         return None
 
     def wishes(self) -> list[tuple[int, Decision]]:
-        return [(at, decision) for at, decision in self.decisions if decision.action in WISHES]
+        return [(at, decision) for at, decision in self.decisions if decision.action in USER_EDITS]
 
     def reduction(self, *, pinned: bool) -> Decision | None:
         """Return the newest reduction; a pin, of the part or of its message, lifts what hides."""
         for _, decision in reversed(self.decisions):
-            if decision.action in REDUCTIONS and not (pinned and decision.action in LIFTED):
+            if decision.action in REDUCTIONS and not (pinned and decision.action in LIFTED_BY_PIN):
                 return decision
         return None
 
 
-class Standing:
+class EffectiveDecisions:
     """What all decisions together say of each part."""
 
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
@@ -94,18 +94,18 @@ class Standing:
         return max(reaching, key=lambda wish: wish[0])[1] if reaching else None
 
 
-def _piles(decisions: tuple[Decision, ...]) -> dict[str, _Pile]:
-    piles: dict[str, _Pile] = {}
+def _piles(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
+    piles: dict[str, _DecisionStack] = {}
     for at, decision in enumerate(decisions):
         name = decision.part_id or decision.message_id
         if name is not None:
-            piles.setdefault(name, _Pile()).add(at, decision)
+            piles.setdefault(name, _DecisionStack()).add(at, decision)
     return piles
 
 
-def standing(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
+def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
     """Return the reduction that holds for each part that was decided about by itself."""
-    holding = Standing(decisions)
+    holding = EffectiveDecisions(decisions)
     homes: dict[str, str | None] = {}
     for one in decisions:
         if one.part_id is not None:
@@ -120,7 +120,7 @@ def standing(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
 
 def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
     """Return the parts that nothing may reduce: those that a person pinned, alone or by message."""
-    holding = Standing(decisions)
+    holding = EffectiveDecisions(decisions)
     wished = holding.wished
     return frozenset(
         part.id

@@ -85,7 +85,7 @@ Stop = Literal["stop", "length", "calls", "error", "aborted"]
 """Why an answer ended; after ``error`` and ``aborted`` its calls may never have run."""
 
 
-class FlatMessage(Value):
+class NeutralMessage(Value):
     """One provider message; ``tool`` messages hold result blocks only."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -100,4 +100,4 @@ class FlatMessage(Value):
     """What its source says besides the words, such as ``usage``, ``error`` and ``timestamp``."""
 
 
-FlatMessages = tuple[FlatMessage, ...]
+NeutralMessages = tuple[NeutralMessage, ...]

@@ -10,8 +10,8 @@ from typing import Literal, TypeGuard, assert_never, get_args
 from palimpsest.transcript.strings.number_words import (
     Numbers,
     duration,
-    ends,
-    joined,
+    joined_sentences,
+    kept_ends_text,
     number,
     quantity,
 )
@@ -92,7 +92,7 @@ def why_pruned(rule: PruneRule, numbers: Numbers) -> str:
         case "cache-ttl":
             return _cache_ttl(numbers)
         case "batch":
-            return joined(_which(numbers), _why_now(numbers), _at_once(numbers))
+            return joined_sentences(_which(numbers), _why_now(numbers), _at_once(numbers))
         case _:
             assert_never(rule)
 
@@ -102,7 +102,7 @@ def _opencode(numbers: Numbers) -> str:
     if not protect:
         return ""
     stood = f" (it stood at {reached})" if reached else ""
-    return joined(
+    return joined_sentences(
         f"Older than the newest {protect} tokens of tool output{stood}.", _at_once(numbers)
     )
 
@@ -110,9 +110,9 @@ def _opencode(numbers: Numbers) -> str:
 def _cache_ttl(numbers: Numbers) -> str:
     age = quantity(numbers, "cache_age_seconds")
     if age is None:
-        return ends(numbers)
+        return kept_ends_text(numbers)
     words = f"The provider's cache had not been used for {duration(age)}, so that a change cost nothing."
-    return joined(words, ends(numbers))
+    return joined_sentences(words, kept_ends_text(numbers))
 
 
 def _which(numbers: Numbers) -> str:

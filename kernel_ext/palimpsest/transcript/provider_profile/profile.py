@@ -28,7 +28,7 @@ from palimpsest.transcript.provider_profile.provider_table import (
     Wire,
 )
 from palimpsest.transcript.provider_profile.recorded_agents import RecordedRules, recorded_rules
-from palimpsest.transcript.provider_profile.tool_call_ids import IdRule, stricter
+from palimpsest.transcript.provider_profile.tool_call_ids import IdRule, stricter_id_rule
 from palimpsest.transcript.values import ModelRef
 
 
@@ -120,7 +120,7 @@ def _profile(provider: str, name: str) -> ProviderProfile:
     return ProviderProfile(
         wire=wire,
         family=whose,
-        id_rule=stricter(row.id_rule, template.id_rule),
+        id_rule=stricter_id_rule(row.id_rule, template.id_rule),
         turn_order=max(row.turn_order, template.turn_order, key=TURN_ORDERS.index),
         leading_role="systems" if several else "system",
         media_in_results=min(row.media_in_results, template.media_in_results, key=MEDIA.index),

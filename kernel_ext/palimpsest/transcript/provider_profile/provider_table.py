@@ -37,7 +37,7 @@ OPENAI_TOOLS = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProfileRow:
     """What a wire, or a family, demands and takes."""
 
     id_rule: IdRule = "any"
@@ -55,7 +55,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class WireRow(Row):
+class WireProfileRow(ProfileRow):
     """What only a server, or the adapter on the way to it, has a say in."""
 
     signed_by: frozenset[Family] = frozenset()
@@ -74,18 +74,18 @@ class WireRow(Row):
     limits_apart: bool = False
 
 
-WIRES: dict[Wire, WireRow] = {
-    "openai": WireRow(
+WIRES: dict[Wire, WireProfileRow] = {
+    "openai": WireProfileRow(
         id_rule="short",
         max_tools=OPENAI_TOOLS,
         openai_client=True,
         caches_by_session=True,
         limits_apart=True,
     ),
-    "azure": WireRow(
+    "azure": WireProfileRow(
         id_rule="short", max_tools=OPENAI_TOOLS, openai_client=True, limits_apart=True
     ),
-    "anthropic": WireRow(
+    "anthropic": WireProfileRow(
         id_rule="words",
         turn_order="user_last",
         leading_role="systems",
@@ -93,7 +93,7 @@ WIRES: dict[Wire, WireRow] = {
         signed_by=frozenset({"anthropic"}),
         cache_marks="cache_control",
     ),
-    "gemini": WireRow(
+    "gemini": WireProfileRow(
         turn_order="alternating",
         signed_by=frozenset({"gemini"}),
         pictures=GEMINI_PICTURES,
@@ -106,8 +106,8 @@ WIRES: dict[Wire, WireRow] = {
         ids_sign=True,
     ),
     # Models of others on Vertex; its own and Claude have a wire each.
-    "vertex": WireRow(id_rule="short", turn_order="alternating", openai_client=True),
-    "mistral": WireRow(
+    "vertex": WireProfileRow(id_rule="short", turn_order="alternating", openai_client=True),
+    "mistral": WireProfileRow(
         id_rule="nine",
         turn_order="user_last",
         answers_results=True,
@@ -115,7 +115,7 @@ WIRES: dict[Wire, WireRow] = {
         results_named=True,
     ),
     # Converse: ids of at most 64 such characters, the user opens and ends (spec/session-engine.md 1.11).
-    "bedrock": WireRow(
+    "bedrock": WireProfileRow(
         id_rule="short_words",
         turn_order="user_last",
         leading_role="systems",
@@ -123,18 +123,18 @@ WIRES: dict[Wire, WireRow] = {
         signed_by=frozenset({"anthropic"}),
         cache_marks="cache_control",
     ),
-    "deepseek": WireRow(
+    "deepseek": WireProfileRow(
         id_rule="short", turn_order="user_first", thinking_field="reasoning_content"
     ),
     # OpenAI's interface, with cache marks in the blocks of a message as their documentation says.
-    "gateway": WireRow(
+    "gateway": WireProfileRow(
         id_rule="short",
         turn_order="user_first",
         leading_role="systems",
         cache_marks="cache_control",
         openai_client=True,
     ),
-    "copilot": WireRow(
+    "copilot": WireProfileRow(
         id_rule="short",
         turn_order="user_first",
         leading_role="systems",
@@ -142,7 +142,7 @@ WIRES: dict[Wire, WireRow] = {
         openai_client=True,
     ),
     # A server of litellm takes what the adapter would: it translates there instead of here.
-    "proxy": WireRow(
+    "proxy": WireProfileRow(
         id_rule="short",
         turn_order="user_first",
         leading_role="systems",
@@ -151,14 +151,14 @@ WIRES: dict[Wire, WireRow] = {
         cache_marks="cache_control",
         openai_client=True,
     ),
-    "ollama": WireRow(
+    "ollama": WireProfileRow(
         id_rule="short", turn_order="user_first", openai_client=True, window_asked=True
     ),
-    "chat": WireRow(id_rule="short", turn_order="user_first", openai_client=True),
+    "chat": WireProfileRow(id_rule="short", turn_order="user_first", openai_client=True),
 }
 
-FAMILIES: dict[Family, Row] = {
-    "anthropic": Row(
+FAMILIES: dict[Family, ProfileRow] = {
+    "anthropic": ProfileRow(
         id_rule="words",
         turn_order="user_last",
         leading_role="systems",
@@ -166,21 +166,21 @@ FAMILIES: dict[Family, Row] = {
         cache_marks="cache_control",
         thinks_before_calls=True,
     ),
-    "gemini": Row(
+    "gemini": ProfileRow(
         turn_order="alternating",
         schema_subset="openapi",
         letter_first=True,
         pictures=GEMINI_PICTURES,
     ),
-    "mistral": Row(
+    "mistral": ProfileRow(
         id_rule="nine",
         turn_order="user_last",
         answers_results=True,
         # It takes documents from the web or its own store only.
         documents=frozenset(),
     ),
-    "openai": Row(),
-    "other": Row(),
+    "openai": ProfileRow(),
+    "other": ProfileRow(),
 }
 
 NAMES: tuple[tuple[str, Family], ...] = (

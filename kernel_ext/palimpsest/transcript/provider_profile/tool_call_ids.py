@@ -17,7 +17,7 @@ NO_LETTER_OR_DIGIT = re.compile(r"[^a-zA-Z0-9]")
 NO_WORD = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def stricter(one: IdRule, other: IdRule) -> IdRule:
+def stricter_id_rule(one: IdRule, other: IdRule) -> IdRule:
     """Return the rule under which an id is accepted by both."""
     if {one, other} == {"short", "words"}:
         return "short_words"

@@ -19,7 +19,7 @@ HOMES = re.compile(
 )
 
 
-def without_homes(text: str, homes: Iterable[str] = ()) -> str:
+def with_home_folders_hidden(text: str, homes: Iterable[str] = ()) -> str:
     """Write ``~`` for every home folder; a second time changes nothing."""
     for home in homes:
         if len(home) > 1:

@@ -226,10 +226,10 @@ def _found(text: str) -> list[Span]:
         found.extend(_named_spans(text, lowered, named, named.whole))
     if _BEGIN in text:
         found.extend(match.span() for match in _PEM.finditer(text))
-    return joined(found)
+    return merged_spans(found)
 
 
-def growing(text: str) -> int:
+def unfinished_secret_start(text: str) -> int:
     """Return the place from which on a text that goes on may still become a secret; its length if none."""
     first = len(text)
     window = max(0, first - MOST_GROWING)
@@ -280,7 +280,7 @@ def _named_spans(
             at = lowered.find(hint, after)
 
 
-def joined(spans: list[Span]) -> list[Span]:
+def merged_spans(spans: list[Span]) -> list[Span]:
     """Return spans in order, those that overlap as one."""
     found: list[Span] = []
     for begin, end in sorted(spans):

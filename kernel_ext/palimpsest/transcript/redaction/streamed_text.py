@@ -6,9 +6,14 @@ of a character; everything else comes out at once, so that flowing text stays fl
 
 from collections.abc import Iterable
 
-from palimpsest.transcript.redaction.secret_patterns import CONTEXT, MOST_GROWING, Span, growing
-from palimpsest.transcript.redaction.text import spans, without
-from palimpsest.transcript.strings.surrogates import first_half, whole
+from palimpsest.transcript.redaction.secret_patterns import (
+    CONTEXT,
+    MOST_GROWING,
+    Span,
+    unfinished_secret_start,
+)
+from palimpsest.transcript.redaction.text import redacted, redaction_spans
+from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
 SHORTEST_BEGINNING = 4
 """Fewer letters of a known value tell nothing, and every other word ends like that."""
@@ -36,16 +41,16 @@ class SecretStream:
     def half(self) -> str:
         """The first half of a character, where nothing else is held back."""
         held = self._text[self._out :]
-        return held if len(held) == 1 and held == first_half(held) else ""
+        return held if len(held) == 1 and held == open_surrogate(held) else ""
 
     def feed(self, piece: str, values: Iterable[str] = ()) -> str:
         """Take the next piece; return what is now known to be no secret, with a word for what is."""
         known = tuple(values)
         text = self._text + piece
         # What came out has no halves, so that its length stays.
-        half = first_half(text)
-        text = whole(text.removesuffix(half)) + half
-        until = min(growing(text), _value_growing(text, known))
+        half = open_surrogate(text)
+        text = joined_surrogates(text.removesuffix(half)) + half
+        until = min(unfinished_secret_start(text), _value_growing(text, known))
         if len(text) - until > MOST_GROWING:
             until = len(text)
         until = min(until, len(text) - len(half))
@@ -53,18 +58,18 @@ class SecretStream:
 
     def rest(self, values: Iterable[str] = ()) -> str:
         """Return what was held back; nothing more comes."""
-        text = whole(self._text)
+        text = joined_surrogates(self._text)
         return self._take(text, len(text), tuple(values))
 
     def _take(self, text: str, until: int, values: tuple[str, ...]) -> str:
-        begin, found = self._out, spans(text, values)
+        begin, found = self._out, redaction_spans(text, values)
         for first, last in found:
             if first < until < last:
                 until = max(first, begin)
         cut = max(0, until - CONTEXT)
         self._text, self._out = text[cut:], until - cut
         inside = [(max(first, begin), last) for first, last in found if last > begin]
-        return without(text[begin:until], _shifted(inside, begin, until))
+        return redacted(text[begin:until], _shifted(inside, begin, until))
 
 
 def _shifted(found: Iterable[Span], begin: int, until: int) -> list[Span]:

@@ -25,24 +25,24 @@ OPAQUE = frozenset({"data", "encrypted_content", "signature", "thought_signature
 THOUGHTS = "thinking_blocks"
 
 
-def cleaned_event(event: Event, scrub: Scrub) -> Event:
+def redacted_event(event: Event, scrub: Scrub) -> Event:
     """Return the event without secrets; the same one where there are none."""
     match event:
         case Checkpoint():
             # It repeats what stands before it, which is clean.
             return event
         case StepRequested():
-            parameters = cleaned(event.request.parameters, scrub)
+            parameters = redacted_value(event.request.parameters, scrub)
             if parameters is event.request.parameters:
                 return event
             request = event.request.model_copy(update={"parameters": parameters})
             return event.model_copy(update={"request": request})
         case _:
-            found: Event = cleaned(event, scrub)
+            found: Event = redacted_value(event, scrub)
             return found
 
 
-def cleaned(value: Any, scrub: Scrub) -> Any:
+def redacted_value(value: Any, scrub: Scrub) -> Any:
     """Return the value without secrets; the same object where there are none."""
     match value:
         case str():
@@ -53,7 +53,7 @@ def cleaned(value: Any, scrub: Scrub) -> Any:
         case Mapping():
             return _mapping(value, scrub)
         case list() | tuple():
-            items = [cleaned(one, scrub) for one in value]
+            items = [redacted_value(one, scrub) for one in value]
             same = all(new is old for new, old in zip(items, value, strict=True))
             return value if same else type(value)(items)
         case _:
@@ -65,7 +65,7 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
     for name, held in _fields(value):
         if name in KEPT or name.endswith("_id"):
             continue
-        new = _provided(held, scrub) if name == "metadata" else cleaned(held, scrub)
+        new = _provided(held, scrub) if name == "metadata" else redacted_value(held, scrub)
         if new is not held:
             update[name] = new
     return value.model_copy(update=update) if update else value
@@ -81,7 +81,7 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
         if isinstance(held, str) and is_secret_field(name, held):
             new: Any = REDACTED
         else:
-            new = held if name in OPAQUE else cleaned(held, scrub)
+            new = held if name in OPAQUE else redacted_value(held, scrub)
         if new is not held:
             update[name] = new
     names = {name: _name(name, scrub) for name in value}
@@ -98,14 +98,14 @@ def _name(name: Any, scrub: Scrub) -> Any:
 def _provided(metadata: Any, scrub: Scrub) -> Any:
     """Clean what a provider said beside a part; thoughts that change lose their signature."""
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get(THOUGHTS), list | tuple):
-        return cleaned(metadata, scrub)
-    rest = cleaned({k: v for k, v in metadata.items() if k != THOUGHTS}, scrub)
+        return redacted_value(metadata, scrub)
+    rest = redacted_value({k: v for k, v in metadata.items() if k != THOUGHTS}, scrub)
     blocks = [_thought(block, scrub) for block in metadata[THOUGHTS]]
     return {**rest, THOUGHTS: blocks}
 
 
 def _thought(block: Any, scrub: Scrub) -> Any:
-    found = cleaned(block, scrub)
+    found = redacted_value(block, scrub)
     if found is block or not isinstance(found, dict):
         return block
     return {name: held for name, held in found.items() if name != "signature"}

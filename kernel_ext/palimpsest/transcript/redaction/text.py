@@ -7,7 +7,7 @@ holds) and forms of known keys, which stand in ``transcript.secrets``.
 from collections.abc import Iterable, Mapping
 
 from palimpsest.transcript.redaction.secret_names import holds_password, is_secret_name
-from palimpsest.transcript.redaction.secret_patterns import Span, joined, secret_spans
+from palimpsest.transcript.redaction.secret_patterns import Span, merged_spans, secret_spans
 
 REDACTED = "[redacted]"
 
@@ -20,11 +20,11 @@ __all__ = [
     "holds_secret",
     "is_secret_name",
     "looks_secret",
+    "redacted",
+    "redaction_spans",
     "scrub",
     "scrub_values",
     "secret_values",
-    "spans",
-    "without",
 ]
 
 
@@ -68,10 +68,10 @@ def scrub_values(text: str, values: Iterable[str]) -> str:
 
 def scrub(text: str, values: Iterable[str] = ()) -> str:
     """Replace exact values and whatever has the form of a secret; scrubbing twice changes nothing."""
-    return without(text, spans(text, values))
+    return redacted(text, redaction_spans(text, values))
 
 
-def spans(text: str, values: Iterable[str] = ()) -> list[Span]:
+def redaction_spans(text: str, values: Iterable[str] = ()) -> list[Span]:
     """Return where known values and forms of secrets stand, in order."""
     found = secret_spans(text)
     for value in values:
@@ -79,10 +79,10 @@ def spans(text: str, values: Iterable[str] = ()) -> list[Span]:
         while at >= 0:
             found.append((at, at + len(value)))
             at = text.find(value, at + len(value))
-    return joined(found)
+    return merged_spans(found)
 
 
-def without(text: str, found: Iterable[Span]) -> str:
+def redacted(text: str, found: Iterable[Span]) -> str:
     """Return the text with a word in place of each span."""
     pieces, at = [], 0
     for begin, end in found:

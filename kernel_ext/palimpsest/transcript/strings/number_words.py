@@ -43,12 +43,12 @@ def number(numbers: Numbers, name: str) -> str:
     return "" if value is None else count(round(value))
 
 
-def joined(*sentences: str) -> str:
+def joined_sentences(*sentences: str) -> str:
     """Return sentences as one text, without the empty ones."""
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def ends(numbers: Numbers) -> str:
+def kept_ends_text(numbers: Numbers) -> str:
     """Say what of a text is left."""
     head, tail = number(numbers, "head_chars"), number(numbers, "tail_chars")
     shown = [

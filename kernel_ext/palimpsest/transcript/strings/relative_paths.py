@@ -16,12 +16,12 @@ RECORDS = frozenset({".git", "git~1", ".palimpsest", "palimp~1"})
 MOST_CHARS = 4_096
 
 
-def folded(path: str) -> str:
+def comparable_path(path: str) -> str:
     """Return a path as a file system compares it that minds neither case nor how letters are composed."""
-    return ("/" if path.startswith("/") else "") + "/".join(folded_names(path))
+    return ("/" if path.startswith("/") else "") + "/".join(comparable_names(path))
 
 
-def folded_names(path: str) -> list[str]:
+def comparable_names(path: str) -> list[str]:
     """Return the names of a path, so compared."""
     if path.isascii():  # nothing to compose, and nothing that is left out: most paths
         text = path.lower()
@@ -43,7 +43,7 @@ def _plain(name: str) -> str:
     return (head or name).rstrip(". ") or name
 
 
-def problem_of(path: object, never: Collection[str] = ()) -> str | None:
+def path_problem(path: object, never: Collection[str] = ()) -> str | None:
     """Say what is wrong with a path below a project, as the end of a sentence; None for a good one.
 
     ``never`` are names that nothing of ours ever writes there.
@@ -55,6 +55,6 @@ def problem_of(path: object, never: Collection[str] = ()) -> str | None:
     names = path.split("/")
     if "\0" in path or any(name in ("", ".", "..") for name in names):
         return "it does not stay in its folder"
-    if any(name in never for name in names) or RECORDS & set(folded_names(path)):
+    if any(name in never for name in names) or RECORDS & set(comparable_names(path)):
         return "it lies in a folder that is never kept or brought back"
     return None

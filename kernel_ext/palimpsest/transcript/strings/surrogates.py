@@ -17,7 +17,7 @@ FIRST_HALVES = ("\ud800", "\udbff")
 T = TypeVar("T")
 
 
-def whole(text: str) -> str:
+def joined_surrogates(text: str) -> str:
     """Return the text with halves of a character joined, or replaced where the other is missing."""
     if text.isascii():
         return text
@@ -28,13 +28,13 @@ def whole(text: str) -> str:
     return text
 
 
-def first_half(text: str) -> str:
+def open_surrogate(text: str) -> str:
     """Return the first half of a character that a text ends with, which the next piece may complete."""
     first, last = FIRST_HALVES
     return text[-1] if text and first <= text[-1] <= last else ""
 
 
-def whole_values(value: T) -> T:
+def with_joined_surrogates(value: T) -> T:
     """Return a value in which every text is whole; the same object where each one was."""
     found: Any = _whole(value)
     return found  # type: ignore[no-any-return]
@@ -43,7 +43,7 @@ def whole_values(value: T) -> T:
 def _whole(value: Any) -> Any:
     match value:
         case str():
-            return whole(value)
+            return joined_surrogates(value)
         case BaseModel():
             held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
             return value.model_copy(update=changed) if (changed := _changed(held)) else value
