@@ -12,10 +12,10 @@ from palimpsest.app.loaded_config import LoadedConfig
 from palimpsest.ipython_extension import current_app
 from palimpsest.public.keyed_storage import KeyedStorage
 from palimpsest.public.session_object import Session
-from palimpsest.session.config.layer_merge import Held
+from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.definitions.agents import Agent
-from palimpsest.session.definitions.command_files import OwnCommand
-from palimpsest.session.definitions.project_definitions import Library
+from palimpsest.session.definitions.command_files import CustomCommand
+from palimpsest.session.definitions.project_definitions import ProjectDefinitions
 from palimpsest.session.open_sessions.storage_cleanup import (
     Pruned,
     StorageUse,
@@ -24,7 +24,7 @@ from palimpsest.session.open_sessions.storage_cleanup import (
 )
 from palimpsest.session.records.session_search import PAGE, Page, Query
 from palimpsest.store.exchange.importer import ImportReport
-from palimpsest.store.exchange.keyed_view import Keys
+from palimpsest.store.exchange.keyed_view import KeyedView
 from palimpsest.tools.workflow.skill import Skill
 
 
@@ -106,7 +106,7 @@ def agents() -> tuple[Agent, ...]:
     return tuple(agent for agent in _library().agents.values() if not agent.hidden)
 
 
-def commands() -> tuple[OwnCommand, ...]:
+def commands() -> tuple[CustomCommand, ...]:
     """List the commands: prompts of one's own, sent by their name, as in ``session.prompt("/tidy a.py")``.
 
     >>> import palimpsest
@@ -158,7 +158,7 @@ def config() -> LoadedConfig:
     return current_app().config
 
 
-def trust() -> tuple[Held, ...]:
+def trust() -> tuple[UntrustedSetting, ...]:
     """Believe what this project's files say now about permissions; returns what that is.
 
     >>> import palimpsest
@@ -203,7 +203,7 @@ def keyed_storage() -> KeyedStorage:
     """
     app = current_app()
     store = app.services.store
-    return KeyedStorage(app, Keys(store, app.workspace.journal_of), store)
+    return KeyedStorage(app, KeyedView(store, app.workspace.journal_of), store)
 
 
 def prune(
@@ -227,7 +227,7 @@ def prune(
     return app.engine.submit(work).result()
 
 
-def _library() -> Library:
+def _library() -> ProjectDefinitions:
     library = current_app().library
     library.refresh()
     return library

@@ -26,7 +26,7 @@ from tests.bench.records import records
 from palimpsest.context.engine_text.system_prompt import HEADER
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_builder import Assembled, build
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.engine.session_log import SessionLog
@@ -107,8 +107,8 @@ class Kernel:
     """One kernel that has the session open."""
 
     journal: Journal
-    stage: Stage
-    setup: Setup
+    stage: RunContext
+    setup: StepSetup
     counts: Counts
     number: int = 0
 
@@ -160,7 +160,7 @@ def kernel(store: JsonlStore, state: State) -> Iterator[Kernel]:
         return time.time_ns() // 1_000_000
 
     journal = Journal(store.acquire(SESSION_ID, OWNER), state, clock=clock)
-    stage = Stage(
+    stage = RunContext(
         session_id=SESSION_ID,
         log=SessionLog(journal),
         blobs=store,
@@ -179,7 +179,7 @@ def kernel(store: JsonlStore, state: State) -> Iterator[Kernel]:
     # What an earlier kernel counted is not known to this one.
     tokenizer._counters.clear()
     counts = Counts()
-    setup = Setup(
+    setup = StepSetup(
         agent="build",
         model=cast("Any", None),
         info=INFO,

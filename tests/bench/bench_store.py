@@ -14,7 +14,7 @@ from tests.bench.figure import Figure
 from tests.bench.generate_session import MESSAGES, PARTS, generate
 from tests.store.builders import SESSION, assistant, session, text
 
-from palimpsest.session.records.session_search import Query, page, prompts
+from palimpsest.session.records.session_search import Query, prompt_texts, search_page
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -100,7 +100,7 @@ def _listing() -> list[Figure]:
 
         def searched() -> object:
             query = Query("needle")
-            return page(store.list(), query, partial(prompts, store))
+            return search_page(store.list(), query, partial(prompt_texts, store))
 
         return [
             _timed("store: list the sessions", store.list, 15, LIST_MS, note),

@@ -15,7 +15,7 @@ from tests.context.laws import laws
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.visible_messages.view import View
-from palimpsest.session.controls.context_edits import Wishes
+from palimpsest.session.controls.context_edits import ContextEditor
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.policies import Policy
@@ -49,7 +49,7 @@ def words(messages: NeutralMessages) -> str:
 
 def wished(view: View, action: Any, name: str, ids: Callable[[], str]) -> View:
     """Return the view after a person's wish."""
-    made = Wishes(view.messages, view.decisions, ids, lambda _: 1).wish(action, name)
+    made = ContextEditor(view.messages, view.decisions, ids, lambda _: 1).wish(action, name)
     return View(view.messages, (*view.decisions, *made.decisions), view.texts)
 
 

@@ -10,10 +10,10 @@ from tests.frontends.kernel import Kernel
 
 from palimpsest.frontends.magic.line_parser import MagicLine, parse
 from palimpsest.frontends.subcommands.storage import NOTHING, sweep_words
-from palimpsest.store.blobs.blob_sweep import DAY, Sweep, Unneeded
+from palimpsest.store.blobs.blob_sweep import DAY, Sweep, UnneededBlob
 
-OLD = Unneeded("a" * 64, 1_500_000, 0.0, 0.0)
-NEW = Unneeded("b" * 64, 640, 20 * 365 * DAY, 0.0)
+OLD = UnneededBlob("a" * 64, 1_500_000, 0.0, 0.0)
+NEW = UnneededBlob("b" * 64, 640, 20 * 365 * DAY, 0.0)
 
 
 def test_is_read_with_and_without_yes() -> None:

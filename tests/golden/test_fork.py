@@ -16,7 +16,7 @@ from tests.golden.upstream import message
 
 from palimpsest.context.visible_messages.fold import fold, marker
 from palimpsest.session.records.titles import default_title
-from palimpsest.session.revert.fork import fork as begin_fork
+from palimpsest.session.revert.fork import forked_session as begin_fork
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore

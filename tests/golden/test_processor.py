@@ -47,7 +47,7 @@ from palimpsest.model.interface import (
     ToolInputStarted,
     ToolReturned,
 )
-from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.transcript.errors import (
     AbortedError,
@@ -160,7 +160,7 @@ def test_recorded_streams_become_the_recorded_parts() -> None:
     cases = [case for case in load("opencode", "processor")["cases"] if is_replayable(case)]
     for case in cases:
         bench = Bench()
-        processor = Processor(bench.desk, bench.message)
+        processor = StreamProcessor(bench.desk, bench.message)
         finished: StepFinished | None = None
         for recorded in case["stream"][0]:
             event = event_of(recorded)

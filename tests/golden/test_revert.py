@@ -6,7 +6,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.upstream import message
 
-from palimpsest.session.revert.plan import plan_revert, removal, without_taken_back
+from palimpsest.session.revert.plan import hidden_by_revert, plan_revert, without_taken_back
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import PatchPart
 from palimpsest.transcript.session_record.reverts import RevertState
@@ -130,7 +130,7 @@ def test_a_cleanup_removes_the_same_in_the_same_order() -> None:
             part_id=theirs.get("partID"),
             snapshot=theirs.get("snapshot"),
         )
-        gone = removal(messages, revert)
+        gone = hidden_by_revert(messages, revert)
 
         log = [["removeMessage", name] for name in gone.messages]
         log += [["removePart", *names] for names in gone.parts]

@@ -37,7 +37,7 @@ from palimpsest.context.reduction.truncation import measure, shorten, truncate
 from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
 from palimpsest.context.visible_messages.fold import fold
 from palimpsest.context.visible_messages.view import View
-from palimpsest.loop.model_requests.request_failures import too_large
+from palimpsest.loop.model_requests.request_failures import too_large_error
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     MessagesSnapshot,
@@ -46,7 +46,7 @@ from palimpsest.loop.run_inputs.compaction_state import (
 )
 from palimpsest.loop.turn import UNFINISHED
 from palimpsest.model.tokenizer import counter
-from palimpsest.processor.loop_detection import ROUNDS, circle
+from palimpsest.processor.loop_detection import ROUNDS, repeated_calls
 from palimpsest.session.config.setting_files import SWITCHES_OFF
 from palimpsest.session.config.settings import Config
 from palimpsest.session.records.titles import default_title
@@ -278,7 +278,7 @@ def part_types() -> set[str]:
 
 SEED_001: list[Row] = [
     ("DOOM_LOOP_THRESHOLD", 3, lambda: ROUNDS),
-    ("three equal calls, not two", [0, 1], lambda: [len(circle(["a"] * n)) for n in (2, 3)]),
+    ("three equal calls, not two", [0, 1], lambda: [len(repeated_calls(["a"] * n)) for n in (2, 3)]),
     ("the permission asked for", ["ask"], doom_loop_action),
     ("PRUNE_PROTECT", 40_000, lambda: OPENCODE.prune.protect_tokens),
     ("PRUNE_MINIMUM", 20_000, lambda: OPENCODE.prune.minimum_tokens),
@@ -507,7 +507,7 @@ SEED_002: list[Row] = [
         "the last sentence names a new session and a larger window",
         [True, True],
         lambda: [
-            hint in too_large(BudgetCheck(fits=False, tokens=2, budget=1), INFO).message
+            hint in too_large_error(BudgetCheck(fits=False, tokens=2, budget=1), INFO).message
             for hint in ("new session", "larger window")
         ],
     ),

@@ -25,7 +25,7 @@ from palimpsest.store.format.record_lines import seq_of
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.log.segments import forward
+from palimpsest.store.log.segments import lines_forward
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.store.session_state.state import State
@@ -143,7 +143,9 @@ def examine(
     store = JsonlStore(prepare(project))
     wrong: list[str] = []
     found = {
-        seq_of(line) for piece in store.segments.pieces(session_id) for _, line in forward(piece)
+        seq_of(line)
+        for piece in store.segments.pieces(session_id)
+        for _, line in lines_forward(piece)
     }
     missing = set(range(1, acknowledged + 1)) - found
     if missing:

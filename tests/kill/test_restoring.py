@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.amount import amount
 
-from palimpsest.store.file_snapshots.file_restore import perform, plan_moves, wanted
+from palimpsest.store.file_snapshots.file_restore import perform_restores, plan_moves, wanted_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
 
@@ -41,8 +41,8 @@ def move(shots: Snapshots, wants: str, left: str) -> None:
     """Bring every file from one snapshot to another, whoever changed it."""
     target, was = shots.read(wants), shots.read(left)
     paths = shots.changed(wants, left)
-    moves = plan_moves(shots, [wanted(path, target, was.get(path)) for path in paths])
-    perform(shots, moves, overwrite=paths)
+    moves = plan_moves(shots, [wanted_file(path, target, was.get(path)) for path in paths])
+    perform_restores(shots, moves, overwrite=paths)
 
 
 @pytest.mark.slow

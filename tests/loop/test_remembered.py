@@ -13,7 +13,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.visible_messages.blob_texts import load_texts
 from palimpsest.context.visible_messages.view import View
-from palimpsest.loop.run_inputs.request_cache import Memory
+from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_chunks import RequestTerms
 from palimpsest.loop.run_inputs.written_request import Assembly, assemble, recorded_items
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
@@ -56,7 +56,7 @@ def from_scratch(edited: Edited, wanted: RequestTerms) -> Assembly:
     return assemble(projection, wanted.model, wanted.count, messages)
 
 
-def remembered(memory: Memory, edited: Edited, wanted: RequestTerms) -> Assembly | None:
+def remembered(memory: RequestCache, edited: Edited, wanted: RequestTerms) -> Assembly | None:
     return memory.assembly(tuple(edited.messages), tuple(edited.decisions), wanted, edited.read)
 
 
@@ -72,7 +72,7 @@ def test_the_next_request_is_the_one_that_the_whole_session_gives(
     *, seed: int, edits: int, model: str, tidy: bool
 ) -> None:
     edited = Edited(seed, tidy=tidy)
-    memory, wanted = Memory(), terms(model)
+    memory, wanted = RequestCache(), terms(model)
     for _ in range(edits):
         edited.edit()
 
@@ -103,7 +103,7 @@ def worked(seed: int, edits: int = 60) -> Edited:
 
 
 def test_each_text_is_counted_once_however_often_a_request_is_made() -> None:
-    edited, memory, count = worked(1), Memory(), Counts()
+    edited, memory, count = worked(1), RequestCache(), Counts()
     wanted = terms("anthropic/claude-test", count)
     for _ in range(20):
         edited.step()
@@ -123,7 +123,7 @@ def test_each_text_is_counted_once_however_often_a_request_is_made() -> None:
 
 
 def test_a_message_more_asks_about_its_own_texts_only() -> None:
-    edited, memory, count = worked(2), Memory(), Counts()
+    edited, memory, count = worked(2), RequestCache(), Counts()
     wanted = terms("openai/gpt-test", count)
     remembered(memory, edited, wanted)
     count.asked.clear()
@@ -149,7 +149,7 @@ def test_what_was_recorded_of_weights_is_what_counting_gives(
         edited.edit()
     whole = from_scratch(edited, wanted)
 
-    found = Memory().assembly(
+    found = RequestCache().assembly(
         tuple(edited.messages),
         tuple(edited.decisions),
         wanted,
@@ -169,7 +169,7 @@ def test_a_session_that_is_opened_again_is_not_counted_again() -> None:
     items = from_scratch(edited, wanted).items
     count.asked.clear()
 
-    opened = Memory().assembly(
+    opened = RequestCache().assembly(
         tuple(edited.messages), (), wanted, edited.read, lambda: recorded_items(items)
     )
 
@@ -178,7 +178,7 @@ def test_a_session_that_is_opened_again_is_not_counted_again() -> None:
 
 
 def test_another_model_gets_a_request_of_its_own() -> None:
-    edited, memory = worked(4), Memory()
+    edited, memory = worked(4), RequestCache()
     remembered(memory, edited, terms("openai/gpt-test"))
 
     for model in ("anthropic/claude-test", "openai/gpt-test"):
@@ -189,4 +189,4 @@ def test_rules_that_look_at_more_than_neighbours_take_the_other_road() -> None:
     edited = worked(5)
     wanted = RequestTerms(SYSTEM, TOOLS, MODELS["openai/gpt-test"], PRESETS["openclaw-2026.9"], len)
 
-    assert remembered(Memory(), edited, wanted) is None
+    assert remembered(RequestCache(), edited, wanted) is None

@@ -13,7 +13,7 @@ from tests.strict.dialects import problems
 
 from palimpsest.model.script import calls, says
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.definitions.project_definitions import equip
+from palimpsest.session.definitions.project_definitions import register_definitions
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
@@ -37,7 +37,7 @@ async def test_a_task_and_its_parent_send_what_their_logs_say(
             says("There are two."),
         )
         house = House(provider, tmp_path, server)
-        equip(house.studio.services.registry, library(tmp_path))
+        register_definitions(house.studio.services.registry, library(tmp_path))
         session = await house.session()
 
         answer = await ask(session, "How many lines?", model=house.id)

@@ -11,7 +11,7 @@ from palimpsest.context.policy_overrides import without_task
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy, ReminderPolicy
 from palimpsest.transcript.errors import (
@@ -225,7 +225,7 @@ async def test_always_holds_for_the_session_and_survives_reopening(tmp_path: Pat
     await ask(session, "Write.")
     await session.close()
     # What was granted lies outside the store, where the same person's next kernel finds it.
-    permitting = Permitting(approvals=studio.services.permitting.approvals)
+    permitting = EffectiveRules(approvals=studio.services.permitting.approvals)
     again = await Studio(tmp_path, model, store=studio.store, permitting=permitting).session()
     answer = await ask(again, "Write again.")
 

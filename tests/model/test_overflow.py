@@ -11,7 +11,7 @@ from palimpsest.context.budget.budget_check import BudgetCheck
 from palimpsest.context.budget.overflow import cut_in_silence
 from palimpsest.context.budget.window_guard import window_refusal
 from palimpsest.context.presets import PRESETS
-from palimpsest.loop.model_requests.request_failures import too_large
+from palimpsest.loop.model_requests.request_failures import too_large_error
 from palimpsest.model.errors.classification import overflow_error
 from palimpsest.model.errors.overflow_detection import is_overflow, observed_tokens
 from palimpsest.model.errors.refusal_patterns import TABLES
@@ -68,7 +68,7 @@ def test_every_table_has_a_name_that_a_policy_can_give() -> None:
 
 
 def test_our_own_sentence_about_a_request_that_does_not_fit_is_an_error_already() -> None:
-    error = too_large(BudgetCheck(fits=False, tokens=2_000, budget=900), INFO)
+    error = too_large_error(BudgetCheck(fits=False, tokens=2_000, budget=900), INFO)
 
     assert (error.tokens, error.budget) == (2_000, 900)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.processor.loop_detection import circle, fingerprint
+from palimpsest.processor.loop_detection import fingerprint, repeated_calls
 
 
 @pytest.mark.parametrize(
@@ -25,15 +25,17 @@ from palimpsest.processor.loop_detection import circle, fingerprint
     ],
 )
 def test_three_rounds_make_a_circle(calls: str, found: str) -> None:
-    assert circle(list(calls)) == frozenset(found)
+    assert repeated_calls(list(calls)) == frozenset(found)
 
 
 @given(st.lists(st.sampled_from("abcd"), max_size=3, min_size=1), st.integers(3, 6))
 def test_a_circle_stays_the_same_one_while_it_goes_on(round_: list[str], times: int) -> None:
     calls = round_ * times
 
-    assert circle(calls) <= frozenset(round_)
-    assert circle(calls) == circle([*calls, calls[-len(round_)]]) or len(set(round_)) < len(round_)
+    assert repeated_calls(calls) <= frozenset(round_)
+    assert repeated_calls(calls) == repeated_calls([*calls, calls[-len(round_)]]) or len(
+        set(round_)
+    ) < len(round_)
 
 
 def test_the_order_of_the_input_makes_no_other_call() -> None:

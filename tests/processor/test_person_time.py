@@ -1,6 +1,6 @@
 """The time that a person took is told apart from the time that calls took."""
 
-from palimpsest.processor.user_wait_time import PersonTime
+from palimpsest.processor.user_wait_time import UserWaitTime
 
 
 class Clock:
@@ -15,7 +15,7 @@ class Clock:
 
 def test_questions_that_are_open_side_by_side_count_once() -> None:
     clock = Clock()
-    person = PersonTime(clock)
+    person = UserWaitTime(clock)
 
     with person.waiting("call_1"):
         clock.now += 2_000
@@ -31,7 +31,7 @@ def test_questions_that_are_open_side_by_side_count_once() -> None:
 
 def test_what_a_rule_answered_is_no_waiting() -> None:
     clock = Clock()
-    person = PersonTime(clock)
+    person = UserWaitTime(clock)
 
     with person.waiting("call_1"):
         clock.now += 3

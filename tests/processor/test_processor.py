@@ -20,7 +20,7 @@ from palimpsest.model.interface import (
     ToolInputStarted,
     ToolReturned,
 )
-from palimpsest.processor.stream_processor import ABORTED, Processor
+from palimpsest.processor.stream_processor import ABORTED, StreamProcessor
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ApiError
@@ -47,8 +47,8 @@ def bench() -> Iterator[Bench]:
     made.journal.close()
 
 
-def run(bench: Bench, *events: object) -> Processor:
-    processor = Processor(bench.desk, bench.message, request_id="req_1", window=1_000)
+def run(bench: Bench, *events: object) -> StreamProcessor:
+    processor = StreamProcessor(bench.desk, bench.message, request_id="req_1", window=1_000)
     for event in events:
         processor.handle(event)  # type: ignore[arg-type]
     return processor

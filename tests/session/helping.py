@@ -5,8 +5,12 @@ from typing import Any
 
 from tests.loop.studio import Studio
 
-from palimpsest.session.config.setting_files import Places
-from palimpsest.session.definitions.project_definitions import Library, Sources, equip
+from palimpsest.session.config.setting_files import ConfigFolders
+from palimpsest.session.definitions.project_definitions import (
+    DefinitionSources,
+    ProjectDefinitions,
+    register_definitions,
+)
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
@@ -18,18 +22,20 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def library(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> Library:
+def library(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> ProjectDefinitions:
     """Read what lies in a project, and nothing of this machine's home folder."""
     home = root.parent / "nobody"
     more.setdefault("trusts", lambda _digest: True)
-    return Library(Sources(root, Places((), (), home), **more), lambda: rules)
+    return ProjectDefinitions(
+        DefinitionSources(root, ConfigFolders((), (), home), **more), lambda: rules
+    )
 
 
 def helped(root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any) -> Studio:
     """Return a studio with the agents, commands and skills of its folder."""
     found = library(root, rules)
     studio = Studio(root, model, rules=rules, library=found, agents=found.agents, **more)
-    equip(studio.services.registry, found)
+    register_definitions(studio.services.registry, found)
     return studio
 
 

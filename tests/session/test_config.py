@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.app.loaded_config import LoadedConfig, load, trust
-from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.config.settings import Config
 
 KEY = "sk-ant-" + "a1B2c3" * 5
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places((tmp_path / "etc",), (tmp_path / "jupyter", tmp_path / "xdg"), tmp_path)
+def places(tmp_path: Path) -> ConfigFolders:
+    return ConfigFolders((tmp_path / "etc",), (tmp_path / "jupyter", tmp_path / "xdg"), tmp_path)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def write(path: Path, text: str) -> Path:
 
 def loaded(
     project: Path,
-    places: Places,
+    places: ConfigFolders,
     environment: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> LoadedConfig:
@@ -46,7 +46,7 @@ def loaded(
     return load(project / "notebooks", environment or {}, overrides, places=places)
 
 
-def test_is_built_in_when_nothing_is_written(project: Path, places: Places) -> None:
+def test_is_built_in_when_nothing_is_written(project: Path, places: ConfigFolders) -> None:
     config = loaded(project, places)
 
     assert config.value == Config()
@@ -56,7 +56,7 @@ def test_is_built_in_when_nothing_is_written(project: Path, places: Places) -> N
 
 
 def test_lays_the_layers_over_each_other_in_order(
-    project: Path, places: Places, tmp_path: Path
+    project: Path, places: ConfigFolders, tmp_path: Path
 ) -> None:
     order = [
         ("etc/config.toml", "organisation"),
@@ -90,7 +90,7 @@ def test_lays_the_layers_over_each_other_in_order(
     assert loaded(project, places, environment, {"model": None}).value.model == "a/inline"
 
 
-def test_reads_json_with_comments(project: Path, places: Places) -> None:
+def test_reads_json_with_comments(project: Path, places: ConfigFolders) -> None:
     text = """{
       // the server's address holds two slashes, "and a quote"
       "models": {"openai/mine": {"api_base": "http://localhost:8000/v1", "window": 8192,},},
@@ -108,7 +108,7 @@ def test_reads_json_with_comments(project: Path, places: Places) -> None:
 
 
 def test_names_a_setting_that_is_not_there_and_the_one_that_was_meant(
-    project: Path, places: Places
+    project: Path, places: ConfigFolders
 ) -> None:
     write(project / "palimpsest.toml", 'modle = "a/b"\n[tool_output]\nmax_line = 3\nmax_bytes = 9')
 
@@ -144,7 +144,7 @@ def test_names_a_setting_that_is_not_there_and_the_one_that_was_meant(
     ],
 )
 def test_says_what_is_wrong_and_loads_the_rest(
-    project: Path, places: Places, text: str, words: str
+    project: Path, places: ConfigFolders, text: str, words: str
 ) -> None:
     write(project / "palimpsest.toml", text)
     write(project / "notebooks" / "palimpsest.toml", 'small_model = "a/b"')
@@ -157,7 +157,7 @@ def test_says_what_is_wrong_and_loads_the_rest(
     assert "~/work/project/palimpsest.toml" in config.problems[0]
 
 
-def test_a_slip_in_one_rule_lifts_no_deny_beside_it(project: Path, places: Places) -> None:
+def test_a_slip_in_one_rule_lifts_no_deny_beside_it(project: Path, places: ConfigFolders) -> None:
     write(project / "palimpsest.toml", "[permission]\nbash = 'deny'\nedit = 'asq'\n")
 
     config = loaded(project, places)
@@ -167,7 +167,7 @@ def test_a_slip_in_one_rule_lifts_no_deny_beside_it(project: Path, places: Place
     assert "permission.edit should be 'allow', 'ask' or 'deny', but it is 'asq'" in problem
 
 
-def test_a_hook_that_is_none_is_told_from_a_list(project: Path, places: Places) -> None:
+def test_a_hook_that_is_none_is_told_from_a_list(project: Path, places: ConfigFolders) -> None:
     own = write(project / "own.toml", "[hooks]\nnope = 'a:b'\n")
 
     config = loaded(project, places, {"PALIMPSEST_CONFIG": str(own)})
@@ -176,7 +176,7 @@ def test_a_hook_that_is_none_is_told_from_a_list(project: Path, places: Places) 
     assert "hooks should be 'prompt', 'system', 'tool_before'" in problem
 
 
-def test_no_number_of_any_setting_stops_the_rest(project: Path, places: Places) -> None:
+def test_no_number_of_any_setting_stops_the_rest(project: Path, places: ConfigFolders) -> None:
     """Each number, wherever it stands, is -1: what cannot be is said, and a configuration comes."""
     numbers = [key for key, value, _ in load(project, {}, places=places).rows() if key and value]
     text = "".join(f"{key} = -1\n" for key in numbers)
@@ -201,7 +201,9 @@ def test_no_number_of_any_setting_stops_the_rest(project: Path, places: Places) 
         'token = "short"',
     ],
 )
-def test_refuses_keys_and_never_repeats_them(project: Path, places: Places, text: str) -> None:
+def test_refuses_keys_and_never_repeats_them(
+    project: Path, places: ConfigFolders, text: str
+) -> None:
     write(project / "palimpsest.toml", text)
 
     config = loaded(project, places)
@@ -215,7 +217,7 @@ def test_refuses_keys_and_never_repeats_them(project: Path, places: Places, text
 
 @pytest.mark.parametrize(("text", "meant"), [("true", "auto"), ("false", "disabled")])
 def test_the_older_form_of_share_means_what_it_meant(
-    project: Path, places: Places, text: str, meant: str
+    project: Path, places: ConfigFolders, text: str, meant: str
 ) -> None:
     write(places.user[0] / "config.json", f'{{"share": {text}}}')
 
@@ -224,14 +226,14 @@ def test_the_older_form_of_share_means_what_it_meant(
     assert (config.value.share, config.problems) == (meant, ())
 
 
-def test_a_flag_shares_by_itself(project: Path, places: Places) -> None:
+def test_a_flag_shares_by_itself(project: Path, places: ConfigFolders) -> None:
     config = loaded(project, places, {"PALIMPSEST_AUTO_SHARE": "1"})
 
     assert (config.value.share, config.origins["share"]) == ("auto", "PALIMPSEST_AUTO_SHARE")
 
 
 def test_keeps_permission_tables_whole_and_in_order(
-    project: Path, places: Places, tmp_path: Path
+    project: Path, places: ConfigFolders, tmp_path: Path
 ) -> None:
     """A table merged by key would let a file's ``*`` land before a rule it should override."""
     write(tmp_path / "xdg/config.toml", '[permission]\n"*" = "allow"\nbash = "deny"')
@@ -251,14 +253,16 @@ def test_keeps_permission_tables_whole_and_in_order(
     )
 
 
-def test_reads_a_permission_table_from_the_environment(project: Path, places: Places) -> None:
+def test_reads_a_permission_table_from_the_environment(
+    project: Path, places: ConfigFolders
+) -> None:
     environment = {"PALIMPSEST_PERMISSION": json.dumps({"bash": {"ls": "allow"}})}
 
     assert loaded(project, places, environment).value.permission == ({"bash": {"ls": "allow"}},)
 
 
 def test_collects_instructions_of_all_layers_next_to_their_files(
-    project: Path, places: Places, tmp_path: Path
+    project: Path, places: ConfigFolders, tmp_path: Path
 ) -> None:
     write(tmp_path / "xdg/config.toml", 'instructions = ["style.md"]')
     write(project / "palimpsest.toml", 'instructions = ["docs/*.md", "~/x.md"]')
@@ -273,7 +277,9 @@ def test_collects_instructions_of_all_layers_next_to_their_files(
     )
 
 
-def test_holds_what_the_organisation_locked(project: Path, places: Places, tmp_path: Path) -> None:
+def test_holds_what_the_organisation_locked(
+    project: Path, places: ConfigFolders, tmp_path: Path
+) -> None:
     write(tmp_path / "etc/config.toml", 'locked = ["model", "tool_output"]\nmodel = "org/model"')
     write(project / "palimpsest.toml", 'model = "a/b"\ntool_output.max_lines = 3\nmax_steps = 4')
 
@@ -287,7 +293,7 @@ def test_holds_what_the_organisation_locked(project: Path, places: Places, tmp_p
 
 
 def test_sends_no_key_to_an_address_that_came_with_the_project(
-    project: Path, places: Places, tmp_path: Path
+    project: Path, places: ConfigFolders, tmp_path: Path
 ) -> None:
     text = '[models."openai/gpt-5"]\napi_base = "https://elsewhere.example/v1"'
     write(project / "palimpsest.toml", text)
@@ -302,14 +308,14 @@ def test_sends_no_key_to_an_address_that_came_with_the_project(
 
 
 def test_looks_no_further_up_than_the_repository(
-    project: Path, places: Places, tmp_path: Path
+    project: Path, places: ConfigFolders, tmp_path: Path
 ) -> None:
     write(tmp_path / "work/palimpsest.toml", 'model = "outside/x"')
 
     assert loaded(project, places).value.model is None
 
 
-def test_says_that_a_named_file_is_not_there(project: Path, places: Places) -> None:
+def test_says_that_a_named_file_is_not_there(project: Path, places: ConfigFolders) -> None:
     config = loaded(project, places, {"PALIMPSEST_CONFIG": "gone.toml"})
 
     assert config.problems == (
@@ -321,7 +327,7 @@ def test_says_that_a_named_file_is_not_there(project: Path, places: Places) -> N
 def test_passes_over_a_file_that_a_stranger_left_in_a_shared_folder(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     os.chown(write(tmp_path / "palimpsest.toml", 'model = "theirs/x"'), 12345, 12345)
-    nowhere = Places((), (), tmp_path)
+    nowhere = ConfigFolders((), (), tmp_path)
     trust(tmp_path / "mine", {}, nowhere)
     assert load(tmp_path / "mine", {}, places=nowhere).value.model == "theirs/x"
 
@@ -332,7 +338,7 @@ def test_passes_over_a_file_that_a_stranger_left_in_a_shared_folder(tmp_path: Pa
     assert "belongs to another user" in config.problems[0]
 
 
-def test_survives_a_file_that_is_no_text(project: Path, places: Places) -> None:
+def test_survives_a_file_that_is_no_text(project: Path, places: ConfigFolders) -> None:
     (project / "palimpsest.toml").write_bytes(b"\xff\xfe\x00")
     (project / "palimpsest.json").mkdir()
 
@@ -342,7 +348,7 @@ def test_survives_a_file_that_is_no_text(project: Path, places: Places) -> None:
     assert len(config.problems) == 2
 
 
-def test_shows_every_value_and_where_it_came_from(project: Path, places: Places) -> None:
+def test_shows_every_value_and_where_it_came_from(project: Path, places: ConfigFolders) -> None:
     text = '[models."openai/a|b"]\nwindow = 9000\nprice = {input = 1, output = 2.5}\n[oops]\n'
     write(project / "palimpsest.toml", text)
 
@@ -370,7 +376,7 @@ def test_shows_every_value_and_where_it_came_from(project: Path, places: Places)
 )
 def test_never_raises_whatever_is_written(content: Any) -> None:
     environment = {"PALIMPSEST_CONFIG_CONTENT": json.dumps({"model": "a/b"} | {"agent": content})}
-    nowhere = Places((), (), Path("/nowhere"))
+    nowhere = ConfigFolders((), (), Path("/nowhere"))
 
     config = load(Path("/nowhere/at/all"), environment, places=nowhere)
 

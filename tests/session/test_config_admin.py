@@ -10,13 +10,13 @@ import pytest
 
 from palimpsest.app.loaded_config import LoadedConfig, load
 from palimpsest.session.config import remote_defaults
-from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.setting_files import ConfigFolders
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
+def places(tmp_path: Path) -> ConfigFolders:
     admin = (tmp_path / "system", tmp_path / "env")
-    return Places(
+    return ConfigFolders(
         (tmp_path / "org",), (tmp_path / "user",), tmp_path, admin=admin, cache=tmp_path / "cache"
     )
 
@@ -26,13 +26,13 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def loaded(places: Places, tmp_path: Path) -> LoadedConfig:
+def loaded(places: ConfigFolders, tmp_path: Path) -> LoadedConfig:
     (tmp_path / "project").mkdir(exist_ok=True)
     return load(tmp_path / "project", {}, places=places)
 
 
 def test_what_is_locked_in_a_kernel_s_configuration_cannot_be_changed(
-    places: Places, tmp_path: Path
+    places: ConfigFolders, tmp_path: Path
 ) -> None:
     write(
         tmp_path / "system/ipython_kernel_config.py",
@@ -59,7 +59,7 @@ def test_what_is_locked_in_a_kernel_s_configuration_cannot_be_changed(
     assert len([one for one in config.problems if "is fixed by the administrator" in one]) == 4
 
 
-def test_the_system_locks_before_an_environment_can(places: Places, tmp_path: Path) -> None:
+def test_the_system_locks_before_an_environment_can(places: ConfigFolders, tmp_path: Path) -> None:
     write(tmp_path / "env/jupyter_config.json", '{"Palimpsest": {"locked": {"mode": "bypass"}}}')
     write(tmp_path / "system/jupyter_config.json", '{"Palimpsest": {"locked": {"mode": "ask"}}}')
 
@@ -76,7 +76,7 @@ def test_the_system_locks_before_an_environment_can(places: Places, tmp_path: Pa
     ],
 )
 def test_a_wrong_file_of_an_administrator_is_said(
-    places: Places, tmp_path: Path, text: str, words: str
+    places: ConfigFolders, tmp_path: Path, text: str, words: str
 ) -> None:
     write(tmp_path / "system/ipython_config.py", f"c = get_config()\n{text}\n")
 
@@ -117,7 +117,7 @@ def point(tmp_path: Path, server: http.server.ThreadingHTTPServer, more: str = "
 
 
 def test_defaults_come_from_an_address_and_the_file_that_names_it_wins(
-    places: Places, tmp_path: Path, server: http.server.ThreadingHTTPServer
+    places: ConfigFolders, tmp_path: Path, server: http.server.ThreadingHTTPServer
 ) -> None:
     url = point(tmp_path, server, "max_steps = 5")
 
@@ -129,7 +129,7 @@ def test_defaults_come_from_an_address_and_the_file_that_names_it_wins(
 
 
 def test_what_was_fetched_serves_when_the_server_is_gone(
-    places: Places,
+    places: ConfigFolders,
     tmp_path: Path,
     server: http.server.ThreadingHTTPServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -192,7 +192,9 @@ def test_an_address_with_https_leads_to_no_other_kind() -> None:
     assert follow(request, None, 302, "Found", {}, "https://example.invalid/new") is not None
 
 
-def test_only_an_organisation_s_file_names_an_address(places: Places, tmp_path: Path) -> None:
+def test_only_an_organisation_s_file_names_an_address(
+    places: ConfigFolders, tmp_path: Path
+) -> None:
     write(tmp_path / "user/config.toml", 'url = "https://example.org/x"')
 
     assert "there is no setting 'url'" in loaded(places, tmp_path).problems[0]
@@ -209,7 +211,7 @@ def test_only_an_organisation_s_file_names_an_address(places: Places, tmp_path: 
     ],
 )
 def test_what_is_wrong_in_an_administrator_s_file_is_said(
-    places: Places, tmp_path: Path, text: str, words: str
+    places: ConfigFolders, tmp_path: Path, text: str, words: str
 ) -> None:
     write(tmp_path / "system/ipython_kernel_config.py", f"c = get_config()\n{text}\n")
 

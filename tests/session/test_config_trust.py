@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from palimpsest.app.loaded_config import LoadedConfig, distrust, load, trust
-from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.tools.permission_rules.permissions import Allowed, decide, from_config, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places((tmp_path / "etc",), (tmp_path / "xdg",), tmp_path)
+def places(tmp_path: Path) -> ConfigFolders:
+    return ConfigFolders((tmp_path / "etc",), (tmp_path / "xdg",), tmp_path)
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def loaded(project: Path, places: Places, text: str, user: str = "") -> LoadedConfig:
+def loaded(project: Path, places: ConfigFolders, text: str, user: str = "") -> LoadedConfig:
     places.user[-1].mkdir(exist_ok=True)
     (places.user[-1] / "config.toml").write_text(user)
     (project / "palimpsest.toml").write_text(text)
@@ -51,7 +51,7 @@ edit = "deny"
 """
 
 
-def test_what_tightens_holds_and_what_loosens_waits(project: Path, places: Places) -> None:
+def test_what_tightens_holds_and_what_loosens_waits(project: Path, places: ConfigFolders) -> None:
     config = loaded(project, places, LOOSE, "[budget]\nusd = 10")
 
     assert action(config, "read", "a.py") == "Denied"
@@ -68,7 +68,7 @@ def test_what_tightens_holds_and_what_loosens_waits(project: Path, places: Place
     assert "Waits until you trust this project" in config.table()
 
 
-def test_what_is_trusted_once_holds_from_then_on(project: Path, places: Places) -> None:
+def test_what_is_trusted_once_holds_from_then_on(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, LOOSE, "[budget]\nusd = 10")
     assert len(trust(project, {}, places)) == 5
 
@@ -82,7 +82,7 @@ def test_what_is_trusted_once_holds_from_then_on(project: Path, places: Places) 
     assert load(project, {}, places=places).value.mode == "ask"
 
 
-def test_a_changed_file_asks_again(project: Path, places: Places) -> None:
+def test_a_changed_file_asks_again(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, '[permission]\nbash = { "git *" = "allow" }')
     trust(project, {}, places)
 
@@ -92,14 +92,16 @@ def test_a_changed_file_asks_again(project: Path, places: Places) -> None:
     assert action(config, "bash", "ls") == "MustAsk"
 
 
-def test_a_tight_file_needs_no_trust(project: Path, places: Places) -> None:
+def test_a_tight_file_needs_no_trust(project: Path, places: ConfigFolders) -> None:
     config = loaded(project, places, 'mode = "plan"\n[permission]\nbash = "deny"')
 
     assert (config.held, config.value.mode) == ((), "plan")
     assert trust(project, {}, places) == []
 
 
-def test_a_question_does_not_soften_what_a_person_denied(project: Path, places: Places) -> None:
+def test_a_question_does_not_soften_what_a_person_denied(
+    project: Path, places: ConfigFolders
+) -> None:
     user = '[permission]\nbash = "deny"'
     config = loaded(project, places, '[permission]\nbash = "ask"', user)
 
@@ -107,7 +109,7 @@ def test_a_question_does_not_soften_what_a_person_denied(project: Path, places: 
     assert [one.key for one in config.held] == ["permission"]
 
 
-def test_a_broken_list_of_trust_trusts_nothing(project: Path, places: Places) -> None:
+def test_a_broken_list_of_trust_trusts_nothing(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, LOOSE)
     (places.user[-1] / "trusted.json").write_text("{")
 
@@ -116,7 +118,7 @@ def test_a_broken_list_of_trust_trusts_nothing(project: Path, places: Places) ->
     assert load(project, {}, places=places).held == ()
 
 
-def test_the_user_s_own_files_need_no_trust(project: Path, places: Places) -> None:
+def test_the_user_s_own_files_need_no_trust(project: Path, places: ConfigFolders) -> None:
     config = loaded(project, places, "", 'mode = "bypass"\n[permission]\nbash = "allow"')
 
     assert config.value.mode == "bypass"
@@ -124,10 +126,10 @@ def test_the_user_s_own_files_need_no_trust(project: Path, places: Places) -> No
     assert action(config, "bash", "ls") == "Allowed"
 
 
-def admin(tmp_path: Path, text: str) -> Places:
+def admin(tmp_path: Path, text: str) -> ConfigFolders:
     (tmp_path / "system").mkdir()
     (tmp_path / "system/ipython_kernel_config.py").write_text(f"c = get_config()\n{text}\n")
-    return Places((), (tmp_path / "xdg",), tmp_path, admin=(tmp_path / "system",))
+    return ConfigFolders((), (tmp_path / "xdg",), tmp_path, admin=(tmp_path / "system",))
 
 
 def test_an_administrator_trusts_folders_for_everybody(tmp_path: Path) -> None:
@@ -162,14 +164,14 @@ def test_an_administrator_names_where_trust_is_kept(project: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["trusted_folders", "state_folder"])
-def test_nobody_else_says_whom_to_trust(project: Path, places: Places, name: str) -> None:
+def test_nobody_else_says_whom_to_trust(project: Path, places: ConfigFolders, name: str) -> None:
     config = loaded(project, places, f'{name} = ["/"]', f'{name} = ["/"]\nsystem = "x"')
 
     assert len([one for one in config.problems if "for the organisation's file only" in one]) == 2
     assert config.trusted_by == ""
 
 
-def test_settings_that_go_too_deep_stop_nothing(project: Path, places: Places) -> None:
+def test_settings_that_go_too_deep_stop_nothing(project: Path, places: ConfigFolders) -> None:
     deep = '{"a":' * 960 + "1" + "}" * 960
     (project / "palimpsest.json").write_text(f'{{"system": "x", "mcp": {{"a": {deep}}}}}')
 

@@ -9,7 +9,7 @@ from tests.store.damage import damaged
 from tests.store.test_irregular import PUTS, Put, replaced
 
 from palimpsest.app.loaded_config import load, trust
-from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.permissions.approvals import Approvals
 from palimpsest.session.permissions.grants import Grants, grants_file
 from palimpsest.store.project_folder.project_number import ProjectNumber
@@ -34,8 +34,8 @@ AS_JSON = json.dumps(
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places((tmp_path / "etc",), (tmp_path / "xdg",), tmp_path)
+def places(tmp_path: Path) -> ConfigFolders:
+    return ConfigFolders((tmp_path / "etc",), (tmp_path / "xdg",), tmp_path)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_any_byte_of_the_grants_may_be_wrong(project: Path, tmp_path: Path) -> N
     ("name", "content"), [("palimpsest.toml", SETTINGS), ("palimpsest.json", AS_JSON)]
 )
 def test_any_byte_of_the_settings_may_be_wrong(
-    project: Path, places: Places, name: str, content: str
+    project: Path, places: ConfigFolders, name: str, content: str
 ) -> None:
     places.user[-1].mkdir()
     for seed in SEEDS:
@@ -99,7 +99,7 @@ def test_any_byte_of_the_settings_may_be_wrong(
 
 @pytest.mark.slow
 @pytest.mark.timeout(amount(60, 3_600))
-def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: Places) -> None:
+def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: ConfigFolders) -> None:
     (project / "palimpsest.toml").write_text('model = "openai/gpt-5"\n')
     trust(project, {}, places)
     assert places.kept is not None
@@ -119,7 +119,7 @@ def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: Places)
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("put", PUTS)
 def test_settings_and_grants_that_are_no_files_stop_nobody(
-    project: Path, places: Places, tmp_path: Path, put: Put
+    project: Path, places: ConfigFolders, tmp_path: Path, put: Put
 ) -> None:
     state = tmp_path / "state"
     approvals(project, state).add((GIT,), "ses_1")

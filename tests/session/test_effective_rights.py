@@ -10,16 +10,16 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import fails, says
 from palimpsest.session.controls.spending_limit import spent_by
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import (
     FREEDOM,
     held_budget,
     held_mode,
     held_rules,
-    reclaimed,
-    sane,
+    sane_spending,
+    with_claims_again,
 )
-from palimpsest.session.permissions.withheld_claims import grant_claims, settled
+from palimpsest.session.permissions.withheld_claims import grant_claims, with_rights_that_hold
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
@@ -81,8 +81,8 @@ def _until(one: float | None, other: float | None) -> float:
 def test_what_nobody_granted_never_frees_more_than_is_configured(
     record: SessionInfo, budget: Budget, mode: Any
 ) -> None:
-    permitting = Permitting(mode=mode, budget=budget)
-    held = settled(record, permitting, ())
+    permitting = EffectiveRules(mode=mode, budget=budget)
+    held = with_rights_that_hold(record, permitting, ())
 
     assert FREEDOM[permitting.mode_of(held)] <= FREEDOM[mode]
     assert [rule for rule in permitting.held_rules(held) if rule.action == "allow"] == []
@@ -94,7 +94,7 @@ def test_what_nobody_granted_never_frees_more_than_is_configured(
     assert (held.model, held.agent) == (None, None)
     spent = spent_by(held)
     assert spent.cost is None or spent.cost >= 0
-    assert settled(held, permitting, ()) == held
+    assert with_rights_that_hold(held, permitting, ()) == held
     assert (held.mode or "ask") == permitting.mode_of(held) or held.mode is None
 
 
@@ -103,7 +103,7 @@ def test_a_tighter_mode_of_the_log_holds(mode: str) -> None:
     record = RECORD.model_copy(update={"mode": mode, "mode_own": True})
 
     assert held_mode(record, "bypass", None) == mode
-    assert settled(record, Permitting(mode="bypass"), ()).claimed is None
+    assert with_rights_that_hold(record, EffectiveRules(mode="bypass"), ()).claimed is None
 
 
 def test_a_mode_holds_as_far_as_it_was_granted() -> None:
@@ -166,13 +166,15 @@ def test_what_was_spent_is_never_less_than_the_answers_of_the_log_took() -> None
     answers = [answer(1.5, 100), answer(2.0, 200), answer(-9.0, -900)]
     record = RECORD.model_copy(update={"cost": -100.0, "tokens": Usage(input=-5)})
 
-    held = settled(record, Permitting(), answers)
+    held = with_rights_that_hold(record, EffectiveRules(), answers)
     assert (held.cost, held.tokens.input) == (3.5, 300)
-    more = settled(RECORD.model_copy(update={"cost": 9.0}), Permitting(), answers)
+    more = with_rights_that_hold(RECORD.model_copy(update={"cost": 9.0}), EffectiveRules(), answers)
     assert more.cost == 9.0
     place = ForkedFrom(session_id="ses_0", seq=1, segment="log-1.jsonl", offset=1)
     assert (
-        settled(record.model_copy(update={"forked_from": place}), Permitting(), answers).cost
+        with_rights_that_hold(
+            record.model_copy(update={"forked_from": place}), EffectiveRules(), answers
+        ).cost
         is None
     )
 
@@ -180,12 +182,12 @@ def test_what_was_spent_is_never_less_than_the_answers_of_the_log_took() -> None
 def test_an_account_below_nothing_is_none() -> None:
     wrong = Spent(cost=float("nan"), tokens=Usage(input=-1, output=3), unpriced=-2)
 
-    assert sane(wrong) == Spent(cost=None, tokens=Usage(output=3))
+    assert sane_spending(wrong) == Spent(cost=None, tokens=Usage(output=3))
     assert spent_by(RECORD.model_copy(update={"cost": -1.0, "below": wrong})).cost is None
 
 
 def test_what_was_held_back_can_be_granted_and_then_holds() -> None:
-    permitting = Permitting(budget=Budget(usd=2))
+    permitting = EffectiveRules(budget=Budget(usd=2))
     claims = {
         "mode": "bypass",
         "mode_own": True,
@@ -195,32 +197,32 @@ def test_what_was_held_back_can_be_granted_and_then_holds() -> None:
         "agent": "plan",
     }
     record = RECORD.model_copy(update=claims)
-    held = settled(record, permitting, ())
+    held = with_rights_that_hold(record, permitting, ())
     assert held.claimed is not None
 
     assert grant_claims(held, permitting) == record
-    assert settled(record, permitting, ()) == record
-    assert settled(held, permitting, ()) == record  # as after a round by another home
+    assert with_rights_that_hold(record, permitting, ()) == record
+    assert with_rights_that_hold(held, permitting, ()) == record  # as after a round by another home
 
 
 def test_a_limit_that_holds_in_part_can_still_be_granted_whole() -> None:
-    permitting = Permitting(budget=Budget(tokens=500))
+    permitting = EffectiveRules(budget=Budget(tokens=500))
     claimed = Budget(usd=5, tokens=10**6, own=True)
-    held = settled(RECORD.model_copy(update={"budget": claimed}), permitting, ())
+    held = with_rights_that_hold(RECORD.model_copy(update={"budget": claimed}), permitting, ())
     assert held.budget == Budget(usd=5, tokens=500, own=True)
 
-    again = settled(held, permitting, ())
+    again = with_rights_that_hold(held, permitting, ())
     assert again == held
     assert grant_claims(again, permitting).budget == claimed
 
 
 def test_what_an_administrator_fixed_cannot_be_granted() -> None:
-    permitting = Permitting(mode_fixed="x", budget=Budget(usd=2), budget_fixed="x")
+    permitting = EffectiveRules(mode_fixed="x", budget=Budget(usd=2), budget_fixed="x")
     record = RECORD.model_copy(
         update={"mode": "bypass", "mode_own": True, "budget": Budget(own=True)}
     )
 
-    held = grant_claims(settled(record, permitting, ()), permitting)
+    held = grant_claims(with_rights_that_hold(record, permitting, ()), permitting)
 
     assert held.claimed == Claims(mode="bypass", budget=Budget(own=True))
 
@@ -230,8 +232,8 @@ def test_what_tightens_is_not_given_up_for_a_claim() -> None:
         update={"mode": "plan", "mode_own": True, "claimed": Claims(mode="bypass")}
     )
 
-    assert reclaimed(record).mode == "plan"
-    assert settled(record, Permitting(), ()).mode == "plan"
+    assert with_claims_again(record).mode == "plan"
+    assert with_rights_that_hold(record, EffectiveRules(), ()).mode == "plan"
 
 
 async def test_a_mode_chosen_since_stands_for_what_was_held_back(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 from tests.loop.studio import Studio, ask
 
-from palimpsest.session.prompts.answers import defect
+from palimpsest.session.prompts.answers import defect_error
 from palimpsest.store.log.store_factory import open_store
 from palimpsest.testing import ScriptedModel, calls, says
 from palimpsest.tools.permission_rules.permissions import from_config
@@ -87,8 +87,8 @@ def test_a_pool_that_takes_no_more_is_no_defect() -> None:
     with pytest.raises(RuntimeError) as refused:
         pool.submit(print)
 
-    assert defect(refused.value) == AbortedError(message="The kernel ends.")
-    assert "RuntimeError: odd" in defect(RuntimeError("odd")).message
+    assert defect_error(refused.value) == AbortedError(message="The kernel ends.")
+    assert "RuntimeError: odd" in defect_error(RuntimeError("odd")).message
 
 
 class Late:

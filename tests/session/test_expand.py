@@ -4,13 +4,13 @@ import pytest
 
 from palimpsest.session.prompts.prompt_syntax import (
     Shell,
+    agent_mentions,
     command_in,
     files_in,
-    filled,
-    handed_on,
-    mentions,
-    pieces,
-    words_of,
+    fill_template,
+    shell_pieces_of,
+    split_arguments,
+    subtasks_in,
 )
 
 
@@ -30,16 +30,22 @@ from palimpsest.session.prompts.prompt_syntax import (
     ],
 )
 def test_arguments_take_their_places(template: str, arguments: str, text: str) -> None:
-    assert filled(template, arguments) == text
+    assert fill_template(template, arguments) == text
 
 
 def test_quoted_words_are_one() -> None:
-    assert words_of("""a "b c" 'd e' f"g""") == ["a", "b c", "d e", 'f"g']
+    assert split_arguments("""a "b c" 'd e' f"g""") == ["a", "b c", "d e", 'f"g']
 
 
 def test_shell_commands_are_cut_out_of_the_words() -> None:
-    assert pieces("a !`git status` b !`ls`") == ["a ", Shell("git status"), " b ", Shell("ls"), ""]
-    assert pieces("wow! `code`") == ["wow! `code`"]
+    assert shell_pieces_of("a !`git status` b !`ls`") == [
+        "a ",
+        Shell("git status"),
+        " b ",
+        Shell("ls"),
+        "",
+    ]
+    assert shell_pieces_of("wow! `code`") == ["wow! `code`"]
 
 
 def test_files_stand_behind_an_at_sign() -> None:
@@ -57,18 +63,18 @@ def test_a_prompt_that_names_a_command_is_one() -> None:
 
 
 def test_agents_are_named_behind_an_at_sign() -> None:
-    found = mentions("Ask @explore, not a@general or @nobody.", {"explore", "general"})
+    found = agent_mentions("Ask @explore, not a@general or @nobody.", {"explore", "general"})
     assert [(one.name, one.start, one.end) for one in found] == [("explore", 4, 12)]
 
 
 def test_a_prompt_that_begins_with_an_agent_is_for_it() -> None:
     known = {"explore", "general"}
 
-    assert handed_on("@explore where is x?", known) == [("explore", "where is x?")]
+    assert subtasks_in("@explore where is x?", known) == [("explore", "where is x?")]
     both = "@explore where is x?\nAnd y?\n@general mend it with @explore"
-    assert handed_on(both, known) == [
+    assert subtasks_in(both, known) == [
         ("explore", "where is x?\nAnd y?"),
         ("general", "mend it with @explore"),
     ]
-    assert handed_on("Please, @explore look", known) == []
-    assert handed_on("@explore", known) == []
+    assert subtasks_in("Please, @explore look", known) == []
+    assert subtasks_in("@explore", known) == []

@@ -6,7 +6,7 @@ import pytest
 from tests.loop.studio import Studio, ask
 
 from palimpsest.app import first_request_notice
-from palimpsest.app.first_request_notice import FirstTime
+from palimpsest.app.first_request_notice import FirstRequestNotice
 from palimpsest.model.script import says
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.user_notices import user_notice_text
@@ -27,22 +27,22 @@ def test_it_is_said_once_for_a_project_and_a_provider(
     here, there = tmp_path / "here", tmp_path / "there"
     kept = tmp_path / "state" / "told"
 
-    first = FirstTime(here, "names and types", kept).words("anthropic")
-    again = FirstTime(here, "names and types", kept).words("anthropic")
+    first = FirstRequestNotice(here, "names and types", kept).words("anthropic")
+    again = FirstRequestNotice(here, "names and types", kept).words("anthropic")
     another_process(monkeypatch)
-    later = FirstTime(here, "names and types", kept).words("anthropic")
+    later = FirstRequestNotice(here, "names and types", kept).words("anthropic")
 
     assert "anthropic" in first
     assert "names and types" in first
     assert len(first) < 400, "one line"
     assert again == later == ""
-    assert FirstTime(here, "names and types", kept).words("openai") != ""
-    assert FirstTime(there, "names and types", kept).words("anthropic") != ""
-    assert FirstTime(here, "values", kept).words("anthropic") != "", "more goes along now"
+    assert FirstRequestNotice(here, "names and types", kept).words("openai") != ""
+    assert FirstRequestNotice(there, "names and types", kept).words("anthropic") != ""
+    assert FirstRequestNotice(here, "values", kept).words("anthropic") != "", "more goes along now"
 
 
 def test_what_sends_nothing_is_not_told_of(tmp_path: Path) -> None:
-    assert FirstTime(tmp_path, "values", tmp_path / "told").words("rehearsal") == ""
+    assert FirstRequestNotice(tmp_path, "values", tmp_path / "told").words("rehearsal") == ""
 
 
 def test_where_nothing_can_be_kept_it_is_said_once_a_kernel(
@@ -51,14 +51,14 @@ def test_where_nothing_can_be_kept_it_is_said_once_a_kernel(
     (tmp_path / "file").write_text("")
     kept = tmp_path / "file" / "told"
 
-    assert FirstTime(tmp_path, "names", kept).words("openai") != ""
-    assert FirstTime(tmp_path, "names", kept).words("openai") == ""
+    assert FirstRequestNotice(tmp_path, "names", kept).words("openai") != ""
+    assert FirstRequestNotice(tmp_path, "names", kept).words("openai") == ""
     another_process(monkeypatch)
-    assert FirstTime(tmp_path, "names", kept).words("openai") != ""
+    assert FirstRequestNotice(tmp_path, "names", kept).words("openai") != ""
 
 
 def test_what_was_said_is_not_kept_inside_the_project(tmp_path: Path) -> None:
-    assert FirstTime(tmp_path, "names", tmp_path / "state" / "told").words("openai") != ""
+    assert FirstRequestNotice(tmp_path, "names", tmp_path / "state" / "told").words("openai") != ""
 
     assert not (tmp_path / "state").exists()
 
@@ -67,7 +67,7 @@ async def test_it_stands_before_the_first_answer_and_is_not_sent(tmp_path: Path)
     project = tmp_path / "project"
     project.mkdir()
     model = ScriptedModel(says("One."), says("Two."))
-    told = FirstTime(project, "names", tmp_path / "told")
+    told = FirstRequestNotice(project, "names", tmp_path / "told")
     studio = Studio(project, model, first_time=lambda _: told.words("openai"))
     session = await studio.session()
 

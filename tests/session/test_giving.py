@@ -15,7 +15,7 @@ from palimpsest.model.script import says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.sharing import sharing_service as giving
-from palimpsest.session.sharing.sharing_service import TAKEN_BACK
+from palimpsest.session.sharing.sharing_service import SHARING_OPTED_OUT
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
@@ -101,7 +101,7 @@ async def test_what_was_taken_back_stays_so(tmp_path: Path, folder: Path) -> Non
     await session.sharing.settle()
 
     assert pages(folder) == []
-    assert share_of(session) == TAKEN_BACK
+    assert share_of(session) == SHARING_OPTED_OUT
     await made.workspace.giving.share(session.id)
     assert len(pages(folder)) == 1
     await made.workspace.close()
@@ -131,7 +131,7 @@ async def test_a_page_that_is_made_while_it_is_taken_back_goes_too(
     await ask(session, "first")
 
     assert await made.workspace.giving.unshare(session.id)
-    assert share_of(session) == TAKEN_BACK
+    assert share_of(session) == SHARING_OPTED_OUT
     assert pages(folder) == []
     await made.workspace.close()
 

@@ -12,7 +12,7 @@ from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.script import says
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
-from palimpsest.session.turn_setup.history_limit import limited, session_key, users_of
+from palimpsest.session.turn_setup.history_limit import session_key, users_of, with_history_limit
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
@@ -57,7 +57,9 @@ def test_a_task_of_another_session_is_a_thread() -> None:
 def test_the_limit_is_that_of_the_key(
     name: str, user: str, limits: dict[str, Any], turns: int | None
 ) -> None:
-    found = limited(preset_policy(name), limits, agent="build", session=ANN, messages=(), user=user)
+    found = with_history_limit(
+        preset_policy(name), limits, agent="build", session=ANN, messages=(), user=user
+    )
 
     assert found.history_limit == turns
 

@@ -17,7 +17,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.review.inspection.report_builder import weigh_recorded
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import rebuild
-from palimpsest.session.extensions.hooks import HookBook, HookSource, mark
+from palimpsest.session.extensions.hooks import HookRegistry, HookSource, mark
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
@@ -31,7 +31,7 @@ ALLOWED = from_config("allow", home="/home/ada")
 
 
 def studio(tmp_path: Path, model: ScriptedModel, *hooks: tuple[str, Any], **more: Any) -> Studio:
-    book = HookBook(installed=False, seconds=more.pop("seconds", 5.0))
+    book = HookRegistry(installed=False, seconds=more.pop("seconds", 5.0))
     for name, function in hooks:
         book.add(name, function, "a test")  # type: ignore[arg-type]
     return Studio(tmp_path, model, rules=ALLOWED, hooks=book, **more)
@@ -364,7 +364,7 @@ async def test_hooks_are_loaded_from_where_the_settings_say(
         HookSource("nonsense", "prompt"),
     ]
     model = ScriptedModel(says("Fine."))
-    house = Studio(tmp_path, model, hooks=HookBook(sources, installed=False))
+    house = Studio(tmp_path, model, hooks=HookRegistry(sources, installed=False))
     session = await house.session()
 
     await ask(session, "Hello")

@@ -7,15 +7,19 @@ from typing import Any
 
 import pytest
 
-from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.definitions.frontmatter import parse
-from palimpsest.session.definitions.project_definitions import Library, Sources, skill_rules
+from palimpsest.session.definitions.project_definitions import (
+    DefinitionSources,
+    ProjectDefinitions,
+    skill_rules,
+)
 from palimpsest.tools.file_access.gitignore import Ignore
 from palimpsest.tools.permission_rules.permissions import Allowed, Denied, MustAsk, decide
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError
 
-Shelf = Callable[..., Library]
+Shelf = Callable[..., ProjectDefinitions]
 
 
 @pytest.fixture
@@ -33,9 +37,9 @@ def project(home: Path) -> Path:
 
 @pytest.fixture
 def shelf(home: Path, project: Path) -> Shelf:
-    def made(**more: Any) -> Library:
-        places = Places(organisation=(), user=(home / ".config" / "palimpsest",), home=home)
-        return Library(Sources(project, places, **more), lambda: DEFAULT_RULES)
+    def made(**more: Any) -> ProjectDefinitions:
+        places = ConfigFolders(organisation=(), user=(home / ".config" / "palimpsest",), home=home)
+        return ProjectDefinitions(DefinitionSources(project, places, **more), lambda: DEFAULT_RULES)
 
     return made
 

@@ -9,7 +9,7 @@ import pytest
 
 from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
-from palimpsest.public.record_listener import Listener
+from palimpsest.public.record_listener import RecordListener
 from palimpsest.public.session_object import Session, open_session
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.session_record.events import Record, SessionStatus
@@ -93,7 +93,7 @@ def test_a_callback_that_fails_is_told_what_follows() -> None:
         told.append(records)
         raise ValueError("This callback is broken.")
 
-    listener = Listener(fails)
+    listener = RecordListener(fails)
     listener.take(())
     listener.take(())
     listener.end()

@@ -16,16 +16,16 @@ from palimpsest.app.wiring import App
 from palimpsest.context.policy_overrides import policy_numbers, possible_values
 from palimpsest.model.script import calls, says
 from palimpsest.session.config.layer_merge import _entry_type, _table_type
-from palimpsest.session.config.locked_settings import Locks
-from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.locked_settings import LockedSettings
+from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.config.settings import Config
 from palimpsest.session.definitions.agents import BUILT_IN
-from palimpsest.session.definitions.project_definitions import Library, Sources
+from palimpsest.session.definitions.project_definitions import DefinitionSources, ProjectDefinitions
 from palimpsest.session.extensions.hooks import hook
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.modes import answered_by
 from palimpsest.tools.permission_rules.permissions import Allowed, MustAsk, decide, limiting
@@ -42,7 +42,9 @@ ALLOW = (Rule(permission="bash", action="allow"),)
 
 @pytest.mark.parametrize("mode", ["bypass", "accept-edits"])
 async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> None:
-    studio = Studio(tmp_path, ScriptedModel(RUN, says("a")), permitting=Permitting(fixed=LOCKED))
+    studio = Studio(
+        tmp_path, ScriptedModel(RUN, says("a")), permitting=EffectiveRules(fixed=LOCKED)
+    )
     session = await studio.session()
     session.control.use_mode(mode)
     asked = answered(session, once)
@@ -56,7 +58,7 @@ async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> N
 async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) -> None:
     agents = {**BUILT_IN, "build": BUILT_IN["build"].model_copy(update={"rules": ALLOW})}
     model = ScriptedModel(RUN, says("a"), RUN, says("b"))
-    studio = Studio(tmp_path, model, agents=agents, permitting=Permitting(fixed=LOCKED))
+    studio = Studio(tmp_path, model, agents=agents, permitting=EffectiveRules(fixed=LOCKED))
     session = await studio.session()
     asked = answered(session, lambda _: Reply(answer="always"))
 
@@ -68,7 +70,9 @@ async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) 
 
 
 async def test_yes_does_not_answer_a_locked_question(tmp_path: Path) -> None:
-    studio = Studio(tmp_path, ScriptedModel(RUN, says("a")), permitting=Permitting(fixed=LOCKED))
+    studio = Studio(
+        tmp_path, ScriptedModel(RUN, says("a")), permitting=EffectiveRules(fixed=LOCKED)
+    )
     session = await studio.session()
     asked = answered(session, lambda _: Reply(answer="reject", by="headless"))
 
@@ -150,7 +154,9 @@ def nested(key: str, value: Any) -> dict[str, Any]:
 
 def laid(key: str, value: Any, **more: Any) -> LoadedConfig:
     environment = {"PALIMPSEST_CONFIG_CONTENT": json.dumps(nested(key, value))}
-    return load(Path("/nowhere"), environment, places=Places((), (), Path("/nowhere")), **more)
+    return load(
+        Path("/nowhere"), environment, places=ConfigFolders((), (), Path("/nowhere")), **more
+    )
 
 
 def value_at(config: Any, key: str) -> Any:
@@ -172,7 +178,7 @@ def test_no_file_no_environment_and_no_option_changes_what_is_locked(
         (folder / name).mkdir(parents=True, exist_ok=True)
     (tmp_path / "etc").mkdir()
     (tmp_path / "own").mkdir()
-    places = Places((tmp_path / "etc",), (tmp_path / "own",), tmp_path)
+    places = ConfigFolders((tmp_path / "etc",), (tmp_path / "own",), tmp_path)
     said, wanted = (
         json.dumps({**nested(key, fixed), "locked": [key]}),
         json.dumps(nested(key, other)),
@@ -253,13 +259,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
             session.change(**log)
         return app, session
 
-    usual = Places.usual
+    usual = ConfigFolders.usual
 
-    def placed(environment: Mapping[str, str]) -> Places:
+    def placed(environment: Mapping[str, str]) -> ConfigFolders:
         return replace(usual(environment), organisation=(tmp_path / "etc",))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Places, "usual", staticmethod(placed))
+        patch.setattr(ConfigFolders, "usual", staticmethod(placed))
         yield begin
         for one in apps:
             one.close()
@@ -394,15 +400,15 @@ def test_no_file_changes_a_locked_agent_or_command(start: Start, tmp_path: Path)
 
 
 def test_single_settings_of_an_agent_can_be_locked(tmp_path: Path) -> None:
-    locks = Locks({"agent.build.permission": "x", "agent.build.model": "x"})
+    locks = LockedSettings({"agent.build.permission": "x", "agent.build.model": "x"})
     path = tmp_path / "home/.palimpsest/agents/build.md"
     write(path, AGENT.replace("steps", "permission:\n  bash: allow\nsteps"))
-    places = Places((), (), tmp_path / "home")
+    places = ConfigFolders((), (), tmp_path / "home")
     (tmp_path / "p").mkdir()
 
-    agent = Library(Sources(tmp_path / "p", places, locks=locks), lambda: DEFAULT_RULES).agents[
-        "build"
-    ]
+    agent = ProjectDefinitions(
+        DefinitionSources(tmp_path / "p", places, locks=locks), lambda: DEFAULT_RULES
+    ).agents["build"]
 
     assert (agent.model, agent.rules, agent.steps) == (None, (), 9)
 

@@ -11,7 +11,7 @@ from palimpsest.model.script import calls, says
 from palimpsest.session.controls.spending_limit import NO_PRICE, spent_words
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.permissions.approvals import Approvals
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.grants import Grants
 from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.testing import ScriptedModel
@@ -170,7 +170,7 @@ async def test_a_mode_is_kept_with_the_session(tmp_path: Path) -> None:
 
 
 async def test_a_fixed_mode_cannot_be_left(tmp_path: Path) -> None:
-    permitting = Permitting(mode="plan", mode_fixed="organisation's file /etc/x")
+    permitting = EffectiveRules(mode="plan", mode_fixed="organisation's file /etc/x")
     session = await Studio(tmp_path, ScriptedModel(), permitting=permitting).session()
 
     with pytest.raises(ConfigError, match="fixed by the organisation's file"):
@@ -203,7 +203,7 @@ async def test_always_in_this_project_holds_in_every_session_of_it(tmp_path: Pat
     approvals = approvals_of(tmp_path / "project", tmp_path / "state")
     run = calls("bash", command="echo 1")
     model = ScriptedModel(run, says("a"), run, says("b"))
-    studio = Studio(tmp_path, model, permitting=Permitting(approvals=approvals))
+    studio = Studio(tmp_path, model, permitting=EffectiveRules(approvals=approvals))
     session = await studio.session("a.ipynb")
     asked = answered(session, lambda _: Reply(answer="always", scope="project"))
     await ask(session, "one")
@@ -226,7 +226,7 @@ async def test_what_cannot_be_kept_holds_until_the_kernel_ends_and_says_so_once(
     approvals = approvals_of(tmp_path / "project", tmp_path / "state")
     one, two = calls("bash", command="echo 1"), calls("bash", command="ls")
     model = ScriptedModel(one, two, says("a"), one, says("b"))
-    studio = Studio(tmp_path, model, permitting=Permitting(approvals=approvals))
+    studio = Studio(tmp_path, model, permitting=EffectiveRules(approvals=approvals))
     session = await studio.session("a.ipynb")
     asked = answered(session, lambda _: Reply(answer="always", scope="project"))
 
@@ -330,7 +330,7 @@ async def test_equal_calls_side_by_side_ask_once(tmp_path: Path) -> None:
 
 def limited(tmp_path: Path, *script: Any, info: ModelInfo = PRICED, **budget: Any) -> Studio:
     model = ScriptedModel(*script)
-    permitting = Permitting(budget=Budget(**budget))
+    permitting = EffectiveRules(budget=Budget(**budget))
     return Studio(tmp_path, model, info=info, permitting=permitting)
 
 
@@ -475,7 +475,7 @@ async def test_stopping_a_turn_closes_the_question_about_its_limit(tmp_path: Pat
 async def test_the_configured_mode_is_shown_in_the_session_and_follows_the_settings(
     tmp_path: Path,
 ) -> None:
-    permitting = Permitting(mode="accept-edits")
+    permitting = EffectiveRules(mode="accept-edits")
     model = ScriptedModel(says("a"), says("b"))
     session = await Studio(tmp_path, model, permitting=permitting).session()
     await ask(session, "one")

@@ -10,8 +10,8 @@ from palimpsest.app.loaded_config import LoadedConfig, load, trust
 from palimpsest.context.policy_overrides import policy_choice, policy_with_changes, without_task
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
-from palimpsest.session.config.context_policy import Configured
-from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.context_policy import ConfiguredPolicy
+from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
@@ -30,7 +30,7 @@ def loaded(
     (project / "palimpsest.toml").write_text(text, encoding="utf-8")
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "config.toml").write_text(locks, encoding="utf-8")
-    places = Places((tmp_path / "etc",), (), tmp_path)
+    places = ConfigFolders((tmp_path / "etc",), (), tmp_path)
     trust(project, environment or {}, places)
     return load(project, environment or {}, places=places)
 
@@ -181,7 +181,7 @@ def test_what_an_administrator_locked_holds_under_every_name(tmp_path: Path) -> 
 
 
 def test_words_change_the_policy_of_a_session() -> None:
-    ours = Configured(Policy())
+    ours = ConfiguredPolicy(Policy())
     words = ("opencode-1.18", "prune.rule=opencode", "prune.protect_tokens=1_000")
 
     made = ours.choose(session(None), words)
@@ -199,8 +199,8 @@ def test_a_choice_that_this_version_lacks_is_named_and_can_be_left() -> None:
     later = session(PolicyChoice(base="opencode-3.0", changes={}))
 
     with pytest.raises(ConfigError, match=r"'opencode-3.0'.*%agent policy default goes back"):
-        Configured(Policy()).of(later)
-    assert Configured(Policy()).choose(later, ("default",)) is None
+        ConfiguredPolicy(Policy()).of(later)
+    assert ConfiguredPolicy(Policy()).choose(later, ("default",)) is None
 
 
 async def test_the_longest_answer_is_what_the_policy_allows(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from palimpsest.session.records.retention import (
     RetentionLimits,
     SessionTree,
     parse_size,
-    plan,
+    prune_plan,
 )
-from palimpsest.store.blobs.disk_usage import SessionSize, Sizes, measure
+from palimpsest.store.blobs.disk_usage import DiskUsage, SessionSize, measure_disk_usage
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
@@ -34,9 +34,9 @@ def row(name: str, age_days: float, **more: object) -> SessionSummary:
     return SessionSummary(name, name.title(), None, used, used, **more)  # type: ignore[arg-type]
 
 
-def sizes(**log_bytes: int) -> Sizes:
+def sizes(**log_bytes: int) -> DiskUsage:
     rows = tuple(SessionSize(name, size, 0, in_use=False) for name, size in log_bytes.items())
-    return Sizes(rows, blobs=0, blob_count=0, snapshots=0, share=0, other=0)
+    return DiskUsage(rows, blobs=0, blob_count=0, snapshots=0, share=0, other=0)
 
 
 def due(found: tuple[SessionTree, ...]) -> list[str]:
@@ -58,7 +58,7 @@ def test_by_default_everything_is_kept_for_ever_as_the_docs_say() -> None:
     docs = Path(__file__).parents[2] / "docs" / "storage.md"
 
     assert limits == RetentionLimits(days=None, most_bytes=None)
-    assert plan(old, huge, limits, NOW, never, never).due == ()
+    assert prune_plan(old, huge, limits, NOW, never, never).due == ()
     assert "Everything is kept for ever until you ask" in docs.read_text(encoding="utf-8")
 
 
@@ -77,7 +77,7 @@ def test_by_default_everything_is_kept_for_ever_as_the_docs_say() -> None:
 def test_the_oldest_go_first_until_the_limits_hold(
     limits: RetentionLimits, goes: list[str]
 ) -> None:
-    found = plan(ROWS, SIZES, limits, NOW, never, never)
+    found = prune_plan(ROWS, SIZES, limits, NOW, never, never)
 
     assert due(found.due) == goes
     assert found.freed == sum(one.bytes for one in found.due)
@@ -96,9 +96,9 @@ def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
         row("free", 90),
     )
     weights = {one.id: one.id == "held" for one in rows}
-    found = plan(
+    found = prune_plan(
         rows,
-        Sizes(tuple(SessionSize(n, 1, 0, used) for n, used in weights.items()), 0, 0, 0, 0, 0),
+        DiskUsage(tuple(SessionSize(n, 1, 0, used) for n, used in weights.items()), 0, 0, 0, 0, 0),
         RetentionLimits(days=30),
         NOW,
         lambda one: one == "open",
@@ -119,7 +119,7 @@ def test_what_is_used_shared_pinned_or_needed_is_never_taken() -> None:
 def test_children_go_with_their_session_and_keep_it() -> None:
     rows = (row("parent", 90), row("child", 5, parent_id="parent"), row("alone", 90))
 
-    found = plan(
+    found = prune_plan(
         rows, sizes(parent=1, child=2, alone=4), RetentionLimits(days=30), NOW, never, never
     )
 
@@ -191,7 +191,7 @@ async def test_the_folder_is_weighed_to_the_byte(studio: Studio, tmp_path: Path)
     assert (found.share, size.in_use) == (77, False)
     everything = (tmp_path / ".palimpsest").rglob("*")
     assert found.total == sum(path.stat().st_size for path in everything if path.is_file())
-    assert measure(prepare(tmp_path)).total == found.total
+    assert measure_disk_usage(prepare(tmp_path)).total == found.total
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from tests.loop.studio import Studio, ask, requested, until
 from palimpsest.model.script import calls, says, stalls
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.session.revert.plan import standing
-from palimpsest.session.sharing.share_page import page
+from palimpsest.session.revert.plan import standing_revert
+from palimpsest.session.sharing.share_page import page_html
 from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -133,7 +133,7 @@ async def test_unrevert_brings_everything_back(tmp_path: Path) -> None:
 
     assert files(tmp_path) == was
     assert (tmp_path / "b.txt").stat().st_mode & 0o777 == 0o755
-    assert standing(session.snapshot().session) is None
+    assert standing_revert(session.snapshot().session) is None
 
 
 async def test_reverts_one_after_the_other_go_further_back(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ async def test_the_model_does_not_see_what_was_taken_back(tmp_path: Path) -> Non
     gone = {part for one in newest.items for part in one.part_ids}
     known = {part.id for one in session.snapshot().messages for part in one.parts}
     assert gone <= known
-    assert standing(session.snapshot().session) is None
+    assert standing_revert(session.snapshot().session) is None
 
 
 async def test_taking_back_an_answer_takes_back_its_question(tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ async def test_a_revert_stands_after_the_session_is_opened_again(tmp_path: Path)
     again = studio(tmp_path, says("x"), kernel_id="kernel-two")
     session = await again.session()
 
-    assert standing(session.snapshot().session) is not None
+    assert standing_revert(session.snapshot().session) is not None
     await session.undoing.unrevert()
     assert files(tmp_path)["a.txt"] == "three\nfour\n"
     await again.workspace.close()
@@ -449,7 +449,7 @@ async def test_what_is_taken_back_leaves_the_project_in_no_page(tmp_path: Path) 
     await session.undoing.revert()
     await session.journal.flush()
 
-    shared = "".join(page(made.store, session.id, {}))
+    shared = "".join(page_html(made.store, session.id, {}))
 
     assert "Second." in shared
     assert "Third." not in shared

@@ -15,7 +15,7 @@ from tests.store.builders import OWNER, SESSION, records
 from palimpsest.session.sharing import share_page
 from palimpsest.session.sharing.share_page import (
     make_page,
-    page,
+    page_html,
     page_path,
     remove_page,
     write_page,
@@ -40,7 +40,7 @@ TRACES = (KEY, VALUE, "/home/ada", "people/ada")
 def shown(teller: Teller) -> str:
     store = MemoryStore()
     teller.write(store)
-    return "".join(page(store, SESSION, ENVIRONMENT))
+    return "".join(page_html(store, SESSION, ENVIRONMENT))
 
 
 @pytest.fixture
@@ -321,7 +321,7 @@ def test_a_long_text_comes_from_where_the_store_keeps_it(store: JsonlStore) -> N
     told.call("bash", {"command": "go"}, "first line\n[... left out ...]", blob=kept.model_dump())
     told.write(store)
 
-    made = "".join(page(store, SESSION, {}))
+    made = "".join(page_html(store, SESSION, {}))
 
     assert "last line" in made
     assert "left out ..." not in made

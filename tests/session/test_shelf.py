@@ -8,7 +8,7 @@ from tests.loop.studio import Studio, ask
 
 from palimpsest.model.script import says
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.session.records.session_search import Page, Query, page
+from palimpsest.session.records.session_search import Page, Query, search_page
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
@@ -187,7 +187,7 @@ def test_pages_follow_each_other_whatever_comes_or_goes_between() -> None:
     summaries = rows(70)
 
     def paged(query: Query) -> Page:
-        return page(summaries, query, lambda _: ())
+        return search_page(summaries, query, lambda _: ())
 
     first = paged(Query(limit=30))
     summaries.insert(0, SessionSummary("ses_new", "New", None, 99, 99))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.session.config.state_folder import distrusted, state_folder
+from palimpsest.session.config.state_folder import state_folder, state_folder_problem
 
 NAME = "from palimpsest.session.config.state_folder import state_folder; print(state_folder())"
 
@@ -47,19 +47,19 @@ def test_what_is_loaded_into_the_environment_later_does_not_count(tmp_path: Path
 @pytest.mark.skipif(sys.platform == "win32", reason="access lists instead of modes")
 def test_what_others_may_write_is_not_believed(tmp_path: Path) -> None:
     folder = tmp_path / "state"
-    assert distrusted(folder) == ""
+    assert state_folder_problem(folder) == ""
     folder.mkdir(mode=0o700)
-    assert distrusted(folder) == ""
+    assert state_folder_problem(folder) == ""
     folder.chmod(0o777)
-    assert distrusted(folder).startswith(f"{folder} can be written by other users")
-    assert "is neither" in distrusted(Path(os.devnull))
+    assert state_folder_problem(folder).startswith(f"{folder} can be written by other users")
+    assert "is neither" in state_folder_problem(Path(os.devnull))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives away")
 def test_what_belongs_to_somebody_else_is_not_believed(tmp_path: Path) -> None:
     os.chown(tmp_path, 65534, 65534)
 
-    assert "belongs to another user" in distrusted(tmp_path)
+    assert "belongs to another user" in state_folder_problem(tmp_path)
 
 
 def test_a_folder_inside_the_project_is_not_believed(tmp_path: Path) -> None:
@@ -67,6 +67,6 @@ def test_a_folder_inside_the_project_is_not_believed(tmp_path: Path) -> None:
     (project / "state").mkdir(parents=True)
     (tmp_path / "link").symlink_to(project / "state")
 
-    assert "inside the project" in distrusted(project / "state", project)
-    assert "inside the project" in distrusted(tmp_path / "link", project)
-    assert distrusted(Path.home() / "some" / "state", Path.home()) == ""
+    assert "inside the project" in state_folder_problem(project / "state", project)
+    assert "inside the project" in state_folder_problem(tmp_path / "link", project)
+    assert state_folder_problem(Path.home() / "some" / "state", Path.home()) == ""

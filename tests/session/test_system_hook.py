@@ -14,8 +14,8 @@ from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
 from palimpsest.public.session_object import open_session
 from palimpsest.review.reconstruction.requests import rebuild
-from palimpsest.session.config.locked_settings import Locks
-from palimpsest.session.extensions.hooks import HookBook
+from palimpsest.session.config.locked_settings import LockedSettings
+from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.testing import ScriptedModel
 
 CLAUDE = "anthropic/claude-opus-4-5"
@@ -69,7 +69,7 @@ async def test_a_later_kernel_sends_the_same_without_asking_it_again(tmp_path: P
     await ask(session, "One?")
     await house.workspace.close()
 
-    later = Studio(tmp_path, model, store=house.store, hooks=HookBook(installed=False))
+    later = Studio(tmp_path, model, store=house.store, hooks=HookRegistry(installed=False))
     again = await later.session()
     await ask(again, "Two?")
 
@@ -154,7 +154,7 @@ async def test_an_answer_that_makes_no_sense_leaves_the_prompt(tmp_path: Path, a
 async def test_what_an_administrator_fixed_is_added_to_and_not_replaced(tmp_path: Path) -> None:
     hooks = [("system", rewrites("You obey.")), ("system", lambda _event: "Say please.")]
     model = ScriptedModel(says("Yes."))
-    locks = Locks({"system": "organisation's file"})
+    locks = LockedSettings({"system": "organisation's file"})
     more = {"locks": locks, "extra_system": "Name no customers."}
     house = studio(tmp_path, model, *hooks, **more)
     session = await house.session()

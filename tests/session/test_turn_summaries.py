@@ -19,7 +19,7 @@ from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild_all
 from palimpsest.session.interfaces.sharing_operations import Form
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.records.session_search import Query
 from palimpsest.session.sharing.share_page import page_path
 from palimpsest.store.exchange.importer import import_sessions
@@ -353,7 +353,7 @@ async def test_what_was_excluded_or_is_a_secret_is_not_sent(tmp_path: Path) -> N
 
 
 async def test_a_limit_that_is_reached_is_not_gone_beyond(tmp_path: Path) -> None:
-    here, pair = studio(tmp_path, permitting=Permitting(budget=Budget(tokens=5)))
+    here, pair = studio(tmp_path, permitting=EffectiveRules(budget=Budget(tokens=5)))
     session = await here.session()
 
     answer = await ask(session, "hello")

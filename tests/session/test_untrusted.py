@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from palimpsest.app.loaded_config import LoadedConfig, load, trust
 from palimpsest.app.wiring import App
-from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.config.settings import Config, Settings
 from palimpsest.session.trust.untrusted_allow_list import ALLOWED
 from palimpsest.testing import ScriptedModel
@@ -21,8 +21,8 @@ from palimpsest.transcript.errors import ConfigError
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places((tmp_path / "etc",), (tmp_path / "own",), tmp_path)
+def places(tmp_path: Path) -> ConfigFolders:
+    return ConfigFolders((tmp_path / "etc",), (tmp_path / "own",), tmp_path)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def loaded(project: Path, places: Places, text: str, user: str = "") -> LoadedConfig:
+def loaded(project: Path, places: ConfigFolders, text: str, user: str = "") -> LoadedConfig:
     write(places.user[0] / "config.toml", user)
     write(project / "palimpsest.toml", text)
     return load(project, {}, places=places)
@@ -116,7 +116,7 @@ template = "Mine."
 
 
 @pytest.mark.parametrize(("text", "key"), LOOSENS)
-def test_what_loosens_waits(project: Path, places: Places, text: str, key: str) -> None:
+def test_what_loosens_waits(project: Path, places: ConfigFolders, text: str, key: str) -> None:
     before = loaded(project, places, "", USER).value
     config = loaded(project, places, text, USER)
 
@@ -144,7 +144,7 @@ def test_what_loosens_waits(project: Path, places: Places, text: str, key: str) 
     ],
 )
 def test_no_project_names_an_address_even_if_it_is_trusted(
-    project: Path, places: Places, text: str
+    project: Path, places: ConfigFolders, text: str
 ) -> None:
     loaded(project, places, text + "\n[policy.recovery]\ncompactions = 9")
     assert trust(project, {}, places)
@@ -197,7 +197,7 @@ TIGHTENS = [
 
 @pytest.mark.parametrize(("text", "holds"), TIGHTENS)
 def test_what_tightens_holds_at_once(
-    project: Path, places: Places, text: str, holds: Callable[[Config], bool]
+    project: Path, places: ConfigFolders, text: str, holds: Callable[[Config], bool]
 ) -> None:
     config = loaded(project, places, text, '[mcp.mine]\ncommand = "x"')
 
@@ -231,7 +231,7 @@ def test_every_setting_is_allowed_by_name_or_waits() -> None:
 
 
 def test_a_question_of_the_project_s_lifts_no_deny_and_still_asks(
-    project: Path, places: Places
+    project: Path, places: ConfigFolders
 ) -> None:
     user = '[permission]\nbash = { "*" = "allow", "rm *" = "deny" }'
     config = loaded(project, places, '[permission]\nbash = "ask"', user)
@@ -263,7 +263,7 @@ SCRIPT = "print('hello')\n"
     ],
 )
 def test_a_changed_program_asks_again(
-    project: Path, places: Places, settings: str, changed: str
+    project: Path, places: ConfigFolders, settings: str, changed: str
 ) -> None:
     for name in ("server.py", "beside.py", "run.sh", "a.js", "notes.md"):
         write(project / "tools" / name, SCRIPT)
@@ -278,7 +278,7 @@ def test_a_changed_program_asks_again(
     assert load(project, {}, places=places).held != ()
 
 
-def test_a_copy_of_a_trusted_folder_is_not_trusted(project: Path, places: Places) -> None:
+def test_a_copy_of_a_trusted_folder_is_not_trusted(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, 'system = "Say yes."')
     trust(project, {}, places)
     assert load(project, {}, places=places).value.system == "Say yes."
@@ -294,8 +294,10 @@ def test_a_copy_of_a_trusted_folder_is_not_trusted(project: Path, places: Places
     assert load(project, {}, places=places).value.system is None
 
 
-def test_trust_that_lies_in_the_project_is_not_believed(project: Path, places: Places) -> None:
-    inside = Places((), (), project.parent, state=project / "state")
+def test_trust_that_lies_in_the_project_is_not_believed(
+    project: Path, places: ConfigFolders
+) -> None:
+    inside = ConfigFolders((), (), project.parent, state=project / "state")
     loaded(project, places, 'system = "Say yes."')
     trust(project, {}, places)
     shutil.copytree(places.user[0], project / "state")
@@ -305,7 +307,7 @@ def test_trust_that_lies_in_the_project_is_not_believed(project: Path, places: P
 
 
 def test_what_cannot_be_kept_holds_as_long_as_the_process(project: Path) -> None:
-    nowhere = Places((), (), project.parent)
+    nowhere = ConfigFolders((), (), project.parent)
     write(project / "palimpsest.toml", 'system = "Say yes."')
 
     assert trust(project, {}, nowhere)
@@ -448,7 +450,7 @@ def test_a_program_that_changed_since_the_kernel_began_is_not_started(
 
 @pytest.mark.parametrize("where", ["", "notebooks/"])
 def test_a_program_beside_the_folder_of_the_notebook_is_bound_too(
-    project: Path, places: Places, where: str
+    project: Path, places: ConfigFolders, where: str
 ) -> None:
     for name in ("tools/server.py", "tools/beside.py"):
         write(project / name, SCRIPT)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.app.loaded_config import Places, load
+from palimpsest.app.loaded_config import ConfigFolders, load
 from palimpsest.app.wiring import App
 from palimpsest.model.catalog.model_check import check_effort, check_model, slip
 from palimpsest.model.script import says
@@ -96,7 +96,7 @@ def test_a_setting_that_names_what_is_not_there_is_told(
     own = tmp_path / "own"
     own.mkdir()
     (own / "config.toml").write_text(text)
-    places = Places(organisation=(), user=(own,), home=tmp_path)
+    places = ConfigFolders(organisation=(), user=(own,), home=tmp_path)
 
     problems = load(tmp_path, {"HOME": str(tmp_path)}, places=places).problems
 

@@ -15,7 +15,7 @@ from tests.store.builders import (
     user,
 )
 
-from palimpsest.store.exchange.keyed_view import Keys
+from palimpsest.store.exchange.keyed_view import KeyedView
 from palimpsest.store.interface import Store, TakenOver
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State, fold
@@ -288,7 +288,7 @@ class StoreConformance:
         changed = [SessionDiff(diff=({"file": "a.py"},)), SessionUpdated(session=shared)]
         writer.append(records([*changed, MessageRemoved(message_id="msg_2")], first=6))
         writer.close()
-        keys = Keys(store)
+        keys = KeyedView(store)
         project = store.project_id
 
         assert keys.list() == [

@@ -16,7 +16,7 @@ from tests.store.builders import OWNER, SESSION
 from palimpsest.app.wiring import App
 from palimpsest.model.script import says
 from palimpsest.public.session_object import Session
-from palimpsest.store.blobs.blob_sweep import delete, survey
+from palimpsest.store.blobs.blob_sweep import delete_unneeded, find_unneeded
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
@@ -139,8 +139,8 @@ def test_long_texts_are_kept_in_no_linked_folder_and_deleted_from_none(
     with pytest.raises(StorageFailed):
         store.put_blob(b"long")
     later = time.time() + 10 * 86_400
-    survey(store.layout, later, 0.0)
-    delete(store.layout, survey(store.layout, later * 2, 0.0).due)
+    find_unneeded(store.layout, later, 0.0)
+    delete_unneeded(store.layout, find_unneeded(store.layout, later * 2, 0.0).due)
 
     assert picture(foreign) == before
 

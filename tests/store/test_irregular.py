@@ -10,8 +10,8 @@ from tests.store.builders import OTHER, SESSION, assistant, records
 from tests.store.conformance import begin
 from tests.store.damage import damaged
 
-from palimpsest.store.blobs.blob_sweep import survey
-from palimpsest.store.blobs.packs import Objects, places_of, read_place, write_pack
+from palimpsest.store.blobs.blob_sweep import find_unneeded
+from palimpsest.store.blobs.packs import PackedObjects, places_of, read_place, write_pack
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.exchange.json_export import export_json
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -116,7 +116,7 @@ def test_a_blob_that_is_no_file_is_said_to_be_missing(store: JsonlStore, put: Pu
 
     with pytest.raises(NotFound, match=r"\.$"):
         store.get_blob(ref.sha256)
-    survey(store.layout, 1e10, 1)
+    find_unneeded(store.layout, 1e10, 1)
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_any_byte_of_a_pack_may_be_wrong(tmp_path: Path) -> None:
         path.write_bytes(damaged(seed, content)[1])
         for place in places_of(path).values():
             assert len(read_place(tmp_path, place)) <= len(content)
-        packs = Objects(tmp_path)
+        packs = PackedObjects(tmp_path)
         for sha256 in contents:
             with pytest.raises(NotFound, match=r"\.$"):  # these names are no true hashes
                 packs.get(sha256)

@@ -10,7 +10,7 @@ from tests.bench import bench_store
 from tests.store.builders import OWNER, SESSION, session
 from tests.store.conformance import begin
 
-from palimpsest.session.records.session_search import Query, page
+from palimpsest.session.records.session_search import Query, search_page
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log import session_index as indexing
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -92,9 +92,9 @@ def test_what_was_read_is_kept_when_a_kernel_is_killed_half_way(
 def test_a_page_says_what_is_not_counted_yet() -> None:
     found = [SessionSummary(f"ses_{n}", f"{n}", None, n, n) for n in range(40)]
 
-    shown = page(found, Query(), lambda _: (), unread=960)
+    shown = search_page(found, Query(), lambda _: (), unread=960)
     assert (shown.total, shown.unread, len(shown.sessions)) == (1_000, 960, 30)
-    assert page(found[:30], Query(), lambda _: (), unread=970).cursor is not None
+    assert search_page(found[:30], Query(), lambda _: (), unread=970).cursor is not None
 
 
 def test_what_is_no_session_is_passed_over(store: JsonlStore) -> None:

@@ -19,7 +19,7 @@ from tests.store.conformance import TALK, begin
 from tests.store.next_layout import NUMBER, rename_logs, steps
 from tests.store.test_faults import mounted
 
-from palimpsest.store.format.record_lines import checked
+from palimpsest.store.format.record_lines import checked_line
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
@@ -122,7 +122,7 @@ def test_a_new_folder_and_one_without_sessions_are_not_migrated(tmp_path: Path) 
 
 def test_logs_of_a_newer_version_are_not_taken_for_layout_0(project: Path) -> None:
     log = kept(project) / "sessions" / SESSION / "log-1.jsonl"
-    newer = checked(b'{"v":2,"type":"segment","session_id":"ses_a"}') + b"\n"
+    newer = checked_line(b'{"v":2,"type":"segment","session_id":"ses_a"}') + b"\n"
     log.write_bytes(newer + log.read_bytes())
     forget_layout(project, None)
 

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.store.builders import MODEL, OTHER, OWNER, SESSION, records, session, user
 
-from palimpsest.store.format.request_shorthand import REFRESH, SHORT, filled, shortened
+from palimpsest.store.format.request_shorthand import (
+    REFRESH,
+    SHORT,
+    expand_request,
+    shorten_request,
+)
 from palimpsest.store.interface import TakenOver
 from palimpsest.store.log.follower import Follower
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -233,8 +238,8 @@ def test_whatever_is_written_short_is_read_back_exactly(
         event.request.model_dump(mode="json", exclude_none=True) for event in (base, then)
     )
 
-    short = shortened(other, one, 7)
+    short = shorten_request(other, one, 7)
 
     if short is not None:
-        assert filled(json.loads(json.dumps(short)), one) == other
-        assert StepRequest.model_validate(filled(short, one)) == then.request
+        assert expand_request(json.loads(json.dumps(short)), one) == other
+        assert StepRequest.model_validate(expand_request(short, one)) == then.request

@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 from tests.amount import amount
 
 from palimpsest.store.blobs import packs
-from palimpsest.store.blobs.packs import sweep
+from palimpsest.store.blobs.packs import sweep_packs
 from palimpsest.store.file_snapshots import snapshots as store_snapshots
 from palimpsest.store.file_snapshots.file_diffs import diffs, file_diff, joined
-from palimpsest.store.file_snapshots.file_restore import FileRestore, perform, plan_moves, wanted
+from palimpsest.store.file_snapshots.file_restore import (
+    FileRestore,
+    perform_restores,
+    plan_moves,
+    wanted_file,
+)
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots, SnapshotsOff
 from palimpsest.store.file_snapshots.trees import reachable
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
@@ -50,9 +55,9 @@ def back(
 ) -> list[FileRestore]:
     """Undo what happened between two snapshots; returns what was planned."""
     one, other = shots.read(before), shots.read(after)
-    files = [wanted(path, one, other.get(path)) for path in shots.changed(before, after)]
+    files = [wanted_file(path, one, other.get(path)) for path in shots.changed(before, after)]
     moves = plan_moves(shots, files)
-    perform(shots, moves, overwrite)
+    perform_restores(shots, moves, overwrite)
     return list(moves)
 
 
@@ -228,7 +233,7 @@ def test_a_file_that_could_not_be_brought_back_again_stays_unless_a_person_says_
         ("model.bin", "conflict", "larger than 2 MiB, so it could not be brought back again")
     ]
     assert place.read_bytes() == b"y" * 300
-    perform(shots, moves, ["model.bin"])
+    perform_restores(shots, moves, ["model.bin"])
     assert (place.read_bytes() if place.exists() else None) == (b"x" if was_there else None)
 
 
@@ -355,7 +360,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_rest_is_done(
     after = shots.take()
     one, other = shots.read(before), shots.read(after)
     moves = plan_moves(
-        shots, [wanted(path, one, other.get(path)) for path in shots.changed(before, after)]
+        shots, [wanted_file(path, one, other.get(path)) for path in shots.changed(before, after)]
     )
     replace = Path.replace
 
@@ -365,7 +370,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_rest_is_done(
         return replace(path, target)
 
     monkeypatch.setattr(Path, "replace", refuse)
-    done = perform(shots, moves)
+    done = perform_restores(shots, moves)
 
     assert (done.files, done.failed) == (("a.txt",), (("src/b.bin", "Permission denied"),))
     assert not list((project / "src").glob(".*.tmp"))
@@ -442,12 +447,12 @@ def test_a_cleanup_takes_what_no_snapshot_needs_and_nothing_else(project: Path) 
     folder = project / ".palimpsest" / "snapshots"
     later = time.time() + 7_200
 
-    fresh = sweep(folder, needed, time.time(), days=0, delete=True)
-    looked = sweep(folder, needed, later, days=0, delete=False)
-    gone = sweep(folder, needed, later, days=0, delete=True)
+    fresh = sweep_packs(folder, needed, time.time(), days=0, delete=True)
+    looked = sweep_packs(folder, needed, later, days=0, delete=False)
+    gone = sweep_packs(folder, needed, later, days=0, delete=True)
 
     assert (fresh.unneeded, looked.unneeded > 9_000, gone.packs) == (0, True, 3)
-    assert sweep(folder, needed, later, days=0, delete=False).bytes < looked.bytes - 9_000
+    assert sweep_packs(folder, needed, later, days=0, delete=False).bytes < looked.bytes - 9_000
     assert set(snapshots(project).read(name).entries) == {
         "a.txt",
         "link",

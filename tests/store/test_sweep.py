@@ -9,7 +9,7 @@ import pytest
 from tests.store.builders import OWNER, SESSION, records, session, tool, user
 from tests.store.conformance import begin
 
-from palimpsest.store.blobs.blob_sweep import DAY, LEAST_SECONDS, delete, survey
+from palimpsest.store.blobs.blob_sweep import DAY, LEAST_SECONDS, delete_unneeded, find_unneeded
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.errors import NotFound
@@ -50,12 +50,12 @@ def test_what_a_session_names_is_needed(store: JsonlStore) -> None:
     needed, unneeded = put(store, "needed"), put(store, "unneeded")
     use(store, SESSION, needed)
 
-    first = survey(store.layout, NOW, 7)
-    later = survey(store.layout, NOW + 8 * DAY, 7)
+    first = find_unneeded(store.layout, NOW, 7)
+    later = find_unneeded(store.layout, NOW + 8 * DAY, 7)
 
     assert (names(first.due), names(first.waiting), first.needed) == ([], [unneeded.sha256], 1)
     assert names(later.due) == [unneeded.sha256]
-    assert names(delete(store.layout, later.due)) == [unneeded.sha256]
+    assert names(delete_unneeded(store.layout, later.due)) == [unneeded.sha256]
     assert store.get_blob(needed.sha256) == b"needed"
     with pytest.raises(NotFound):
         store.get_blob(unneeded.sha256)
@@ -63,9 +63,9 @@ def test_what_a_session_names_is_needed(store: JsonlStore) -> None:
 
 def test_a_look_deletes_nothing(store: JsonlStore) -> None:
     unneeded = put(store, "unneeded")
-    survey(store.layout, NOW, 7)
+    find_unneeded(store.layout, NOW, 7)
 
-    assert names(survey(store.layout, NOW + 8 * DAY, 7).due) == [unneeded.sha256]
+    assert names(find_unneeded(store.layout, NOW + 8 * DAY, 7).due) == [unneeded.sha256]
     assert store.get_blob(unneeded.sha256) == b"unneeded"
 
 
@@ -75,8 +75,8 @@ def test_the_time_begins_when_the_session_is_deleted(store: JsonlStore) -> None:
     store.delete(SESSION)
     noted = (store.layout.blobs / "unneeded.json").stat().st_mtime
 
-    assert names(survey(store.layout, noted + 6 * DAY, 7).waiting) == [ref.sha256]
-    assert names(survey(store.layout, noted + 8 * DAY, 7).due) == [ref.sha256]
+    assert names(find_unneeded(store.layout, noted + 6 * DAY, 7).waiting) == [ref.sha256]
+    assert names(find_unneeded(store.layout, noted + 8 * DAY, 7).due) == [ref.sha256]
 
 
 def test_a_fork_needs_what_its_deleted_parent_named(store: JsonlStore) -> None:
@@ -85,42 +85,42 @@ def test_a_fork_needs_what_its_deleted_parent_named(store: JsonlStore) -> None:
     store.fork(SESSION, session("ses_fork"))
     store.delete(SESSION)
 
-    found = survey(store.layout, NOW + 30 * DAY, 7)
+    found = find_unneeded(store.layout, NOW + 30 * DAY, 7)
 
     assert (found.due, found.waiting, found.needed) == ((), (), 1)
     store.delete("ses_fork")
-    assert survey(store.layout, NOW + 30 * DAY, 7).needed == 0
+    assert find_unneeded(store.layout, NOW + 30 * DAY, 7).needed == 0
 
 
 def test_what_is_needed_again_begins_anew(store: JsonlStore) -> None:
     ref = put(store, "output")
-    survey(store.layout, NOW, 7)
+    find_unneeded(store.layout, NOW, 7)
     use(store, SESSION, ref)
-    survey(store.layout, NOW + 8 * DAY, 7)
+    find_unneeded(store.layout, NOW + 8 * DAY, 7)
     store.delete(SESSION)
     (store.layout.blobs / "unneeded.json").write_text("{}")
 
-    assert names(survey(store.layout, NOW + 9 * DAY, 7).waiting) == [ref.sha256]
+    assert names(find_unneeded(store.layout, NOW + 9 * DAY, 7).waiting) == [ref.sha256]
 
 
 def test_what_was_put_again_meanwhile_stays(store: JsonlStore) -> None:
     ref = put(store, "output")
-    survey(store.layout, NOW, 0)
-    due = survey(store.layout, NOW + DAY, 0).due
+    find_unneeded(store.layout, NOW, 0)
+    due = find_unneeded(store.layout, NOW + DAY, 0).due
 
     store.put_blob(b"output")
 
     assert names(due) == [ref.sha256]
-    assert delete(store.layout, due) == ()
+    assert delete_unneeded(store.layout, due) == ()
     assert store.get_blob(ref.sha256) == b"output"
 
 
 def test_even_without_retention_a_fresh_blob_stays(store: JsonlStore) -> None:
     ref = put(store, "output", at=NOW)
-    survey(store.layout, NOW, 0)
+    find_unneeded(store.layout, NOW, 0)
 
-    assert names(survey(store.layout, NOW + LEAST_SECONDS / 2, 0).waiting) == [ref.sha256]
-    assert names(survey(store.layout, NOW + LEAST_SECONDS, 0).due) == [ref.sha256]
+    assert names(find_unneeded(store.layout, NOW + LEAST_SECONDS / 2, 0).waiting) == [ref.sha256]
+    assert names(find_unneeded(store.layout, NOW + LEAST_SECONDS, 0).due) == [ref.sha256]
 
 
 def test_a_cleanup_that_was_killed_loses_nothing(store: JsonlStore) -> None:
@@ -128,7 +128,7 @@ def test_a_cleanup_that_was_killed_loses_nothing(store: JsonlStore) -> None:
     path = store.layout.blobs / ref.sha256[:2] / ref.sha256
     path.rename(path.with_name(f".{ref.sha256}.12345678"))
 
-    survey(store.layout, NOW, 7)
+    find_unneeded(store.layout, NOW, 7)
 
     assert store.get_blob(ref.sha256) == b"output"
 
@@ -142,7 +142,7 @@ def test_a_name_that_lies_across_two_reads_is_found(
 
     for size in range(65, 130, 7):
         monkeypatch.setattr("palimpsest.store.blobs.blob_sweep.CHUNK_BYTES", size)
-        assert survey(store.layout, NOW, 7).needed == 1
+        assert find_unneeded(store.layout, NOW, 7).needed == 1
 
 
 def test_what_a_killed_deletion_left_goes_with_a_later_cleanup(
@@ -154,10 +154,10 @@ def test_what_a_killed_deletion_left_goes_with_a_later_cleanup(
     monkeypatch.undo()
     (left,) = store.layout.sessions.iterdir()
 
-    delete(store.layout, ())
+    delete_unneeded(store.layout, ())
     assert left.exists(), "it was taken away a moment ago, and may be put back"
     later = time.time() + LEAST_SECONDS + 1
     monkeypatch.setattr(time, "time", lambda: later)
-    delete(store.layout, ())
+    delete_unneeded(store.layout, ())
 
     assert list(store.layout.sessions.iterdir()) == []

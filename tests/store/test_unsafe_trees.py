@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.store.file_snapshots.file_diffs import diffs
-from palimpsest.store.file_snapshots.file_restore import perform, plan_moves, wanted
+from palimpsest.store.file_snapshots.file_restore import perform_restores, plan_moves, wanted_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import (
     Tree,
@@ -84,8 +84,8 @@ def test_no_move_leads_out_whoever_asks_for_it(root: Path, tmp_path: Path, name:
     entries = {name: TreeEntry("file", 0o755, key, len(CONTENT))}
 
     for tree in (Tree("x", entries), Tree("x", {})):
-        moves = plan_moves(made, [wanted(name, tree, None)])
-        done = perform(made, moves, overwrite=[name])
+        moves = plan_moves(made, [wanted_file(name, tree, None)])
+        done = perform_restores(made, moves, overwrite=[name])
         assert [move.action for move in moves] == ["impossible"]
         assert done.files == ()
 
@@ -103,7 +103,9 @@ def test_nothing_is_brought_back_through_a_link_of_the_same_snapshot(
     entries = {"door": TreeEntry("link", 0, str(outside)), "door/x": TreeEntry("file", 0o755, key)}
     tree = Tree("x", entries)
 
-    done = perform(made, plan_moves(made, [wanted(path, tree, None) for path in entries]))
+    done = perform_restores(
+        made, plan_moves(made, [wanted_file(path, tree, None) for path in entries])
+    )
 
     assert [path for path, _ in done.failed] == ["door/x"]
     assert list(outside.iterdir()) == []
@@ -117,11 +119,11 @@ def test_a_protected_file_of_another_kernels_snapshot_waits_to_be_named(
 ) -> None:
     made = shots(root)
     tree = made.read(planted(made, name))
-    moves = plan_moves(made, [wanted(name, tree, None)])
+    moves = plan_moves(made, [wanted_file(name, tree, None)])
 
-    assert perform(made, moves).kept == (name,)
+    assert perform_restores(made, moves).kept == (name,)
     assert not (root / name).exists()
-    assert perform(made, moves, overwrite=[name]).files == (name,)
+    assert perform_restores(made, moves, overwrite=[name]).files == (name,)
     assert (root / name).read_bytes() == CONTENT
 
 
@@ -132,7 +134,7 @@ def test_what_this_kernel_kept_is_brought_back_without_more_ado(root: Path) -> N
     (root / "pyproject.toml").write_text("by the agent")
     left = made.read(made.take()).get("pyproject.toml")
 
-    done = perform(made, plan_moves(made, [wanted("pyproject.toml", tree, left)]))
+    done = perform_restores(made, plan_moves(made, [wanted_file("pyproject.toml", tree, left)]))
 
     assert done.files == ("pyproject.toml",)
 
@@ -159,7 +161,7 @@ def test_no_file_comes_back_that_runs_as_its_owner(root: Path) -> None:
     made.objects.commit()
     tree = Tree("x", {"tool": TreeEntry("file", 0o6755, key, len(CONTENT))})
 
-    perform(made, plan_moves(made, [wanted("tool", tree, None)]))
+    perform_restores(made, plan_moves(made, [wanted_file("tool", tree, None)]))
 
     assert (root / "tool").stat().st_mode & 0o7777 == 0o755
 

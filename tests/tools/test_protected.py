@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tools.desk import Bench
 
-from palimpsest.session.definitions.agents import BUILT_IN, within
+from palimpsest.session.definitions.agents import BUILT_IN, rules_within
 from palimpsest.tools.file_access.paths import ResolvedPath
 from palimpsest.tools.file_access.protected_files import is_protected, protection_of
 from palimpsest.tools.permission_rules.modes import answered_by
@@ -158,7 +158,7 @@ def test_an_agents_list_of_files_allows_no_keys() -> None:
     allowing = [Rule(permission="read", pattern=p, action="allow") for p in ("*", ".env", "*.pem")]
     explore = BUILT_IN["explore"].rules
 
-    for rules in (within(allowing, DEFAULT_RULES), explore):
+    for rules in (rules_within(allowing, DEFAULT_RULES), explore):
         assert decide("read", [".env"], (*DEFAULT_RULES, *rules)) == MustAsk((".env",))
     assert evaluate("read", ".env", DEFAULT_RULES).action == "ask"
 

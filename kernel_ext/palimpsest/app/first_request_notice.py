@@ -10,7 +10,7 @@ import os
 import time
 from pathlib import Path
 
-from palimpsest.session.config.state_folder import distrusted, state_folder
+from palimpsest.session.config.state_folder import state_folder, state_folder_problem
 from palimpsest.tools.tool import Detail
 
 FOLDER = "told"
@@ -33,7 +33,7 @@ _SAID: set[str] = set()
 """What this process said where nothing can be kept."""
 
 
-class FirstTime:
+class FirstRequestNotice:
     """Knows what a person was told about a project."""
 
     def __init__(self, project: Path, detail: Detail, folder: Path | None = None) -> None:
@@ -58,7 +58,7 @@ class FirstTime:
         _SAID.add(name)
         folder = self._folder or state_folder() / FOLDER
         # A folder that is not believed is not written either: it is said again by the next kernel.
-        if distrusted(folder.parent, self._project) or distrusted(folder):
+        if state_folder_problem(folder.parent, self._project) or state_folder_problem(folder):
             return True
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -15,25 +15,31 @@ from pydantic import BaseModel
 from palimpsest.render.safety.escaping import code_span, inline, one_line
 from palimpsest.session.config.context_policy import (
     SHORT_NAMES,
-    Configured,
-    configured,
+    ConfiguredPolicy,
+    configured_policy,
     short_value,
 )
-from palimpsest.session.config.layer_merge import Held, Merge, dotted, origin_of, split
+from palimpsest.session.config.layer_merge import (
+    LayerMerge,
+    UntrustedSetting,
+    dotted,
+    origin_of,
+    split,
+)
 from palimpsest.session.config.name_checks import wrong_names
-from palimpsest.session.config.setting_files import PROJECTS, Layer, Places, layers, upwards
+from palimpsest.session.config.setting_files import PROJECTS, ConfigFolders, Layer, layers, upwards
 from palimpsest.session.config.settings import Config, Settings
 from palimpsest.session.definitions import agent_files, command_files
 from palimpsest.session.definitions.agents import BUILT_IN as BUILT_IN_AGENTS
-from palimpsest.session.definitions.definition_files import folders, read
+from palimpsest.session.definitions.definition_files import folders, read_definitions
 from palimpsest.session.trust.admin_trust import state_named_by, trusted_by
-from palimpsest.session.trust.trust_store import Trust, digest_of
-from palimpsest.session.trust.untrusted_allow_list import Ground
+from palimpsest.session.trust.trust_store import TrustStore, digest_of
+from palimpsest.session.trust.untrusted_allow_list import SettingsBaseline
 from palimpsest.session.trust.untrusted_layer import lay_untrusted
 from palimpsest.store.log.store_factory import find_project
 from palimpsest.tools.permission_rules.permissions import Rules, from_config, limiting, merge
 
-__all__ = ["Config", "LoadedConfig", "Places", "load"]
+__all__ = ["Config", "ConfigFolders", "LoadedConfig", "load"]
 
 BUILT_IN = "built in"
 _NAMED_ONLY = re.compile(r"mcp\..*\.(env|headers)")
@@ -54,7 +60,7 @@ class LoadedConfig:
     """Settings that an administrator fixed, and the file that says so."""
     locked_rules: tuple[Any, ...] = ()
     """The tables of rules that are fixed."""
-    held: tuple[Held, ...] = ()
+    held: tuple[UntrustedSetting, ...] = ()
     """What the project's files say that waits until a person trusts them."""
     trusted: str = ""
     """What names the project's settings that a person trusted; empty where none needed it."""
@@ -91,9 +97,9 @@ class LoadedConfig:
         return (key, 0) in self.limited and is_projects(self.origins.get(key, ""))
 
     @property
-    def policy(self) -> Configured:
+    def policy(self) -> ConfiguredPolicy:
         """The context policy that the settings make."""
-        return configured(self.value, self.locked)
+        return configured_policy(self.value, self.locked)
 
     def rows(self) -> list[tuple[str, str, str]]:
         """Return every setting as name, value and origin."""
@@ -139,14 +145,14 @@ def load(
     environment: Mapping[str, str],
     overrides: Mapping[str, Any] | None = None,
     *,
-    places: Places | None = None,
+    places: ConfigFolders | None = None,
 ) -> LoadedConfig:
     """Read every layer from ``start`` upwards and lay them over each other.
 
     ``overrides`` are options of a call, by dotted key; None means "not given".
     """
-    places = places or Places.usual(environment)
-    loading = Merge()
+    places = places or ConfigFolders.usual(environment)
+    loading = LayerMerge()
     found = list(layers(start, environment, places, loading.problems))
     project = find_project(start)
     places = _placed(places, found)
@@ -154,7 +160,7 @@ def load(
     for layer in found:
         if layer.is_project and not digest and not trusted_by(found, layer.base):
             agents, commands = own_names(start, places) if _defines(layer) else NOBODY
-            ground = Ground(layer.base, loading.value(), agents, commands)
+            ground = SettingsBaseline(layer.base, loading.value(), agents, commands)
             lay_untrusted(loading, layer, ground)
         else:
             loading.add(layer)
@@ -176,7 +182,7 @@ def load(
     )
 
 
-def _placed(places: Places, found: Sequence[Layer]) -> Places:
+def _placed(places: ConfigFolders, found: Sequence[Layer]) -> ConfigFolders:
     """Return the places with the folder that an administrator names for what people decide."""
     state = state_named_by(found)
     return dataclasses.replace(places, state=state) if state is not None else places
@@ -189,13 +195,13 @@ def _defines(layer: Layer) -> bool:
     return "agent" in layer.data or "command" in layer.data
 
 
-def trusted(found: Sequence[Layer], places: Places, start: Path) -> str:
+def trusted(found: Sequence[Layer], places: ConfigFolders, start: Path) -> str:
     """Return the digest of the project's settings if a person trusted them, else nothing."""
     digest = _digest(found, places, start)
-    return digest if Trust(places.kept, find_project(start)).has(digest) else ""
+    return digest if TrustStore(places.kept, find_project(start)).has(digest) else ""
 
 
-def _digest(found: Sequence[Layer], places: Places, start: Path) -> str:
+def _digest(found: Sequence[Layer], places: ConfigFolders, start: Path) -> str:
     said = [layer for layer in found if layer.is_project]
     project = find_project(start)
     *_, top = upwards(start, places.home)
@@ -206,21 +212,21 @@ def _digest(found: Sequence[Layer], places: Places, start: Path) -> str:
 
 def still_trusted(start: Path, environment: Mapping[str, str], digest: str) -> bool:
     """Tell whether the project's files say and run what they did when they had this digest."""
-    places = Places.usual(environment)
+    places = ConfigFolders.usual(environment)
     return _digest(list(layers(start, environment, places, [])), places, start) == digest
 
 
 def trust(
     start: Path,
     environment: Mapping[str, str],
-    places: Places | None = None,
+    places: ConfigFolders | None = None,
     definitions: Mapping[str, str] | None = None,
-) -> list[Held]:
+) -> list[UntrustedSetting]:
     """Trust what the project's files say now; returns what of its settings that is.
 
     ``definitions`` are the files of agents, commands and skills that wait: digest to path.
     """
-    places = places or Places.usual(environment)
+    places = places or ConfigFolders.usual(environment)
     project = find_project(start)
     held = load(start, environment, places=places).held
     found = list(layers(start, environment, places, []))
@@ -228,16 +234,18 @@ def trust(
     files = [*dict.fromkeys(one.origin for one in held), *(definitions or {}).values()]
     digests = [*([_digest(found, places, start)] if held else []), *(definitions or {})]
     if digests:
-        Trust(places.kept, project).add(digests, files, project)
+        TrustStore(places.kept, project).add(digests, files, project)
     return list(held)
 
 
-def distrust(start: Path, environment: Mapping[str, str], places: Places | None = None) -> bool:
+def distrust(
+    start: Path, environment: Mapping[str, str], places: ConfigFolders | None = None
+) -> bool:
     """Trust what the project's files say no more; false when it was not trusted."""
-    places = places or Places.usual(environment)
+    places = places or ConfigFolders.usual(environment)
     project = find_project(start)
     places = _placed(places, list(layers(start, environment, places, [])))
-    return Trust(places.kept, project).remove(project)
+    return TrustStore(places.kept, project).remove(project)
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -296,14 +304,16 @@ def rules_from(tables: Iterable[Any]) -> Rules:
     return merge(*(from_config(table, home=home) for table in tables))
 
 
-def own_names(start: Path, places: Places) -> tuple[frozenset[str], frozenset[str]]:
+def own_names(start: Path, places: ConfigFolders) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the agents and of the commands that no project defines."""
     own = [one for one in folders(start, places) if not one.is_project]
     agents = {
         name
-        for file in read(own, agent_files.KINDS, places.home, [], [])
+        for file in read_definitions(own, agent_files.KINDS, places.home, [], [])
         for name in (file.name, file.document.head.get("name"))
         if isinstance(name, str)
     }
-    commands = {file.name for file in read(own, command_files.KINDS, places.home, [], [])}
+    commands = {
+        file.name for file in read_definitions(own, command_files.KINDS, places.home, [], [])
+    }
     return frozenset(BUILT_IN_AGENTS) | agents, frozenset(commands)

@@ -12,7 +12,7 @@ from palimpsest.transcript.context_values.policies import GuardPolicy
 from palimpsest.transcript.values import ModelInfo
 
 
-def windowed(
+def with_window(
     info: ModelInfo, configured: Mapping[str, Any], cap: int | None, policy: GuardPolicy
 ) -> ModelInfo:
     """Return a model with its window; ``configured`` are settings by the model's id.

@@ -6,13 +6,13 @@ values to values; ``app`` calls it.
 
 from palimpsest.app.loaded_config import LoadedConfig, rules_from
 from palimpsest.session.config.layer_merge import dotted, origin_of
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.tools.permission_rules.permissions import limiting, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.session_record.budgets import Budget
 
 
-def configure(permitting: Permitting, config: LoadedConfig) -> None:
+def apply_permission_settings(permitting: EffectiveRules, config: LoadedConfig) -> None:
     """Let what is configured hold from the next call on."""
     value = config.value
     rules = config.rules("permission", value.permission)

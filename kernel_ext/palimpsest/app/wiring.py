@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.app.extension_settings import hook_sources, server_specs
-from palimpsest.app.first_request_notice import FirstTime
+from palimpsest.app.first_request_notice import FirstRequestNotice
 from palimpsest.app.loaded_config import (
     Config,
+    ConfigFolders,
     LoadedConfig,
-    Places,
     distrust,
     load,
     still_trusted,
     trust,
 )
-from palimpsest.app.model_window import windowed
-from palimpsest.app.permission_settings import configure
+from palimpsest.app.model_window import with_window
+from palimpsest.app.permission_settings import apply_permission_settings
 from palimpsest.context.budget.window_guard import window_text
 from palimpsest.context.policy_overrides import number_names, possible_values
 from palimpsest.context.presets import PRESETS
@@ -39,24 +39,29 @@ from palimpsest.model.catalog.model_check import check_model, listed_by
 from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.config.context_policy import DEFAULT
-from palimpsest.session.config.layer_merge import Held, dotted
-from palimpsest.session.config.locked_settings import Locks
+from palimpsest.session.config.layer_merge import UntrustedSetting, dotted
+from palimpsest.session.config.locked_settings import LockedSettings
 from palimpsest.session.config.setting_files import PROJECTS
 from palimpsest.session.config.state_folder import name_state_folder
-from palimpsest.session.definitions.agents import helpers
-from palimpsest.session.definitions.project_definitions import Library, Sources, equip, skill_rules
+from palimpsest.session.definitions.agents import subagents_of
+from palimpsest.session.definitions.project_definitions import (
+    DefinitionSources,
+    ProjectDefinitions,
+    register_definitions,
+    skill_rules,
+)
 from palimpsest.session.engine.kernel_secrets import KernelSecrets
 from palimpsest.session.engine.thread import EngineThread
-from palimpsest.session.extensions.hooks import close_book, open_book
+from palimpsest.session.extensions.hooks import close_registry, open_registry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.services import Services, any_model
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.session.permissions.approvals import Approvals
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.grants import Grants
-from palimpsest.session.permissions.project_move import Moving
+from palimpsest.session.permissions.project_move import ProjectMoveWatch
 from palimpsest.session.runs.title_writer import small_model
-from palimpsest.session.trust.trust_store import Trust
+from palimpsest.session.trust.trust_store import TrustStore
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -133,8 +138,8 @@ class App:
         atexit.register(self.close)
         APPS.append(self)
         config, policy = self._config.value, self._config.policy
-        self.locks = Locks(self._config.locked, config)
-        self.hooks = open_book(
+        self.locks = LockedSettings(self._config.locked, config)
+        self.hooks = open_registry(
             hook_sources(config.hooks, self._config.origins),
             self.locks.by("hooks"),
             self._changed,
@@ -144,13 +149,15 @@ class App:
         self.servers = Servers(
             specs, self.registry, self.environment, self.project, changed=self._changed
         )
-        self.permitting = Permitting(approvals=_approvals(store, self.project, self.environment))
-        self.permitting.moving = Moving(self.permitting.grants)
-        configure(self.permitting, self._config)
-        self._trust = Trust(Places.usual(self.environment).kept, self.project)
-        self.library = Library(self._sources(), self._base_rules)
+        self.permitting = EffectiveRules(
+            approvals=_approvals(store, self.project, self.environment)
+        )
+        self.permitting.moving = ProjectMoveWatch(self.permitting.grants)
+        apply_permission_settings(self.permitting, self._config)
+        self._trust = TrustStore(ConfigFolders.usual(self.environment).kept, self.project)
+        self.library = ProjectDefinitions(self._sources(), self._base_rules)
         self.permitting.granted = lambda: skill_rules(self.library.skills)
-        equip(self.registry, self.library)
+        register_definitions(self.registry, self.library)
         agents = self.library.agents
         self.services = Services(
             store=store,
@@ -192,7 +199,9 @@ class App:
             snapshots=_snapshots(store, self.project) if config.snapshot else None,
             variables=config.variables,
             # What another model than our own adapter gets is its maker's to say.
-            first_time=_told_nothing if model else FirstTime(self.project, config.variables).words,
+            first_time=_told_nothing
+            if model
+            else FirstRequestNotice(self.project, config.variables).words,
             environment=self.environment,
             secrets=KernelSecrets(self.environment),
             python=python,
@@ -210,16 +219,16 @@ class App:
             notice=self.notice,
         )
 
-    def _sources(self) -> Sources:
+    def _sources(self) -> DefinitionSources:
         config = self._config
         agents, rules = _agents(config)
         commands = {
             name: command.model_dump(exclude_none=True)
             for name, command in config.value.command.items()
         }
-        return Sources(
+        return DefinitionSources(
             self.start,
-            Places.usual(self.environment),
+            ConfigFolders.usual(self.environment),
             agents,
             rules,
             commands,
@@ -255,7 +264,7 @@ class App:
         problems = (*self._config.problems, *first)
         return replace(self._config, held=(*self._config.held, *held), problems=problems)
 
-    def trust(self) -> Sequence[Held]:
+    def trust(self) -> Sequence[UntrustedSetting]:
         """Believe what this project's files say now; returns what that is.
 
         Rules, mode and spending limit hold at once, the rest from the next start of the kernel.
@@ -274,7 +283,7 @@ class App:
 
     def _configure(self) -> None:
         self._config = load(self.start, self.environment, self._overrides)
-        configure(self.permitting, self._config)
+        apply_permission_settings(self.permitting, self._config)
         self.library.forget()
         self.library.refresh()
 
@@ -305,7 +314,7 @@ class App:
             environment=self.environment,
             vouched=self.config.models(),
         )
-        return windowed(
+        return with_window(
             known, config.models, config.context_tokens, self.config.policy.policy.guard
         )
 
@@ -374,7 +383,7 @@ class App:
             case "agent":
                 return [name for name, _ in self.agents()]
             case "mention":
-                return sorted(helpers(self.library.agents))
+                return sorted(subagents_of(self.library.agents))
             case "own command":
                 self.library.refresh()
                 return list(self.library.commands)
@@ -399,7 +408,7 @@ class App:
             self.engine.submit(self.workspace.close()).result(timeout)
         finally:
             # Also where a disk does not answer: no program of ours is left running.
-            close_book(self.hooks)
+            close_registry(self.hooks)
             self._end_programs()
             self.engine.stop()
 

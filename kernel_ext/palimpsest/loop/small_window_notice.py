@@ -5,7 +5,7 @@ summary never holds it. That it was told stands on the session, which outlives a
 """
 
 from palimpsest.context.budget.window_guard import window_warning
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.events import PartUpdated, SessionUpdated
 from palimpsest.transcript.user_notices import user_notice
@@ -13,7 +13,7 @@ from palimpsest.transcript.user_notices import user_notice
 WINDOW = "window"
 
 
-def tell_of_window(stage: Stage, setup: Setup, message: AssistantMessage) -> None:
+def write_window_notice(stage: RunContext, setup: StepSetup, message: AssistantMessage) -> None:
     """Write into an answer what a person should know of the model's window; mostly nothing."""
     session, model = stage.log.state.session, setup.info.ref.id
     words = window_warning(setup.info, setup.policy.guard)

@@ -7,19 +7,19 @@ from palimpsest.context.budget.overflow import cut_in_silence
 from palimpsest.context.budget.token_estimate import block_tokens, tools_tokens
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.context.request_assembly.fit import reported_full
-from palimpsest.loop.context_management.fit_driver import Room
-from palimpsest.loop.model_requests.answer_stream import answer, desk
-from palimpsest.loop.model_requests.engine_messages import tell
-from palimpsest.loop.model_requests.hook_decisions import decide, rewritten
+from palimpsest.loop.context_management.fit_driver import FitDriver
+from palimpsest.loop.model_requests.answer_stream import desk, stream_answer
+from palimpsest.loop.model_requests.engine_messages import write_notices
+from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
 from palimpsest.loop.model_requests.request_builder import Assembled
-from palimpsest.loop.model_requests.request_failures import too_large
+from palimpsest.loop.model_requests.request_failures import too_large_error
 from palimpsest.loop.model_requests.usage_totals import add_to_session
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.loop.small_window_notice import tell_of_window
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.loop.small_window_notice import write_window_notice
 from palimpsest.loop.step_snapshots import StepFiles
-from palimpsest.loop.structured_turn import choice, may_run, take_answer
+from palimpsest.loop.structured_turn import calls_that_run, keep_structured_answer, tool_choice
 from palimpsest.model.interface import StepFinished, ToolCalled
-from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.tool_call_runner import run_calls
 from palimpsest.processor.user_wait_time import TimedInterview
 from palimpsest.tools.tool import AskFunction, ToolContext
@@ -64,10 +64,10 @@ request as too long, with or without another way left; ``full``: and a summary i
 
 
 async def run_step(
-    stage: Stage,
-    setup: Setup,
+    stage: RunContext,
+    setup: StepSetup,
     user: UserMessage,
-    room: Room,
+    room: FitDriver,
     *,
     last: bool,
 ) -> StepResult:
@@ -84,7 +84,7 @@ async def run_step(
         model=setup.info.ref,
         path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
     )
-    await decide(stage, setup)
+    await run_decide_hooks(stage, setup)
     try:
         assembled = room.prepare(setup, user, message.id, _parameters(setup, user, last=last))
     except UserError as problem:
@@ -92,23 +92,23 @@ async def run_step(
         return "stop"
     if assembled is None:
         return "asked"
-    assembled = await rewritten(stage, setup, assembled)
+    assembled = await with_request_hooks(stage, setup, assembled)
     stage.write(MessageUpdated(info=message))
-    tell(stage, message)
-    tell_of_window(stage, setup, message)
+    write_notices(stage, message)
+    write_window_notice(stage, setup, message)
     return await _run_request(stage, setup, message, assembled, last=last)
 
 
 async def _run_request(
-    stage: Stage,
-    setup: Setup,
+    stage: RunContext,
+    setup: StepSetup,
     message: AssistantMessage,
     assembled: Assembled,
     *,
     last: bool,
 ) -> StepResult:
     """Send a request, process its answer into the message, and say how the turn goes on."""
-    processor = Processor(
+    processor = StreamProcessor(
         desk(stage, setup, assembled.record.facts),
         message,
         request_id=assembled.record.id,
@@ -120,14 +120,17 @@ async def _run_request(
         if assembled.route.fits:
             files.begin()
             stage.write(StepRequested(request=assembled.record), sync=True)
-            finished = await answer(stage, setup.model, assembled, processor)
+            finished = await stream_answer(stage, setup.model, assembled, processor)
             error = await _finish(stage, setup, processor, files, finished, last=last)
             error = error or _cut_in_silence(setup, processor.message)
         else:
             tools = tools_tokens(setup.specs, setup.count)
-            pins, failed = _pins(stage, setup, assembled), no_summary(stage.log.state.messages())
+            pins, failed = (
+                _pins(stage, setup, assembled),
+                summary_failure(stage.log.state.messages()),
+            )
             system, prompt = _in_each_session(stage, message, assembled)
-            error = too_large(
+            error = too_large_error(
                 assembled.route, setup.info, tools, pins, failed, system=system, prompt=prompt
             )
     except Aborted:
@@ -156,7 +159,7 @@ async def _run_request(
 
 
 def _in_each_session(
-    stage: Stage, message: AssistantMessage, assembled: Assembled
+    stage: RunContext, message: AssistantMessage, assembled: Assembled
 ) -> tuple[int, int]:
     """Return the tokens of the system prompt and of the prompt that is answered."""
     asked = next(one for one in stage.log.state.messages() if one.id == message.parent_id)
@@ -172,7 +175,7 @@ def _in_each_session(
     return system, prompt
 
 
-def _pins(stage: Stage, setup: Setup, assembled: Assembled) -> dict[str, int]:
+def _pins(stage: RunContext, setup: StepSetup, assembled: Assembled) -> dict[str, int]:
     """Return the tokens that pinned parts take in a request, by part."""
     state = stage.log.state
     pinned = pinned_parts(state.messages(), state.decisions)
@@ -185,7 +188,7 @@ def _pins(stage: Stage, setup: Setup, assembled: Assembled) -> dict[str, int]:
     return found
 
 
-def no_summary(messages: Messages) -> str:
+def summary_failure(messages: Messages) -> str:
     """Return why the newest summary of this turn came to nothing; empty where none failed."""
     for message in reversed(messages):
         info = message.info
@@ -197,7 +200,7 @@ def no_summary(messages: Messages) -> str:
     return ""
 
 
-def _cut_in_silence(setup: Setup, message: AssistantMessage) -> ContextOverflowError | None:
+def _cut_in_silence(setup: StepSetup, message: AssistantMessage) -> ContextOverflowError | None:
     """Tell by the reported tokens that the provider read only a part of what was sent."""
     window = setup.info.window
     if not cut_in_silence(message.tokens, message.finish, setup.info, setup.policy.overflow):
@@ -210,18 +213,18 @@ def _cut_in_silence(setup: Setup, message: AssistantMessage) -> ContextOverflowE
     )
 
 
-def _refuse(stage: Stage, message: AssistantMessage, error: ErrorValue) -> None:
+def _refuse(stage: RunContext, message: AssistantMessage, error: ErrorValue) -> None:
     """End a message whose request could not even be built."""
     time = message.time.model_copy(update={"completed": stage.clock()})
     update = {"error": error, "finish": "error", "time": time}
     stage.write(*answer_ended(message.model_copy(update=update)), sync=True)
 
 
-def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any]:
+def _parameters(setup: StepSetup, user: UserMessage, *, last: bool) -> dict[str, Any]:
     parameters: dict[str, Any] = dict(setup.parameters)
     if user.model.variant:
         parameters["reasoning_effort"] = user.model.variant
-    chosen = choice(setup, user, last=last)
+    chosen = tool_choice(setup, user, last=last)
     if chosen is not None:
         # The tools stay listed, since some providers refuse a history of calls without them.
         parameters["tool_choice"] = chosen
@@ -229,9 +232,9 @@ def _parameters(setup: Setup, user: UserMessage, *, last: bool) -> dict[str, Any
 
 
 async def _finish(
-    stage: Stage,
-    setup: Setup,
-    processor: Processor,
+    stage: RunContext,
+    setup: StepSetup,
+    processor: StreamProcessor,
     files: StepFiles,
     finished: StepFinished,
     *,
@@ -240,7 +243,7 @@ async def _finish(
     """Run the tools, close the step, and say whether the answer as a whole is an error."""
     processor.reported(finished)
     calls = processor.take_calls()
-    running = may_run(calls, setup, last=last)
+    running = calls_that_run(calls, setup, last=last)
     error: ErrorValue | None = None
     if finished.reason == "length" and (calls or not _said_something(stage, processor)):
         error = OutputLengthError()
@@ -249,7 +252,7 @@ async def _finish(
     elif running:
         await files.before_tools()
         await _run(stage, setup, processor, running)
-        take_answer(setup, processor, running)
+        keep_structured_answer(setup, processor, running)
     elif not calls and not _said_something(stage, processor) and _alone(stage, processor):
         error = UnknownError(message=NOTHING, explained=True)
     await files.end()
@@ -261,7 +264,7 @@ async def _finish(
     return error
 
 
-def _alone(stage: Stage, processor: Processor) -> bool:
+def _alone(stage: RunContext, processor: StreamProcessor) -> bool:
     """Tell whether this is the only answer of its turn; after tools, silence may mean "done"."""
     parent = processor.message.parent_id
     answers = [
@@ -274,7 +277,7 @@ def _alone(stage: Stage, processor: Processor) -> bool:
     return len(answers) == 1
 
 
-def _said_something(stage: Stage, processor: Processor) -> bool:
+def _said_something(stage: RunContext, processor: StreamProcessor) -> bool:
     """Tell whether the answer has words, or work that the provider did itself."""
     message = stage.log.state.message(processor.message.id)
     return message is not None and any(_says(part) for part in message.parts)
@@ -289,7 +292,9 @@ def _says(part: Part) -> bool:
     return isinstance(part, TextPart) and bool(part.text.strip()) and not part.ignored
 
 
-async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[ToolCalled]) -> None:
+async def _run(
+    stage: RunContext, setup: StepSetup, processor: StreamProcessor, calls: list[ToolCalled]
+) -> None:
     message = processor.message
 
     person = processor.person
@@ -335,4 +340,4 @@ async def _run(stage: Stage, setup: Setup, processor: Processor, calls: list[Too
     )
     async for result in results:
         processor.handle(result)
-    tell(stage, message)
+    write_notices(stage, message)

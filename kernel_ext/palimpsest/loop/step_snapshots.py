@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.context.visible_messages.prompted_turns import begins_turn, newest_turn
-from palimpsest.loop.run_inputs.project_files import Files
-from palimpsest.loop.run_inputs.run_context import Stage
-from palimpsest.processor.stream_processor import Processor
+from palimpsest.loop.run_inputs.project_files import ProjectFiles
+from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.transcript.errors import NotFound
@@ -38,7 +38,7 @@ SUMMARY_SECONDS = 2.0
 class StepFiles:
     """The snapshots of one step; that before a turn's first is kept with its prompt, too."""
 
-    def __init__(self, stage: Stage, processor: Processor) -> None:
+    def __init__(self, stage: RunContext, processor: StreamProcessor) -> None:
         self._stage = stage
         self._files = stage.files
         self._processor = processor
@@ -100,7 +100,7 @@ def _changed(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
         return ()
 
 
-async def tell_changes(stage: Stage) -> None:
+async def write_turn_changes(stage: RunContext) -> None:
     """Write what the turn did to files: with its prompt, and for the whole session."""
     files = stage.files
     if files is None:
@@ -119,25 +119,25 @@ async def tell_changes(stage: Stage) -> None:
 
 
 async def _tell(
-    stage: Stage, files: Files, message_id: str, patches: tuple[PatchPart, ...]
+    stage: RunContext, files: ProjectFiles, message_id: str, patches: tuple[PatchPart, ...]
 ) -> None:
     try:
         found = await asyncio.to_thread(net_diffs, files.snapshots, patches)
     except NotFound:
         return
-    whole = await asyncio.to_thread(merged, files.snapshots, stage.log.state.diff, found)
+    whole = await asyncio.to_thread(merged_diffs, files.snapshots, stage.log.state.diff, found)
     # Looked at only now: what others write into the summary meanwhile stays.
     message = stage.log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
         return  # it was removed meanwhile
-    told = [one.model_dump(mode="json", exclude_none=True) for one in shortened(found)]
+    told = [one.model_dump(mode="json", exclude_none=True) for one in shortened_diffs(found)]
     summary = {**(message.info.summary or {}), "diffs": told}
     info = message.info.model_copy(update={"summary": summary})
     stage.write(MessageUpdated(info=info))
-    tell_session(stage.log, whole)
+    write_session_changes(stage.log, whole)
 
 
-def tell_session(log: Any, whole: tuple[dict[str, Any], ...]) -> None:
+def write_session_changes(log: Any, whole: tuple[dict[str, Any], ...]) -> None:
     """Write what the session changed so far."""
     log.append(SessionDiff(diff=whole))
     session = log.state.session
@@ -173,7 +173,7 @@ def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileD
     return tuple(found[name] for name in sorted(found))
 
 
-def merged(
+def merged_diffs(
     snapshots: Snapshots, known: Iterable[dict[str, Any]], newer: Iterable[FileDiff]
 ) -> tuple[dict[str, Any], ...]:
     """Return what a session changed, with what was changed now; without the lines."""
@@ -188,7 +188,7 @@ def merged(
     return tuple(one.model_dump(mode="json", exclude_none=True) for one in kept)
 
 
-def shortened(found: Iterable[FileDiff]) -> list[FileDiff]:
+def shortened_diffs(found: Iterable[FileDiff]) -> list[FileDiff]:
     """Return diffs with as many lines as are told, all of them counted."""
     left = TURN_PATCH_CHARS
     kept: list[FileDiff] = []

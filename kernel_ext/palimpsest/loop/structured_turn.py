@@ -7,10 +7,10 @@ again; a turn that ends without the call, for whatever reason, is an error.
 from collections.abc import Iterable
 from typing import Any
 
-from palimpsest.loop.model_requests.engine_messages import say
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.model_requests.engine_messages import write_engine_message
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.interface import ToolCalled
-from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.tools.workflow.structured_output import STRUCTURED_OUTPUT
 from palimpsest.transcript.errors import StructuredOutputError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
@@ -29,7 +29,7 @@ MISSING = "The turn ended without an answer in the form that was asked for."
 FORCED = {"type": "function", "function": {"name": STRUCTURED_OUTPUT}}
 
 
-def choice(setup: Setup, user: UserMessage, *, last: bool) -> Any:
+def tool_choice(setup: StepSetup, user: UserMessage, *, last: bool) -> Any:
     """Return what a request says of its tools, as ``tool_choice``; None says nothing.
 
     A model is made to call some tool, so that it cannot answer in words. Models that think refuse that, and
@@ -43,14 +43,18 @@ def choice(setup: Setup, user: UserMessage, *, last: bool) -> Any:
     return FORCED if last else "required"
 
 
-def may_run(calls: Iterable[ToolCalled], setup: Setup, *, last: bool) -> list[ToolCalled]:
+def calls_that_run(
+    calls: Iterable[ToolCalled], setup: StepSetup, *, last: bool
+) -> list[ToolCalled]:
     """Return the calls that run: in the last step only the one that is the answer."""
     if not last:
         return list(calls)
     return [one for one in calls if setup.retries is not None and one.tool == STRUCTURED_OUTPUT]
 
 
-def take_answer(setup: Setup, processor: Processor, calls: Iterable[ToolCalled]) -> None:
+def keep_structured_answer(
+    setup: StepSetup, processor: StreamProcessor, calls: Iterable[ToolCalled]
+) -> None:
     """Keep the answer with its message, where one of the calls gave it."""
     if setup.retries is None:
         return
@@ -61,20 +65,22 @@ def take_answer(setup: Setup, processor: Processor, calls: Iterable[ToolCalled])
             return
 
 
-def ask_again(stage: Stage, setup: Setup | None, user: UserMessage, tried: int) -> bool:
+def ask_for_form_again(
+    stage: RunContext, setup: StepSetup | None, user: UserMessage, tried: int
+) -> bool:
     """Ask for the form, where an answer came in words; false where there is no need, or it was tried enough."""
     if setup is None or setup.retries is None or tried >= setup.retries or not _unstructured(stage):
         return False
-    say(stage, user, AGAIN)
+    write_engine_message(stage, user, AGAIN)
     return True
 
 
-def say_last(stage: Stage, setup: Setup, user: UserMessage) -> UserMessage:
+def write_last_step(stage: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write that only the answer itself can be given now."""
-    return say(stage, user, LAST.format(limit=setup.max_steps))
+    return write_engine_message(stage, user, LAST.format(limit=setup.max_steps))
 
 
-def refuse_unstructured(stage: Stage, setup: Setup | None, tried: int) -> None:
+def refuse_unstructured(stage: RunContext, setup: StepSetup | None, tried: int) -> None:
     """Make an error of a turn that ended well, but without the answer in its form."""
     if setup is None or setup.retries is None or stage.abort.is_set():
         return
@@ -84,7 +90,7 @@ def refuse_unstructured(stage: Stage, setup: Setup | None, tried: int) -> None:
         stage.write(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
 
 
-def _unstructured(stage: Stage) -> AssistantMessage | None:
+def _unstructured(stage: RunContext) -> AssistantMessage | None:
     """Return the newest answer, where it is neither an error nor in the form."""
     for message in reversed(stage.log.state.messages()):
         info = message.info

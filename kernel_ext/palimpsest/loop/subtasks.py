@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from palimpsest.loop.model_requests.answer_stream import desk
-from palimpsest.loop.model_requests.engine_messages import say
+from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.model_requests.request_builder import facts_for
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.interface import StepFinished, ToolCalled
-from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.tool_call_runner import run_calls
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext
@@ -38,7 +38,7 @@ GO_ON = "Say what came out of the task above, and go on with what was asked."
 """Said in the engine's name after a command, since nobody else asks anything."""
 
 
-def pending(messages: Messages) -> tuple[SubtaskPart, ...]:
+def pending_subtasks(messages: Messages) -> tuple[SubtaskPart, ...]:
     """Return the subtasks that nobody has begun, of prompts that no answer has ended yet."""
     asked: list[SubtaskPart] = []
     begun: set[str] = set()
@@ -54,18 +54,20 @@ def pending(messages: Messages) -> tuple[SubtaskPart, ...]:
 
 
 async def run_subtasks(
-    stage: Stage, setup: Setup, user: UserMessage, subtasks: Sequence[SubtaskPart]
+    stage: RunContext, setup: StepSetup, user: UserMessage, subtasks: Sequence[SubtaskPart]
 ) -> bool:
     """Run subtasks, and say whether the turn goes on; false when it was stopped."""
     await asyncio.gather(*(_run(stage, setup, user, one) for one in subtasks))
     if stage.abort.is_set():
         return False
     if any(one.command for one in subtasks):
-        say(stage, user, GO_ON)
+        write_engine_message(stage, user, GO_ON)
     return True
 
 
-async def _run(stage: Stage, setup: Setup, user: UserMessage, subtask: SubtaskPart) -> None:
+async def _run(
+    stage: RunContext, setup: StepSetup, user: UserMessage, subtask: SubtaskPart
+) -> None:
     message = AssistantMessage(
         id=stage.ids.new("msg"),
         session_id=stage.session_id,
@@ -75,7 +77,7 @@ async def _run(stage: Stage, setup: Setup, user: UserMessage, subtask: SubtaskPa
         model=subtask.model or user.model,
         path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
     )
-    processor = Processor(desk(stage, setup, facts_for(stage, setup, 0)), message)
+    processor = StreamProcessor(desk(stage, setup, facts_for(stage, setup, 0)), message)
     call = ToolCalled(id=f"call_{stage.ids.new('prt')}", tool=TASK, input=_input(subtask))
     tool = TaskTool(lambda: ())
     registry = Registry([tool])
@@ -112,7 +114,11 @@ def _marked(result: Any, subtask: SubtaskPart) -> Any:
 
 
 def _context(
-    stage: Stage, setup: Setup, processor: Processor, subtask: SubtaskPart, call: ToolCalled
+    stage: RunContext,
+    setup: StepSetup,
+    processor: StreamProcessor,
+    subtask: SubtaskPart,
+    call: ToolCalled,
 ) -> ToolContext:
     message = processor.message
     return ToolContext(

@@ -6,14 +6,14 @@ those the provider ran or that were left interrupted.
 """
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
-from palimpsest.loop.context_management.compaction import asked, run_compaction
-from palimpsest.loop.context_management.fit_driver import Room, prune_after_turn
-from palimpsest.loop.model_requests.engine_messages import refuse, say_last_step
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.context_management.compaction import marker_of, run_compaction
+from palimpsest.loop.context_management.fit_driver import FitDriver, prune_after_turn
+from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.loop.step import StepResult, run_step
-from palimpsest.loop.step_snapshots import tell_changes
-from palimpsest.loop.structured_turn import ask_again, refuse_unstructured, say_last
-from palimpsest.loop.subtasks import pending, run_subtasks
+from palimpsest.loop.step_snapshots import write_turn_changes
+from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
+from palimpsest.loop.subtasks import pending_subtasks, run_subtasks
 from palimpsest.loop.turn_end import refused_unasked
 from palimpsest.transcript.errors import (
     Aborted,
@@ -42,7 +42,7 @@ UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
 
 
-async def run_turn(stage: Stage, *, again: bool = False) -> StoppedBy | None:
+async def run_turn(stage: RunContext, *, again: bool = False) -> StoppedBy | None:
     """Run steps until done, stopped, or at the step limit; returns the guard that ended the turn, if one did.
 
     ``again`` goes on with a turn that failed: the failed request is sent anew, with all that was
@@ -54,7 +54,7 @@ async def run_turn(stage: Stage, *, again: bool = False) -> StoppedBy | None:
     # A turn that sent nothing shows nothing old that the turn before it did not show.
     if turn.setup is not None and _asked_a_model(stage.log.state.messages()[before:]):
         prune_after_turn(stage, turn.setup)
-    await tell_changes(stage)
+    await write_turn_changes(stage)
     if turn.stopped_by != "rejected":
         refuse_unstructured(stage, turn.setup, turn.asked)
     return turn.stopped_by
@@ -63,15 +63,15 @@ async def run_turn(stage: Stage, *, again: bool = False) -> StoppedBy | None:
 class Turn:
     """One turn while it runs: what was tried, and how many steps were taken."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.setup: Setup | None = None
+    def __init__(self, stage: RunContext) -> None:
+        self.setup: StepSetup | None = None
         """Of the newest step; None before the first."""
         self.stopped_by: StoppedBy | None = None
         """The guard that ended it; None where the last answer says itself how it ended."""
         self.asked = 0
         """How often it was asked for its answer in the form that the prompt wants."""
         self._stage = stage
-        self._room = Room(stage)
+        self._room = FitDriver(stage)
         self._steps = 0
         self._unknown = 0
         self._refused = 0
@@ -85,8 +85,8 @@ class Turn:
             stage.deliver()
             messages = stage.log.state.messages()
             user = newest_user(messages)
-            if user is None or (answered(messages, user) and not (again and self._steps == 0)):
-                if user is None or not ask_again(stage, self.setup, user, self.asked):
+            if user is None or (ends_turn(messages, user) and not (again and self._steps == 0)):
+                if user is None or not ask_for_form_again(stage, self.setup, user, self.asked):
                     return
                 self.asked += 1
                 continue
@@ -100,23 +100,23 @@ class Turn:
                 return
             except (UserError, ModelFailed) as problem:
                 self._guarded(getattr(problem, "guard", ""))
-                refuse(stage, user, _error(problem))
+                write_refusal(stage, user, _error(problem))
                 return
             if not await self._next(setup, user):
                 return
 
-    async def _next(self, setup: Setup, user: UserMessage) -> bool:
+    async def _next(self, setup: StepSetup, user: UserMessage) -> bool:
         """Do what is pending first: subtasks, then a compaction, else a step."""
         messages = self._stage.log.state.messages()
-        subtasks = pending(messages)
+        subtasks = pending_subtasks(messages)
         if subtasks:
             return await run_subtasks(self._stage, setup, user, subtasks)
-        marked = asked(messages, user)
+        marked = marker_of(messages, user)
         if marked is not None:
             return await self._compact(setup, user, marked)
         return await self._step(setup, user, messages)
 
-    async def _compact(self, setup: Setup, user: UserMessage, marked: CompactionPart) -> bool:
+    async def _compact(self, setup: StepSetup, user: UserMessage, marked: CompactionPart) -> bool:
         """Summarise; where that fails in the middle of work, cut oversized results instead."""
         outcome = await run_compaction(self._stage, setup, user)
         self._no_summary = self._no_summary or outcome == "failed"
@@ -125,14 +125,14 @@ class Turn:
         self._guarded("compaction" if outcome == "failed" else "")
         return outcome == "continue"
 
-    async def _step(self, setup: Setup, user: UserMessage, messages: Messages) -> bool:
+    async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         stage = self._stage
         if self._room.full(setup, user, messages):
             return True
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
-            say = say_last_step if setup.retries is None else say_last
+            say = say_last_step if setup.retries is None else write_last_step
             user = say(stage, setup, user)
         result = await run_step(stage, setup, user, self._room, last=last)
         if result in ("overflow", "full"):
@@ -185,7 +185,7 @@ def newest_user(messages: Messages) -> UserMessage | None:
     return None
 
 
-def answered(messages: Messages, user: UserMessage) -> bool:
+def ends_turn(messages: Messages, user: UserMessage) -> bool:
     """Tell whether the newest assistant message ends the turn of this user message."""
     newest = next((m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None)
     if newest is None or not isinstance(newest.info, AssistantMessage):
@@ -197,7 +197,7 @@ def answered(messages: Messages, user: UserMessage) -> bool:
     return newest.info.finish not in UNFINISHED and not _open_tools(newest)
 
 
-def failure(messages: Messages) -> ErrorValue | None:
+def turn_error(messages: Messages) -> ErrorValue | None:
     """Return the error that ended the newest turn; None when it did not fail."""
     user = newest_user(messages)
     newest = messages[-1].info if messages else None
@@ -206,14 +206,14 @@ def failure(messages: Messages) -> ErrorValue | None:
     return newest.error
 
 
-def _check_window(setup: Setup) -> None:
+def _check_window(setup: StepSetup) -> None:
     """Refuse a model whose window is too small to work in, before anything is sent to it."""
     words = window_refusal(setup.info, setup.policy.guard)
     if words is not None:
         raise GuardStopped(words, "window")
 
 
-def _check_tools(setup: Setup) -> None:
+def _check_tools(setup: StepSetup) -> None:
     """Refuse to offer more tools than the provider takes, before anything is sent to it."""
     words = too_many_tools(setup.info, len(setup.specs))
     if words is not None:

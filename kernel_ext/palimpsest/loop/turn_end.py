@@ -5,8 +5,8 @@ Border: called by the runner when nothing runs any more; the turn itself says wh
 
 from collections.abc import Sequence
 
-from palimpsest.loop.model_requests.engine_messages import refuse
-from palimpsest.loop.run_inputs.run_context import Stage
+from palimpsest.loop.model_requests.engine_messages import write_refusal
+from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.processor.tool_call_runner import UNATTENDED
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
@@ -37,7 +37,7 @@ UNATTENDED_WORDS = (
 )
 
 
-def say_stopped(stage: Stage, messages: Messages, reason: str) -> None:
+def say_stopped(stage: RunContext, messages: Messages, reason: str) -> None:
     """Answer what was stopped between two requests, or before the first, where nothing else says that it was."""
     newest = messages[-1].info if messages else None
     user = next((m.info for m in reversed(messages) if isinstance(m.info, UserMessage)), None)
@@ -45,11 +45,11 @@ def say_stopped(stage: Stage, messages: Messages, reason: str) -> None:
         return
     if isinstance(newest, AssistantMessage) and newest.finish not in (None, "tool-calls"):
         return
-    refuse(stage, user, AbortedError(message=reason or "Stopped."))
+    write_refusal(stage, user, AbortedError(message=reason or "Stopped."))
 
 
 def journal_end(
-    stage: Stage,
+    stage: RunContext,
     stopped_by: StoppedBy | None,
     messages: Messages,
     withdrawn: Sequence[str] = (),

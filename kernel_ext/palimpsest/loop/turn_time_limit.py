@@ -13,7 +13,7 @@ from palimpsest.transcript.context_values.policies import RecoveryPolicy
 TIME_IS_UP = "The turn took longer than {seconds:g} seconds, its time limit. Ask again to go on."
 
 
-async def watch(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:
+async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:
     """Stop the turn when its time is up; cancelled when it ends before."""
     if policy.turn_seconds is None:
         return

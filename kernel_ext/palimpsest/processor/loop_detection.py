@@ -17,7 +17,7 @@ def fingerprint(tool: str, given: dict[str, Any]) -> str:
     return tool + " " + json.dumps(given, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def circle(calls: Sequence[str]) -> frozenset[str]:
+def repeated_calls(calls: Sequence[str]) -> frozenset[str]:
     """Return the calls of the circle that the newest ones make; none when they make no circle.
 
     It is the same circle wherever one enters it, so that an answer about it is remembered.

@@ -29,7 +29,7 @@ from palimpsest.model.interface import (
     ToolReturned,
 )
 from palimpsest.processor.stream_services import StreamServices
-from palimpsest.processor.user_wait_time import PersonTime
+from palimpsest.processor.user_wait_time import UserWaitTime
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ErrorValue
@@ -63,7 +63,7 @@ MOST_FILES = 500
 KNOWN_REASONS = {"stop", "tool-calls", "length", "content-filter", "error", "unknown"}
 
 
-class Processor:
+class StreamProcessor:
     """Turn the events of one assistant message into parts.
 
     Responsibilities: create and update the parts; keep the message's tokens, cost and finish;
@@ -83,7 +83,7 @@ class Processor:
         """A person rejected a call without feedback: the turn ends here."""
         self.circle: str | None = None
         """Why the turn ends here, where the guard against circles ends it."""
-        self.person = PersonTime(desk.clock)
+        self.person = UserWaitTime(desk.clock)
         """Counts how long the calls waited for a person."""
         self._desk = desk
         self._request_id = request_id

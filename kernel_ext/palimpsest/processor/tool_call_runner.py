@@ -22,7 +22,7 @@ UNATTENDED = "unattended"
 """Key in the metadata of a call's state: it was refused because nobody was there to ask."""
 
 
-class Offer(Protocol):
+class ToolLookup(Protocol):
     """The tools of this step, by name; the registry is one."""
 
     def resolve(self, name: str) -> Tool | str:
@@ -39,7 +39,7 @@ Result = ToolReturned | ToolErred
 
 async def run_calls(
     calls: Sequence[ToolCalled],
-    offer: Offer,
+    offer: ToolLookup,
     context: Callable[[ToolCalled], ToolContext],
     began: Callable[[str], None],
     guard: Callable[[ToolCalled], Any],
@@ -73,7 +73,7 @@ async def run_calls(
 async def _run(
     call: ToolCalled,
     tool: Tool | str,
-    offer: Offer,
+    offer: ToolLookup,
     context: Callable[[ToolCalled], ToolContext],
     began: Callable[[str], None],
     guard: Callable[[ToolCalled], Any],

@@ -15,7 +15,7 @@ LEAST_MS = 500
 """What is answered sooner was answered by a rule."""
 
 
-class PersonTime:
+class UserWaitTime:
     """Adds up the waiting of one step; questions that are open side by side count once."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
@@ -55,7 +55,7 @@ class PersonTime:
 class TimedInterview:
     """Asks as another interview does, and counts the time of the answer as the person's."""
 
-    def __init__(self, interview: Interview, person: PersonTime, call_id: str) -> None:
+    def __init__(self, interview: Interview, person: UserWaitTime, call_id: str) -> None:
         self._interview = interview
         self._person = person
         self._call_id = call_id

@@ -20,7 +20,7 @@ from palimpsest.store.exchange.key_changes import (
     plain,
     removal,
 )
-from palimpsest.store.exchange.keyed_view import Key, Keys, checked
+from palimpsest.store.exchange.keyed_view import Key, KeyedView, checked_key
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, UserError
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 class KeyedStorage:
     """The sessions of a project by key: ``read``, ``write``, ``update``, ``remove``, ``list``."""
 
-    def __init__(self, holder: SessionHolder, keys: Keys, store: Store) -> None:
+    def __init__(self, holder: SessionHolder, keys: KeyedView, store: Store) -> None:
         self._holder = holder
         self._keys = keys
         self._store = store
@@ -74,7 +74,7 @@ class KeyedStorage:
         >>> session.title
         'Penguins'
         """
-        found = checked(key)
+        found = checked_key(key)
         match found:
             case ("session", _, _):
                 self._write_session(found, plain(found, value))
@@ -116,7 +116,7 @@ class KeyedStorage:
         >>> message.id in [one.id for one in session.messages]
         False
         """
-        found = checked(key)
+        found = checked_key(key)
         try:
             self.read(found)
         except NotFound:

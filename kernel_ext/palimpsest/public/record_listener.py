@@ -18,7 +18,7 @@ LAST_SECONDS = 5.0
 """How long the end of a subscription waits until what was written before it has been told."""
 
 
-class Listener:
+class RecordListener:
     """One subscription: takes records from the writer, and tells them in order."""
 
     def __init__(self, callback: RecordsCallback) -> None:

@@ -20,8 +20,8 @@ from palimpsest.review.reconstruction.decision_points import Redecision
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
 from palimpsest.session.config.context_policy import policy_from
-from palimpsest.session.controls.context_edits import Wish
-from palimpsest.session.controls.session_controls import Control
+from palimpsest.session.controls.context_edits import ContextEdit
+from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
@@ -197,7 +197,7 @@ class Session:
     unshare = forwarded(_lifecycle_of, SessionLifecycle.unshare)
     export = forwarded(_lifecycle_of, SessionLifecycle.export)
 
-    def pin(self, name: str) -> Wish:
+    def pin(self, name: str) -> ContextEdit:
         """Keep a part, or a whole message, in every request from the next one on.
 
         Neither prune nor a compaction takes it out. ``name`` is an id, its beginning or its end, or
@@ -209,7 +209,7 @@ class Session:
         """
         return self._live.wish("pin", name)
 
-    def unpin(self, name: str) -> Wish:
+    def unpin(self, name: str) -> ContextEdit:
         """Take a pin off again.
 
         >>> _ = session.pin(session.messages[-1].id)
@@ -218,7 +218,7 @@ class Session:
         """
         return self._live.wish("unpin", name)
 
-    def exclude(self, name: str) -> Wish:
+    def exclude(self, name: str) -> ContextEdit:
         """Leave a part, or a whole message, out of every request from the next one on.
 
         A tool call goes together with what it returned. The transcript keeps everything.
@@ -229,7 +229,7 @@ class Session:
         """
         return self._live.wish("exclude", name)
 
-    def restore(self, name: str) -> Wish:
+    def restore(self, name: str) -> ContextEdit:
         """Bring back what was left out, cleared or cut, or what a summary stands for.
 
         >>> _ = session.exclude(session.messages[-1].id)
@@ -238,7 +238,7 @@ class Session:
         """
         return self._live.wish("restore", name)
 
-    def undo_compaction(self) -> Wish:
+    def undo_compaction(self) -> ContextEdit:
         """Show the model again what the newest summary stands for.
 
         Nothing is compacted by itself until the next prompt.
@@ -320,7 +320,7 @@ class Session:
         return self._app.engine.submit(self._app.servers.restart()).result()
 
     @property
-    def control(self) -> Control:
+    def control(self) -> SessionControls:
         """Its mode, what is always allowed, and its spending limit, to look at and to change.
 
         ``control.mode``, ``control.use_mode("plan")``, ``control.allowances``, ``control.revoke(1)``,

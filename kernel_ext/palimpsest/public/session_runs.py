@@ -11,7 +11,7 @@ from typing import Any, TypeVar, Unpack
 
 from palimpsest.loop.run_inputs.compaction_state import CLOSED_BEFORE
 from palimpsest.public.method_forwarding import SessionHolder
-from palimpsest.public.record_listener import Listener
+from palimpsest.public.record_listener import RecordListener
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.prompts.prompt_checks import PromptWords, answers_of, options_of, reply_of
@@ -38,7 +38,7 @@ class SessionRuns:
     def __init__(self, holder: SessionHolder, session: KernelSession) -> None:
         self.holder = holder
         self.session = session
-        self._listeners: tuple[Listener, ...] = ()
+        self._listeners: tuple[RecordListener, ...] = ()
 
     def start(self, text: str, **options: Unpack[PromptWords]) -> "Future[Answer]":
         """Send a prompt; its answer arrives in a future.
@@ -159,7 +159,7 @@ class SessionRuns:
         True
         """
         self.holder.engine.check()
-        listener = Listener(callback)
+        listener = RecordListener(callback)
         unsubscribe = self.session.subscribe(listener.take)
         self._listeners = (*self._listeners, listener)
 

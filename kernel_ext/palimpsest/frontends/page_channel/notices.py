@@ -13,7 +13,7 @@ from palimpsest.frontends.protocol.connection import SessionHead
 from palimpsest.frontends.protocol.context import Filling
 from palimpsest.frontends.protocol.page_records import page_record, with_words
 from palimpsest.frontends.protocol.transcript import PictureNotice, RecordsNotice
-from palimpsest.session.definitions.agents import helpers
+from palimpsest.session.definitions.agents import subagents_of
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.errors import ConfigError
@@ -49,7 +49,7 @@ def _named(library: Any, kind: str) -> tuple[AgentChoice, ...]:
         return ()
     library.refresh()
     kinds = {"commands": library.commands, "skills": library.skills}
-    found = kinds[kind] if kind in kinds else helpers(library.agents)
+    found = kinds[kind] if kind in kinds else subagents_of(library.agents)
     return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
 
 

@@ -26,7 +26,7 @@ from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
 from palimpsest.session.records.retention import SessionTree, families
-from palimpsest.store.blobs.disk_usage import Sizes
+from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.text import scrub, secret_values
 
@@ -108,7 +108,7 @@ class ProjectChannel:
         return known
 
 
-def _bytes(sizes: Sizes) -> dict[str, int]:
+def _bytes(sizes: DiskUsage) -> dict[str, int]:
     return {
         "total": sizes.total,
         "logs": sizes.logs,

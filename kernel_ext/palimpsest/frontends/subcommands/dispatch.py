@@ -24,7 +24,7 @@ from palimpsest.frontends.subcommands.todos import todo_words
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.inspection.report_builder import weigh
-from palimpsest.session.controls.context_edits import WishAction
+from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
 from palimpsest.transcript.redaction.text import scrub, secret_values
@@ -170,7 +170,7 @@ class Commands:
         said = reverts.run(name, argument, session.undoing, lambda work: submit(work).result())
         return Text(*said)
 
-    def _wish(self, action: WishAction, argument: str, place: CellPlace) -> Text:
+    def _wish(self, action: ContextEditAction, argument: str, place: CellPlace) -> Text:
         session = self._current(place)
         if argument:
             try:

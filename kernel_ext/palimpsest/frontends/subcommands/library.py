@@ -10,8 +10,8 @@ from palimpsest.frontends.cell_turn.services import CellPlace
 from palimpsest.frontends.subcommands.policy import PolicySection
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.definitions.agents import Agent
-from palimpsest.session.definitions.command_files import OwnCommand
-from palimpsest.session.definitions.project_definitions import Library
+from palimpsest.session.definitions.command_files import CustomCommand
+from palimpsest.session.definitions.project_definitions import ProjectDefinitions
 from palimpsest.tools.workflow.skill import Skill
 
 AGENT_HEAD = ("agent", "answers", "model", "what it is for", "from")
@@ -62,8 +62,8 @@ class LibraryWords:
         )
         return [*told, *wrong(library)]
 
-    def _library(self) -> Library | None:
-        library: Library | None = getattr(self._services, "library", None)
+    def _library(self) -> ProjectDefinitions | None:
+        library: ProjectDefinitions | None = getattr(self._services, "library", None)
         if library is not None:
             library.refresh()
         return library
@@ -91,7 +91,7 @@ def _answers(agent: Agent) -> str:
     return "you" if agent.answers else "other agents"
 
 
-def command_rows(commands: Mapping[str, OwnCommand]) -> list[tuple[str, ...]]:
+def command_rows(commands: Mapping[str, CustomCommand]) -> list[tuple[str, ...]]:
     """Return the commands."""
     return [
         (
@@ -111,6 +111,6 @@ def skill_rows(skills: Mapping[str, Skill]) -> list[tuple[str, ...]]:
     ]
 
 
-def wrong(library: Library) -> Sequence[str]:
+def wrong(library: ProjectDefinitions) -> Sequence[str]:
     """Return what is wrong with files, one sentence each."""
     return [one_line(words, 400) for words in library.problems]

@@ -1,6 +1,6 @@
 """What ``%agent mode``, ``permissions``, ``budget`` and ``config`` do and say, and a page's same wishes.
 
-Border: asks a session's ``Control`` and words what it answers, as Markdown and as plain text.
+Border: asks a session's ``SessionControls`` and words what it answers, as Markdown and as plain text.
 """
 
 import time
@@ -10,8 +10,8 @@ from typing import Any
 from palimpsest.frontends.magic.permission_arguments import amounts
 from palimpsest.frontends.protocol.permissions import AllowanceRow, AllowedRule
 from palimpsest.render.safety.escaping import code_span, inline, one_line
-from palimpsest.session.controls.session_controls import Allowance, Control
-from palimpsest.session.controls.spending_limit import limit_words, spent_words
+from palimpsest.session.controls.session_controls import Allowance, SessionControls
+from palimpsest.session.controls.spending_limit import reached_limit_text, spent_words
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.budgets import Budget, Measure, Spent
@@ -37,7 +37,7 @@ AMOUNTS = "Write %agent budget 2usd, %agent budget 500k tokens, both, or off."
 UNKNOWN = "A model whose price is not known asks before it answers."
 
 
-def run(name: str, argument: str, control: Control, table: Table) -> Said:
+def run(name: str, argument: str, control: SessionControls, table: Table) -> Said:
     """Do what a line asks for."""
     match name:
         case "mode":
@@ -50,7 +50,7 @@ def run(name: str, argument: str, control: Control, table: Table) -> Said:
             return _budget(argument, control)
 
 
-def _mode(argument: str, control: Control, table: Table) -> Said:
+def _mode(argument: str, control: SessionControls, table: Table) -> Said:
     if argument:
         mode = control.use_mode(argument)
         return _sentence(
@@ -62,7 +62,7 @@ def _mode(argument: str, control: Control, table: Table) -> Said:
     return _joined(table(("mode", "what it means"), rows), _sentence(words))
 
 
-def _permissions(argument: str, control: Control, table: Table) -> Said:
+def _permissions(argument: str, control: SessionControls, table: Table) -> Said:
     verb, *numbers = argument.split() or [""]
     if verb.lower() == "revoke":
         if not numbers:
@@ -95,7 +95,7 @@ def _permissions(argument: str, control: Control, table: Table) -> Said:
     return _joined(*said)
 
 
-def _trust(argument: str, control: Control) -> Said:
+def _trust(argument: str, control: SessionControls) -> Said:
     """Show what was held back of the session's log; allow it once all of it was shown."""
     claims = control.withheld
     if not claims:
@@ -116,7 +116,7 @@ def _list(title: str, lines: Sequence[str]) -> Said:
     )
 
 
-def _budget(argument: str, control: Control) -> Said:
+def _budget(argument: str, control: SessionControls) -> Said:
     if argument:
         wanted = amounts(argument)
         if not wanted and argument.lower() not in ("off", "none"):
@@ -139,9 +139,7 @@ def _of(budget: Budget, spent: Spent, measure: Measure) -> str:
     limit = budget.usd if measure == "usd" else budget.tokens
     if limit is None:
         return ""
-    return (
-        f"{spent_words(spent, measure).removesuffix(' tokens')} of {limit_words(budget, measure)}"
-    )
+    return f"{spent_words(spent, measure).removesuffix(' tokens')} of {reached_limit_text(budget, measure)}"
 
 
 def config_words(config: Any, table: Table) -> Said:
@@ -194,7 +192,7 @@ def origin(one: Allowance) -> str:
     return f"{where}, {time.strftime('%Y-%m-%d', time.localtime(one.at / 1000))}"
 
 
-def allowed_of(control: Control) -> tuple[AllowanceRow, ...]:
+def allowed_of(control: SessionControls) -> tuple[AllowanceRow, ...]:
     """Return what was always allowed, as a page shows it."""
     return tuple(
         AllowanceRow(
@@ -208,7 +206,7 @@ def allowed_of(control: Control) -> tuple[AllowanceRow, ...]:
     )
 
 
-def rules_of(control: Control) -> tuple[AllowedRule, ...]:
+def rules_of(control: SessionControls) -> tuple[AllowedRule, ...]:
     """Return the rules that hold for every agent, as a page shows them."""
     return tuple(
         AllowedRule(

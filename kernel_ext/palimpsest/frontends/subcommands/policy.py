@@ -15,7 +15,7 @@ from palimpsest.context.policy_overrides import (
     value_text,
 )
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.session.config.context_policy import DEFAULT, spellings
+from palimpsest.session.config.context_policy import DEFAULT, setting_names
 from palimpsest.transcript.context_values.policies import Policy
 
 SHOWN_CHARS = 60
@@ -50,7 +50,7 @@ def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> PolicyS
     """Return what differs from the preset, and who said so; None where nothing does."""
     rows: Rows = []
     for key, (before, now) in policy_differences(policy).items():
-        found = (origins.get(name) for name in spellings(f"policy.{key}"))
+        found = (origins.get(name) for name in setting_names(f"policy.{key}"))
         origin = "this session" if own else next((one for one in found if one), "the settings")
         rows.append((key, value_words(now), value_words(before), origin, meanings().get(key, "")))
     head = ("number", "value", f"in {policy.name}", "from", "meaning")

@@ -12,8 +12,8 @@ from palimpsest.frontends.protocol.sessions import Revert
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.session.interfaces.kernel_session import Snapshot
-from palimpsest.session.interfaces.revert_operations import Undoing
-from palimpsest.session.revert.plan import removal, standing
+from palimpsest.session.interfaces.revert_operations import RevertOperations
+from palimpsest.session.revert.plan import hidden_by_revert, standing_revert
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile, RevertPreview
@@ -37,7 +37,7 @@ Said = tuple[str, str]
 """Markdown and plain text."""
 
 
-def run(name: str, text: str, undoing: Undoing, submit: Submit) -> Said:
+def run(name: str, text: str, undoing: RevertOperations, submit: Submit) -> Said:
     """Do what a line asks for; ``submit`` runs a coroutine on the engine and waits."""
     words = text.split()
     target = next((one for one in words if not one.startswith("--")), "")
@@ -56,7 +56,7 @@ def run(name: str, text: str, undoing: Undoing, submit: Submit) -> Said:
             return diff_words(submit(undoing.diff(target)), target)
 
 
-async def answer(command: Revert, undoing: Undoing) -> OutcomeNotice:
+async def answer(command: Revert, undoing: RevertOperations) -> OutcomeNotice:
     """Do what a page asks for."""
     match command.action:
         case "preview":
@@ -165,10 +165,10 @@ def _sentence(one: RevertedFile, *, done: bool) -> str:
 
 def standing_words(picture: Snapshot) -> str:
     """Say how much is taken back at this moment; empty where nothing is."""
-    revert = standing(picture.session)
+    revert = standing_revert(picture.session)
     if revert is None:
         return ""
-    number = len(removal(picture.messages, revert).messages)
+    number = len(hidden_by_revert(picture.messages, revert).messages)
     return f"{_messages(number)}; %agent unrevert undoes it, the next prompt removes them"
 
 

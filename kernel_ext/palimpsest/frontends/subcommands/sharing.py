@@ -10,7 +10,7 @@ from pathlib import Path
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.render.content.phrases import count, size
 from palimpsest.session.engine.thread import EngineThread
-from palimpsest.session.interfaces.sharing_operations import Exported, Form, Sharing
+from palimpsest.session.interfaces.sharing_operations import Exported, Form, SharingOperations
 from palimpsest.session.sharing.exports import form_of
 from palimpsest.store.exchange.importer import Imported, ImportReport
 from palimpsest.transcript.errors import UserError
@@ -42,7 +42,7 @@ def giving_lines(
             return import_lines(engine, giving, argument)
 
 
-def share_words(engine: EngineThread, giving: Sharing, session_id: str) -> str:
+def share_words(engine: EngineThread, giving: SharingOperations, session_id: str) -> str:
     """Share a session and say where the page is."""
     path: Path = engine.submit(giving.share(session_id)).result()
     return (
@@ -51,14 +51,16 @@ def share_words(engine: EngineThread, giving: Sharing, session_id: str) -> str:
     )
 
 
-def unshare_words(engine: EngineThread, giving: Sharing, session_id: str) -> str:
+def unshare_words(engine: EngineThread, giving: SharingOperations, session_id: str) -> str:
     """Take the page back and say so."""
     if engine.submit(giving.unshare(session_id)).result():
         return "The page is deleted. Copies that were passed on stay where they are."
     return "This session was not shared."
 
 
-def export_words(engine: EngineThread, giving: Sharing, session_id: str, argument: str) -> str:
+def export_words(
+    engine: EngineThread, giving: SharingOperations, session_id: str, argument: str
+) -> str:
     """Export a session as the words say, and say where the file is."""
     form, path = export_request(argument)
     made: Exported = engine.submit(giving.export(session_id, form, path)).result()
@@ -88,7 +90,7 @@ def split_words(argument: str) -> list[str]:
         raise UserError("A quote in the path never ends.") from None
 
 
-def import_lines(engine: EngineThread, giving: Sharing, argument: str) -> Sequence[str]:
+def import_lines(engine: EngineThread, giving: SharingOperations, argument: str) -> Sequence[str]:
     """Import what the words name, and say in lines what came."""
     words = split_words(argument)
     if len(words) != 1:

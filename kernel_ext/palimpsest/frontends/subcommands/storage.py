@@ -20,8 +20,8 @@ from palimpsest.session.records.retention import (
     families,
     parse_size,
 )
-from palimpsest.store.blobs.blob_sweep import DAY, Sweep, Unneeded
-from palimpsest.store.blobs.disk_usage import Sizes
+from palimpsest.store.blobs.blob_sweep import DAY, Sweep, UnneededBlob
+from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
@@ -106,7 +106,7 @@ class StorageCommands:
         ]
 
 
-def storage_words(sizes: Sizes, summaries: Sequence[SessionSummary]) -> Said:
+def storage_words(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Said:
     """Say what the folder holds, the largest sessions first."""
     rows: Rows = [
         (
@@ -180,7 +180,7 @@ def limits_words(limits: RetentionLimits) -> str:
     return ", ".join(said)
 
 
-def sweep_words(found: Sweep, days: float, gone: Sequence[Unneeded] | None) -> str:
+def sweep_words(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -> str:
     """Say what was found, and what went; ``gone`` is None for a look that deletes nothing."""
     said = []
     if found.snapshot_bytes:
@@ -215,12 +215,12 @@ def _sessions(found: Sequence[SessionTree]) -> str:
     return f"{count(number)} {'session' if number == 1 else 'sessions'}"
 
 
-def _texts(found: Sequence[Unneeded]) -> str:
+def _texts(found: Sequence[UnneededBlob]) -> str:
     what = "kept text" if len(found) == 1 else "kept texts"
     return f"{count(len(found))} {what} ({size(sum(one.bytes for one in found))})"
 
 
-def _them(found: Sequence[Unneeded]) -> str:
+def _them(found: Sequence[UnneededBlob]) -> str:
     return "it" if len(found) == 1 else "them"
 
 

@@ -20,12 +20,20 @@ from palimpsest.context.engine_text.environment_changes import mentioned_words
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.undone_compactions import CONTINUES
 from palimpsest.context.visible_messages.view import messages_before
-from palimpsest.loop.context_management.failed_compaction import go_back, snapshot, take_up
-from palimpsest.loop.context_management.summary_writer import Scribe
-from palimpsest.loop.model_requests.engine_messages import engine_message, say, tell
-from palimpsest.loop.model_requests.hook_decisions import compacting
+from palimpsest.loop.context_management.failed_compaction import (
+    history_snapshot,
+    roll_back,
+    show_marker_again,
+)
+from palimpsest.loop.context_management.summary_writer import SummaryWriter
+from palimpsest.loop.model_requests.engine_messages import (
+    engine_message,
+    write_engine_message,
+    write_notices,
+)
+from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
 from palimpsest.loop.model_requests.usage_totals import add_to_session
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.tools.execution.variables import MOST_VARIABLES
 from palimpsest.tools.tool import TYPES, ShownVariables
 from palimpsest.transcript.errors import (
@@ -67,8 +75,8 @@ class WantedSummary:
     goes_on: bool = False
 
 
-def begin(
-    stage: Stage,
+def write_marker(
+    stage: RunContext,
     user: UserMessage,
     *,
     auto: bool,
@@ -95,7 +103,7 @@ def begin(
     return marked
 
 
-def asked(messages: Messages, user: UserMessage) -> CompactionPart | None:
+def marker_of(messages: Messages, user: UserMessage) -> CompactionPart | None:
     """Return the marker that a user message carries."""
     found = next((message for message in reversed(messages) if message.info.id == user.id), None)
     return marker(found) if found is not None else None
@@ -105,16 +113,16 @@ Outcome = Literal["continue", "stop", "failed"]
 """``stop``: nobody has to go on, or somebody stopped it; ``failed``: no summary, nothing cut."""
 
 
-async def run_compaction(stage: Stage, setup: Setup, user: UserMessage) -> Outcome:
+async def run_compaction(stage: RunContext, setup: StepSetup, user: UserMessage) -> Outcome:
     """Summarise what a marker asks for, and say how the turn goes on."""
-    part = asked(stage.log.state.messages(), user)
+    part = marker_of(stage.log.state.messages(), user)
     if part is None:
         raise ValueError("A compaction needs its marker.")
-    setup = await compacting(stage, setup, part)
+    setup = await with_compacting_hooks(stage, setup, part)
     state = stage.compactions
     state.counted = setup.policy.recovery.counted
     before = state.copied(
-        lambda: snapshot(
+        lambda: history_snapshot(
             stage, setup, messages_before(stage.log.state.messages(), user.id), "pre-compaction"
         )
     )
@@ -128,7 +136,7 @@ async def run_compaction(stage: Stage, setup: Setup, user: UserMessage) -> Outco
             stage.write(SessionCompacted(message_id=user.id), sync=True)
             outcome = _go_on(stage, setup, user, part, made)
         else:
-            go_back(stage, setup, user.id, part, before, error)
+            roll_back(stage, setup, user.id, part, before, error)
             outcome = "stop" if isinstance(error, AbortedError) else "failed"
     finally:
         _note(stage, None)
@@ -141,14 +149,14 @@ async def run_compaction(stage: Stage, setup: Setup, user: UserMessage) -> Outco
 
 
 async def _summarise(
-    stage: Stage, setup: Setup, marker_id: str, part: CompactionPart
+    stage: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
 ) -> tuple[CompactionPlan, ErrorValue | None]:
     """Plan, ask for the summary and judge it; returns what is wrong with it."""
-    take_up(stage, part)
+    show_marker_again(stage, part)
     made = _plan(stage, setup, marker_id, part)
-    before = size(stage, setup, messages_before(stage.log.state.messages(), marker_id))
-    scribe = Scribe(stage, setup, marker_id)
-    tell(stage, scribe.message)
+    before = messages_tokens(stage, setup, messages_before(stage.log.state.messages(), marker_id))
+    scribe = SummaryWriter(stage, setup, marker_id)
+    write_notices(stage, scribe.message)
     error: ErrorValue | None = None
     try:
         await scribe.write()
@@ -172,7 +180,9 @@ async def _summarise(
     return made, error
 
 
-def _plan(stage: Stage, setup: Setup, marker_id: str, part: CompactionPart) -> CompactionPlan:
+def _plan(
+    stage: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
+) -> CompactionPlan:
     """Choose where the tail begins, and write it into the marker."""
     policy = setup.policy
     seen = messages_seen_at(stage.view(), marker_id, policy)
@@ -182,7 +192,7 @@ def _plan(stage: Stage, setup: Setup, marker_id: str, part: CompactionPart) -> C
     return made
 
 
-async def _observe(stage: Stage, marker_id: str, *, wanted: bool) -> None:
+async def _observe(stage: RunContext, marker_id: str, *, wanted: bool) -> None:
     """Write what the kernel holds beside the marker: it is looked at, not summarised."""
     if not wanted or stage.namespace is None:
         return
@@ -207,7 +217,11 @@ async def _observe(stage: Stage, marker_id: str, *, wanted: bool) -> None:
 
 
 def _go_on(
-    stage: Stage, setup: Setup, user: UserMessage, part: CompactionPart, made: CompactionPlan
+    stage: RunContext,
+    setup: StepSetup,
+    user: UserMessage,
+    part: CompactionPart,
+    made: CompactionPlan,
 ) -> Outcome:
     """Say in the engine's name that the work goes on, where some is left."""
     todos = stage.log.state.todos
@@ -219,11 +233,11 @@ def _go_on(
     else:
         question = _unanswered(stage, user.id)
         words = continuation_text(setup.policy, made, question, left, todos, refused=part.overflow)
-        say(stage, user, words, {CONTINUES: True})
+        write_engine_message(stage, user, words, {CONTINUES: True})
     return "continue"
 
 
-def _unanswered(stage: Stage, marker_id: str) -> Message | None:
+def _unanswered(stage: RunContext, marker_id: str) -> Message | None:
     """Return the newest words of a person before the marker."""
     for message in reversed(messages_before(stage.log.state.messages(), marker_id)):
         if isinstance(message.info, UserMessage) and any(
@@ -233,7 +247,7 @@ def _unanswered(stage: Stage, marker_id: str) -> Message | None:
     return None
 
 
-def _say_again(stage: Stage, user: UserMessage, replay: Message) -> None:
+def _say_again(stage: RunContext, user: UserMessage, replay: Message) -> None:
     """Say a prompt again after the summary, its files by name only."""
     message = engine_message(stage, user)
     parts = [_again(stage, part, message.id) for part in replay.parts]
@@ -244,7 +258,7 @@ def _say_again(stage: Stage, user: UserMessage, replay: Message) -> None:
     )
 
 
-def _again(stage: Stage, part: Part, message_id: str) -> Part | None:
+def _again(stage: RunContext, part: Part, message_id: str) -> Part | None:
     ids: dict[str, Any] = {"id": stage.ids.new("prt"), "message_id": message_id}
     match part:
         case TextPart():
@@ -256,7 +270,7 @@ def _again(stage: Stage, part: Part, message_id: str) -> Part | None:
             return None
 
 
-def _note(stage: Stage, compacting: int | None) -> None:
+def _note(stage: RunContext, compacting: int | None) -> None:
     """Note on the session that it is being compacted, or no more."""
     session = stage.log.state.session
     if session is not None:
@@ -265,7 +279,7 @@ def _note(stage: Stage, compacting: int | None) -> None:
 
 
 def judge(
-    stage: Stage, setup: Setup, message: AssistantMessage, before: int
+    stage: RunContext, setup: StepSetup, message: AssistantMessage, before: int
 ) -> RejectedSummary | None:
     """Return what makes a summary useless; a good one gets its report."""
     name = stage.ids.new("dec")
@@ -277,6 +291,6 @@ def judge(
     return None
 
 
-def size(stage: Stage, setup: Setup, messages: Messages) -> int:
+def messages_tokens(stage: RunContext, setup: StepSetup, messages: Messages) -> int:
     """Return the tokens that these messages take in a request, without system prompt and tools."""
     return size_of(stage.view(messages), setup.policy, setup.info, setup.count)

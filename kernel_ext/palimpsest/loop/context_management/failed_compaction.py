@@ -18,7 +18,7 @@ from palimpsest.loop.run_inputs.compaction_state import (
     compaction_timed_out,
     is_answerable,
 )
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.context_values.effective_decisions import effective_reductions
 from palimpsest.transcript.errors import ApiError, ErrorValue
@@ -29,9 +29,9 @@ from palimpsest.transcript.session_record.events import DecisionMade
 RULE: OwnRule = "compact/aside"
 
 
-def snapshot(
-    stage: Stage,
-    setup: Setup,
+def history_snapshot(
+    stage: RunContext,
+    setup: StepSetup,
     messages: Messages,
     source: Literal["current", "pre-compaction"],
 ) -> MessagesSnapshot[Message]:
@@ -40,16 +40,16 @@ def snapshot(
     return MessagesSnapshot(view.folded(setup.policy.compact), stage.session_id, source)
 
 
-def take_up(stage: Stage, part: CompactionPart) -> None:
+def show_marker_again(stage: RunContext, part: CompactionPart) -> None:
     """Show a marker again whose compaction failed before, now that it is tried anew."""
     hidden = effective_reductions(stage.log.state.decisions).get(part.id)
     if hidden is not None and hidden.rule == RULE:
         _decide(stage, "restore", part, {})
 
 
-def go_back(
-    stage: Stage,
-    setup: Setup,
+def roll_back(
+    stage: RunContext,
+    setup: StepSetup,
     marker_id: str,
     part: CompactionPart,
     before: MessagesSnapshot[Message] | None,
@@ -76,7 +76,7 @@ def go_back(
     ):
         # Nobody goes on from here, so an answer at the end is no stump.
         recovery = recovery.model_copy(update={"snapshot": "whole"})
-    current = snapshot(stage, setup, stage.log.state.messages(), "current")
+    current = history_snapshot(stage, setup, stage.log.state.messages(), "current")
     answerable = functools.partial(_can_be_answered, setup)
     chosen = choose_snapshot(current, before, recovery, timed_out=late, answerable=answerable)
     kept = _up_to(chosen, marker_id)
@@ -99,7 +99,7 @@ def _up_to(chosen: MessagesSnapshot[Message], marker_id: str) -> MessagesSnapsho
     )
 
 
-def _can_be_answered(setup: Setup, message: Message) -> bool:
+def _can_be_answered(setup: StepSetup, message: Message) -> bool:
     """Say whether the model can go on after this message, by the last that it becomes."""
     flat = neutral_messages((message,), setup.info.ref, setup.policy.convert)
     return bool(flat) and is_answerable(flat[-1])
@@ -110,7 +110,7 @@ def _ran_out(error: ErrorValue) -> bool:
 
 
 def _decide(
-    stage: Stage,
+    stage: RunContext,
     action: Literal["drop", "restore"],
     part: Part,
     numbers: dict[str, Any],

@@ -24,10 +24,10 @@ from palimpsest.context.request_assembly.fit import (
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages.view import View
-from palimpsest.loop.context_management.compaction import begin
-from palimpsest.loop.model_requests.engine_messages import say
+from palimpsest.loop.context_management.compaction import write_marker
+from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.model_requests.request_builder import Assembled, assembly_of, facts_for, record
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.loop.run_inputs.written_request import Assembly
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade
@@ -38,14 +38,14 @@ SHORTENED = (
 )
 
 
-class Room:
+class FitDriver:
     """Makes room for the requests of one turn.
 
     Responsibilities: journal each decision before the next is made; begin the summaries that are asked
     for, and hold what asked until it is told how they ended.
     """
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: RunContext) -> None:
         self.tries = FitAttempts()
         self._stage = stage
         self._waiting: Fit | None = None
@@ -54,7 +54,7 @@ class Room:
         """Of the newest request that was made to see whether it fits."""
 
     def prepare(
-        self, setup: Setup, user: UserMessage, message_id: str, parameters: dict[str, Any]
+        self, setup: StepSetup, user: UserMessage, message_id: str, parameters: dict[str, Any]
     ) -> Assembled | None:
         """Build the request of a step, which may still not fit; None where a summary was asked for first."""
         found = self._go_on(setup, user) if self._waiting else self._start(setup, user, "size")
@@ -65,23 +65,23 @@ class Room:
             self._stage, setup, assembly, found.facts, found.route, message_id, parameters
         )
 
-    def full(self, setup: Setup, user: UserMessage, messages: Messages) -> bool:
+    def full(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         """Ask for a summary where the newest answer reported a full window; false where none is asked for."""
         return stored_full(messages, setup.info, setup.policy) and self.ask(setup, user)
 
-    def ask(self, setup: Setup, user: UserMessage) -> bool:
+    def ask(self, setup: StepSetup, user: UserMessage) -> bool:
         """Ask for a summary whatever the next request weighs; false where none may be asked for."""
         messages = self._stage.log.state.messages()
         if not self.tries.may_summarise("full", messages, setup.policy):
             return False
         return self._start(setup, user, "full") is not None
 
-    def refused(self, setup: Setup, user: UserMessage, *, summaries_help: bool) -> bool:
+    def refused(self, setup: StepSetup, user: UserMessage, *, summaries_help: bool) -> bool:
         """Make room after a provider's refusal; false where nothing is left to try."""
         cause: Cause = "refused" if summaries_help else "failed"
         return self._start(setup, user, cause) is not None
 
-    def failed(self, setup: Setup, user: UserMessage) -> bool:
+    def failed(self, setup: StepSetup, user: UserMessage) -> bool:
         """Take in that a summary failed, and cut results instead; false where there is nothing to cut."""
         if self._waiting is None:
             # It was asked for by a kernel that is gone.
@@ -89,13 +89,13 @@ class Room:
         return self._go_on(setup, user, failed=True) is not None
 
     def _start(
-        self, setup: Setup, user: UserMessage, cause: Cause
+        self, setup: StepSetup, user: UserMessage, cause: Cause
     ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
         running = fit(self._stage.view(), self._inputs(setup), self.tries, cause)
         return self._drive(running, None, user)
 
     def _go_on(
-        self, setup: Setup, user: UserMessage, *, failed: bool = False
+        self, setup: StepSetup, user: UserMessage, *, failed: bool = False
     ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
         running, self._waiting = self._waiting, None
         assert running is not None
@@ -119,13 +119,13 @@ class Room:
                     _write(self._stage, told)
                     continue
                 case SummaryNeeded(overflow=overflow):
-                    begin(self._stage, user, auto=True, overflow=overflow)
+                    write_marker(self._stage, user, auto=True, overflow=overflow)
                 case ResultsShortened():
-                    say(self._stage, user, SHORTENED)
+                    write_engine_message(self._stage, user, SHORTENED)
             self._waiting = running
             return told
 
-    def _inputs(self, setup: Setup) -> FitInputs:
+    def _inputs(self, setup: StepSetup) -> FitInputs:
         def project(_view: View) -> Projection:
             # The view is what is journaled by now, and the session remembers what its newest request was made of.
             self._assembly = assembly_of(self._stage, setup)
@@ -134,7 +134,7 @@ class Room:
         return _inputs(self._stage, setup, project)
 
 
-def prune_after_turn(stage: Stage, setup: Setup) -> None:
+def prune_after_turn(stage: RunContext, setup: StepSetup) -> None:
     """Prune where the policy does that when a turn has ended."""
 
     def project(_view: View) -> Projection:
@@ -145,7 +145,9 @@ def prune_after_turn(stage: Stage, setup: Setup) -> None:
             _write(stage, told)
 
 
-def _inputs(stage: Stage, setup: Setup, project: Callable[[View], Projection]) -> FitInputs:
+def _inputs(
+    stage: RunContext, setup: StepSetup, project: Callable[[View], Projection]
+) -> FitInputs:
     request = stage.log.state.request
     return FitInputs(
         policy=setup.policy,
@@ -156,7 +158,7 @@ def _inputs(stage: Stage, setup: Setup, project: Callable[[View], Projection]) -
     )
 
 
-def _write(stage: Stage, told: DecisionBatch) -> None:
+def _write(stage: RunContext, told: DecisionBatch) -> None:
     first, *others = told.decisions
     stage.write(
         DecisionMade(decision=first, facts=told.facts),

@@ -15,11 +15,11 @@ from palimpsest.context.compaction.stage_selection import StageSelector
 from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.loop.model_requests.answer_stream import answer, desk
+from palimpsest.loop.model_requests.answer_stream import desk, stream_answer
 from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
-from palimpsest.loop.run_inputs.run_context import Setup, Stage, Summariser
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup, SummaryModel
 from palimpsest.model.interface import StepFinished
-from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.transcript.errors import (
     ApiError,
     AuthError,
@@ -65,19 +65,19 @@ TOO_SLOW = (
 NOT_USED = "{name} cannot write this summary, so the session's model does: {problem}"
 
 
-class Scribe:
+class SummaryWriter:
     """Writes one summary.
 
     Responsibilities: choose how much of the history each request tells; send the requests, to the
     session's model where the one named for summaries cannot be used; keep drafts, tokens and cost.
     """
 
-    def __init__(self, stage: Stage, setup: Setup, marker_id: str) -> None:
+    def __init__(self, stage: RunContext, setup: StepSetup, marker_id: str) -> None:
         self._stage = stage
         self._setup = setup
         self._marker_id = marker_id
-        self._processor: Processor | None = None
-        self._quiet: Setup | None = None
+        self._processor: StreamProcessor | None = None
+        self._quiet: StepSetup | None = None
         """How the newest request was asked."""
         self._told: dict[str, Any] = {}
         """What the newest request told."""
@@ -133,7 +133,7 @@ class Scribe:
 
     # Who writes
 
-    def _may_use(self, named: Summariser) -> bool:
+    def _may_use(self, named: SummaryModel) -> bool:
         problem = named.problem
         if not problem and named.info is not None:
             problem = (
@@ -145,7 +145,7 @@ class Scribe:
             self._notice(named, problem)
         return not problem
 
-    def _notice(self, named: Summariser, problem: str) -> None:
+    def _notice(self, named: SummaryModel, problem: str) -> None:
         """Say in the summary, for people, that the model named for it could not be used."""
         if self._processor is not None:
             self._processor.discard_attempt(1)
@@ -163,7 +163,7 @@ class Scribe:
 
     # How much a request tells
 
-    async def _write(self, quiet: Setup) -> None:
+    async def _write(self, quiet: StepSetup) -> None:
         if quiet.info.ref != self.message.model:
             self._update(model=quiet.info.ref)
         told = self._telling(quiet).whole(self._stage.view())
@@ -175,7 +175,7 @@ class Scribe:
         else:
             raise _too_long(quiet, told.tokens, told.limit)
 
-    async def _write_in_parts(self, quiet: Setup, result_chars: int) -> None:
+    async def _write_in_parts(self, quiet: StepSetup, result_chars: int) -> None:
         parts = self._telling(quiet).parts(self._stage.view(), result_chars)
         while True:
             # Each answer tells anew how our estimate compares with what is counted.
@@ -191,7 +191,7 @@ class Scribe:
             self._keep_draft(quiet, request_id)
             parts = parts.after(stretch, request_id)
 
-    def _telling(self, quiet: Setup) -> StageSelector:
+    def _telling(self, quiet: StepSetup) -> StageSelector:
         """Return the request that is about to be made."""
         return StageSelector(
             self._marker_id,
@@ -202,7 +202,7 @@ class Scribe:
             calibration(self._stage.log.state, quiet.info),
         )
 
-    def _decide(self, quiet: Setup, numbers: dict[str, Any]) -> None:
+    def _decide(self, quiet: StepSetup, numbers: dict[str, Any]) -> None:
         self._told = numbers
         decision = self._telling(quiet).decision(self._stage.ids.new("dec"), numbers)
         request = self._stage.log.state.request
@@ -211,7 +211,7 @@ class Scribe:
 
     # One request
 
-    async def _request(self, quiet: Setup, *, last: bool) -> str:
+    async def _request(self, quiet: StepSetup, *, last: bool) -> str:
         """Send what was decided and take the answer in; returns the request's id."""
         stage, self._quiet = self._stage, quiet
         assembled = build(
@@ -219,7 +219,7 @@ class Scribe:
         )
         if not assembled.route.fits:
             raise _too_long(quiet, assembled.route.tokens, assembled.route.budget)
-        self._processor = Processor(
+        self._processor = StreamProcessor(
             desk(stage, quiet, assembled.record.facts),
             self.message,
             request_id=assembled.record.id,
@@ -229,7 +229,7 @@ class Scribe:
         seconds = quiet.policy.recovery.compaction_seconds
         try:
             async with asyncio.timeout(seconds):
-                finished = await answer(stage, quiet.model, assembled, self._processor)
+                finished = await stream_answer(stage, quiet.model, assembled, self._processor)
         except ModelFailed as failure:
             self._refused = _is_refusal(failure.error)
             raise
@@ -252,7 +252,7 @@ class Scribe:
         finish = finished.reason if last else None
         self._update(tokens=self.message.tokens.plus(finished.usage), cost=cost, finish=finish)
 
-    def _keep_draft(self, quiet: Setup, request_id: str) -> None:
+    def _keep_draft(self, quiet: StepSetup, request_id: str) -> None:
         """Put what a part wrote aside: the next request goes on with it, and no other sees it."""
         chars = 0
         for part in self._written():
@@ -275,7 +275,7 @@ class Scribe:
         self._stage.write(MessageUpdated(info=self.message))
 
 
-def _quiet(setup: Setup, named: Summariser | None) -> Setup:
+def _quiet(setup: StepSetup, named: SummaryModel | None) -> StepSetup:
     """Return how a summary is asked for: without tools, by the session's model or the one named."""
     quiet = dataclasses.replace(setup, agent=AGENT, system=(setup.scribe or SYSTEM,), specs=())
     if named is None or named.model is None or named.info is None:
@@ -290,7 +290,7 @@ def _is_refusal(error: ErrorValue) -> bool:
     return isinstance(error, AuthError | UnknownError)
 
 
-def _too_long(quiet: Setup, tokens: int, budget: int) -> ModelFailed:
+def _too_long(quiet: StepSetup, tokens: int, budget: int) -> ModelFailed:
     words = TOO_LONG.format(model=quiet.info.ref.id, tokens=tokens, budget=budget)
     return ModelFailed(ContextOverflowError(message=words, tokens=tokens, budget=budget))
 

@@ -6,9 +6,9 @@ import functools
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import wait_before_retry
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.interface import Model, ModelRequest, StepFinished, StepStarted
-from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.stream_services import StreamServices
 from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output
 from palimpsest.transcript.context_values.decisions import Decision, Facts
@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, Un
 from palimpsest.transcript.values import BlobRef
 
 
-def desk(stage: Stage, setup: Setup, facts: Facts) -> StreamServices:
+def desk(stage: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:
     """Return what a processor writes with."""
 
     def shorten(message_id: str, part_id: str, text: str) -> Decision | None:
@@ -41,7 +41,7 @@ def desk(stage: Stage, setup: Setup, facts: Facts) -> StreamServices:
     )
 
 
-def _keep_output(stage: Stage, text: str) -> tuple[str, BlobRef | None]:
+def _keep_output(stage: RunContext, text: str) -> tuple[str, BlobRef | None]:
     try:
         return keep_output(stage.blobs, text)
     except StorageFailed:
@@ -49,15 +49,15 @@ def _keep_output(stage: Stage, text: str) -> tuple[str, BlobRef | None]:
         return text, None
 
 
-def _keep_attachment(stage: Stage, url: str) -> str:
+def _keep_attachment(stage: RunContext, url: str) -> str:
     try:
         return keep_attachment(stage.blobs, url)
     except StorageFailed:
         return url
 
 
-async def answer(
-    stage: Stage, model: Model, assembled: Assembled, processor: Processor
+async def stream_answer(
+    stage: RunContext, model: Model, assembled: Assembled, processor: StreamProcessor
 ) -> StepFinished:
     """Stream the answer, again after a failure that may pass; raises ModelFailed or Aborted."""
     attempt = 0
@@ -71,7 +71,7 @@ async def answer(
 
 
 async def _stream(
-    stage: Stage, model: Model, assembled: Assembled, processor: Processor
+    stage: RunContext, model: Model, assembled: Assembled, processor: StreamProcessor
 ) -> StepFinished:
     loop = asyncio.get_running_loop()
     reading = asyncio.create_task(_read(model, assembled.request, processor))
@@ -90,7 +90,7 @@ async def _stream(
         unregister()
 
 
-async def _read(model: Model, request: ModelRequest, processor: Processor) -> StepFinished:
+async def _read(model: Model, request: ModelRequest, processor: StreamProcessor) -> StepFinished:
     finished: StepFinished | None = None
     stream = model.stream(request)
     try:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from palimpsest.context.engine_text.reminders import last_step
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import (
     AssistantMessage,
@@ -17,7 +17,7 @@ from palimpsest.transcript.session_record.events import MessageUpdated, PartUpda
 from palimpsest.transcript.user_notices import user_notice
 
 
-def engine_message(stage: Stage, user: UserMessage) -> UserMessage:
+def engine_message(stage: RunContext, user: UserMessage) -> UserMessage:
     """Return a new user message that asks what another one asked: same agent, model and tools."""
     return UserMessage(
         id=stage.ids.new("msg"),
@@ -33,8 +33,8 @@ def engine_message(stage: Stage, user: UserMessage) -> UserMessage:
     )
 
 
-def say(
-    stage: Stage, user: UserMessage, text: str, metadata: dict[str, Any] | None = None
+def write_engine_message(
+    stage: RunContext, user: UserMessage, text: str, metadata: dict[str, Any] | None = None
 ) -> UserMessage:
     """Write a message of the engine that goes on with what another one asked."""
     message = engine_message(stage, user)
@@ -50,7 +50,7 @@ def say(
     return message
 
 
-def refuse(stage: Stage, user: UserMessage, error: ErrorValue) -> None:
+def write_refusal(stage: RunContext, user: UserMessage, error: ErrorValue) -> None:
     """Answer with what is wrong: nothing was sent, or what was begun can't be ended otherwise."""
     now = stage.clock()
     message = AssistantMessage(
@@ -67,7 +67,7 @@ def refuse(stage: Stage, user: UserMessage, error: ErrorValue) -> None:
     stage.write(*answer_ended(message), sync=True)
 
 
-def tell(stage: Stage, message: AssistantMessage) -> None:
+def write_notices(stage: RunContext, message: AssistantMessage) -> None:
     """Write what a person is to be told into an answer."""
     first = stage.first_time(message.model.provider)
     for about, words in (*([("sent", first)] if first else []), *stage.hooks.told()):
@@ -75,7 +75,7 @@ def tell(stage: Stage, message: AssistantMessage) -> None:
         stage.write(PartUpdated(part=part))
 
 
-def say_last_step(stage: Stage, setup: Setup, user: UserMessage) -> UserMessage:
+def say_last_step(stage: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write that the turn has reached its step limit, in the name that the policy says."""
     told = last_step(setup.max_steps, setup.policy.reminders)
-    return say(stage, user, told.text, told.metadata)
+    return write_engine_message(stage, user, told.text, told.metadata)

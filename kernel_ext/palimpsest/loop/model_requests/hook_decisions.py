@@ -17,7 +17,7 @@ from palimpsest.context.reduction.applied_decisions import CLEARED
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.wire.provider_messages import (
     message_hash,
     prompt_text,
@@ -41,7 +41,7 @@ OPAQUE_KIND = "user"
 """Nobody knows what the messages of a hook are made of; their tokens are counted as said."""
 
 
-async def decide(stage: Stage, setup: Setup) -> None:
+async def run_decide_hooks(stage: RunContext, setup: StepSetup) -> None:
     """Let hooks decide what the coming requests show, and journal it under their names."""
     hooks = stage.hooks
     if not hooks.any("decide"):
@@ -60,7 +60,7 @@ async def decide(stage: Stage, setup: Setup) -> None:
     made: list[Decision] = []
     for wanted in await hooks.decide(event):
         seen = view.decided(*made)
-        found = decision(stage.ids.new("dec"), wanted, seen, setup, facts)
+        found = hook_decision(stage.ids.new("dec"), wanted, seen, setup, facts)
         if isinstance(found, Decision):
             made.append(found)
         elif found:
@@ -73,8 +73,8 @@ async def decide(stage: Stage, setup: Setup) -> None:
         )
 
 
-def decision(
-    decision_id: str, wanted: HookDecision, view: View, setup: Setup, facts: Facts
+def hook_decision(
+    decision_id: str, wanted: HookDecision, view: View, setup: StepSetup, facts: Facts
 ) -> Decision | str:
     """Return what a hook wants as a decision; words where it makes no sense, none where it holds already."""
     part, message = _target(view, wanted)
@@ -129,7 +129,12 @@ def _stands(
 
 
 def _reduced(
-    made: Decision, wanted: HookDecision, part: Part | None, view: View, setup: Setup, facts: Facts
+    made: Decision,
+    wanted: HookDecision,
+    part: Part | None,
+    view: View,
+    setup: StepSetup,
+    facts: Facts,
 ) -> Decision | str:
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return "only what a tool call returned can be cleared or truncated"
@@ -152,7 +157,9 @@ def _text(part: Part, view: View) -> str:
     return whole_output(part, view.texts) or str(getattr(part, "text", ""))
 
 
-async def compacting(stage: Stage, setup: Setup, part: CompactionPart) -> Setup:
+async def with_compacting_hooks(
+    stage: RunContext, setup: StepSetup, part: CompactionPart
+) -> StepSetup:
     """Let hooks say what a summary keeps: the words go into the policy that the request records."""
     if not stage.hooks.any("compacting"):
         return setup
@@ -171,7 +178,9 @@ async def compacting(stage: Stage, setup: Setup, part: CompactionPart) -> Setup:
     return dataclasses.replace(setup, policy=setup.policy.model_copy(update={"compact": compact}))
 
 
-async def rewritten(stage: Stage, setup: Setup, assembled: Assembled) -> Assembled:
+async def with_request_hooks(
+    stage: RunContext, setup: StepSetup, assembled: Assembled
+) -> Assembled:
     """Let hooks write a request's messages; what is sent then is stored whole, and called opaque."""
     if not stage.hooks.any("request"):
         return assembled

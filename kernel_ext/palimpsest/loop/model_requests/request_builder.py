@@ -13,7 +13,7 @@ from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.request_chunks import RequestTerms
-from palimpsest.loop.run_inputs.run_context import Setup, Stage, StateView
+from palimpsest.loop.run_inputs.run_context import RunContext, StateView, StepSetup
 from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, assemble, recorded_items
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
@@ -38,7 +38,7 @@ class Assembled:
     """The same before it was put into a provider's words."""
 
 
-def facts_for(stage: Stage, setup: Setup, used_tokens: int) -> Facts:
+def facts_for(stage: RunContext, setup: StepSetup, used_tokens: int) -> Facts:
     """Return what deciders are told before a request, given what it weighs so far."""
     state = stage.log.state
     now = stage.clock()
@@ -84,8 +84,8 @@ def _reported(message: Message, info: AssistantMessage, request_id: str) -> Usag
 
 
 def build(
-    stage: Stage,
-    setup: Setup,
+    stage: RunContext,
+    setup: StepSetup,
     message_id: str,
     parameters: dict[str, Any],
     purpose: Purpose = "step",
@@ -104,7 +104,7 @@ def build(
     )
 
 
-def assembly_of(stage: Stage, setup: Setup, marker_id: str = "") -> Assembly:
+def assembly_of(stage: RunContext, setup: StepSetup, marker_id: str = "") -> Assembly:
     """Write the session as it is journaled now in its provider's words; nothing is recorded yet."""
     state = stage.log.state
     messages = state.messages()
@@ -116,8 +116,8 @@ def assembly_of(stage: Stage, setup: Setup, marker_id: str = "") -> Assembly:
 
 
 def record(
-    stage: Stage,
-    setup: Setup,
+    stage: RunContext,
+    setup: StepSetup,
     assembly: Assembly,
     facts: Facts,
     decided: BudgetCheck,
@@ -161,7 +161,7 @@ def record(
     return Assembled(request, made, decided, projection)
 
 
-def _kept(stage: Stage, name: str, value: Policy | tuple[str | ToolSpec, ...]) -> BlobRef:
+def _kept(stage: RunContext, name: str, value: Policy | tuple[str | ToolSpec, ...]) -> BlobRef:
     """Keep what seldom changes as a blob, once for as long as it stays the same."""
 
     def keep() -> BlobRef:
@@ -173,7 +173,7 @@ def _kept(stage: Stage, name: str, value: Policy | tuple[str | ToolSpec, ...]) -
     return stage.memory.kept(name, value, keep)
 
 
-def _remembered(stage: Stage, setup: Setup, messages: Messages) -> Assembly | None:
+def _remembered(stage: RunContext, setup: StepSetup, messages: Messages) -> Assembly | None:
     state = stage.log.state
 
     def alike() -> StepRequest | None:
@@ -198,7 +198,7 @@ def _remembered(stage: Stage, setup: Setup, messages: Messages) -> Assembly | No
     )
 
 
-def _projected(view: View, setup: Setup, marker_id: str) -> Projection:
+def _projected(view: View, setup: StepSetup, marker_id: str) -> Projection:
     if marker_id:
         return project_summary(
             view,

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping
 
 from palimpsest.context.budget.budget_check import BudgetCheck
-from palimpsest.loop.run_inputs.run_context import Stage
+from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
-from palimpsest.processor.stream_processor import Processor
+from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.render.content.phrases import duration
 from palimpsest.transcript.errors import Aborted, ApiError, ContextOverflowError, ModelFailed
 from palimpsest.transcript.ids import short
@@ -22,7 +22,7 @@ LONGEST_WAIT_SECONDS = 3_600.0
 TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask again then, or choose another model."
 
 
-def too_large(
+def too_large_error(
     route: BudgetCheck,
     info: ModelInfo,
     tools: int = 0,
@@ -75,7 +75,7 @@ def too_large(
 
 
 async def wait_before_retry(
-    stage: Stage, processor: Processor, failure: ModelFailed, attempt: int
+    stage: RunContext, processor: StreamProcessor, failure: ModelFailed, attempt: int
 ) -> None:
     """Wait until the next attempt, visibly; raises the failure when there is to be none."""
     error = failure.error
@@ -114,7 +114,7 @@ def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
     return error.model_copy(update={"message": words, "retryable": False})
 
 
-async def _sleep(stage: Stage, seconds: float) -> None:
+async def _sleep(stage: RunContext, seconds: float) -> None:
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
 

@@ -18,7 +18,7 @@ from palimpsest.context.request_kinds.turn_summary_request import SYSTEM as TURN
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
 from palimpsest.context.visible_messages.prompted_turns import turn_of
 from palimpsest.context.visible_messages.view import View
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.loop.run_inputs.written_request import assemble
 from palimpsest.model.errors.retry import delay_seconds, retryable
 from palimpsest.model.interface import ModelRequest, StepFinished, TextDelta
@@ -46,14 +46,14 @@ class SideAnswer:
     cost: float | None
 
 
-def quiet(stage: Stage, setup: Setup, agent: str, system: str) -> Setup:
+def without_tools(stage: RunContext, setup: StepSetup, agent: str, system: str) -> StepSetup:
     """Return the setup of a request beside the turns: no tools, and a system prompt of its own."""
     return dataclasses.replace(setup, agent=agent, system=(stage.clean(system),), specs=())
 
 
 async def run_side_request(
-    stage: Stage,
-    setup: Setup,
+    stage: RunContext,
+    setup: StepSetup,
     projection: Projection,
     purpose: Purpose,
     turns: tuple[str, ...] = (),
@@ -73,7 +73,7 @@ async def run_side_request(
         return await _asked(setup, request)
 
 
-async def _asked(setup: Setup, request: ModelRequest) -> SideAnswer:
+async def _asked(setup: StepSetup, request: ModelRequest) -> SideAnswer:
     said: list[str] = []
     finished: StepFinished | None = None
     async for event in setup.model.stream(request):
@@ -87,7 +87,11 @@ async def _asked(setup: Setup, request: ModelRequest) -> SideAnswer:
 
 
 def _request(
-    stage: Stage, setup: Setup, projection: Projection, purpose: Purpose, turns: tuple[str, ...]
+    stage: RunContext,
+    setup: StepSetup,
+    projection: Projection,
+    purpose: Purpose,
+    turns: tuple[str, ...],
 ) -> tuple[ModelRequest, StepRequest]:
     info, policy = setup.info, setup.policy
     assembly = assemble(projection, info, setup.count, stage.log.state.messages())
@@ -131,29 +135,31 @@ def _request(
     return request, record
 
 
-def _kept(stage: Stage, value: Any) -> BlobRef:
+def _kept(stage: RunContext, value: Any) -> BlobRef:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return stage.blobs.put_blob(text.encode(), JSON)
 
 
-async def run_title(stage: Stage, setup: Setup, system: str | None = None) -> SideAnswer:
+async def run_title(stage: RunContext, setup: StepSetup, system: str | None = None) -> SideAnswer:
     """Ask for the title of a session; raises ModelFailed, or TimeoutError when it takes too long.
 
     ``system`` takes the place of our own words about titles.
     """
-    asking = quiet(stage, setup, "title", system or TITLE_SYSTEM)
+    asking = without_tools(stage, setup, "title", system or TITLE_SYSTEM)
     state = stage.log.state
     view = View.of(state.messages(), state.decisions, stage.blobs.get_blob)
     projection = project_title(view, system=asking.system, count=asking.count)
     return await run_side_request(stage, asking, projection, "title")
 
 
-async def run_turn_summary(stage: Stage, setup: Setup, turns: Sequence[str]) -> SideAnswer | None:
+async def run_turn_summary(
+    stage: RunContext, setup: StepSetup, turns: Sequence[str]
+) -> SideAnswer | None:
     """Ask about the last of some turns, by their prompts' ids, oldest first; None when it is gone.
 
     Raises ModelFailed, or TimeoutError when it takes too long.
     """
-    asking = quiet(stage, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
+    asking = without_tools(stage, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
     state = stage.log.state
     messages = state.messages()
     there = tuple(one for one in turns if turn_of(messages, one))

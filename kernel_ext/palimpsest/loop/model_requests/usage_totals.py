@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import Stage
+from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.session_record.budgets import Spent
 from palimpsest.transcript.session_record.events import SessionUpdated
@@ -10,26 +10,26 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Usage
 
 
-def add_to_session(stage: Stage, message: AssistantMessage) -> None:
+def add_to_session(stage: RunContext, message: AssistantMessage) -> None:
     """Add what an answer took to its session; an unknown price leaves the cost as it is."""
     session = stage.log.state.session
     if session is None:
         return
-    took = spent_on(message.tokens, message.cost)
+    took = usage_cost(message.tokens, message.cost)
     time = session.time.model_copy(update={"updated": stage.clock()})
-    update = {**added(session, took), "time": time}
+    update = {**with_usage(session, took), "time": time}
     stage.write(SessionUpdated(session=session.model_copy(update=update)))
     if stage.spent is not None:
         stage.spent(took)
 
 
-def spent_on(usage: Usage, cost: float | None) -> Spent:
+def usage_cost(usage: Usage, cost: float | None) -> Spent:
     """Return what one request took; one without tokens was never answered."""
     asked = usage.prompt + usage.output + usage.reasoning > 0
     return Spent(cost=cost, tokens=usage, unpriced=1 if asked and cost is None else 0)
 
 
-def added(session: SessionInfo, took: Spent) -> dict[str, Any]:
+def with_usage(session: SessionInfo, took: Spent) -> dict[str, Any]:
     """Return what changes in a session's record; a price nobody knows is counted, never as 0."""
     changed: dict[str, Any] = {"tokens": session.tokens.plus(took.tokens)}
     if took.cost is not None:

@@ -10,7 +10,7 @@ from palimpsest.transcript.errors import UserError
 
 
 @dataclass
-class Files:
+class ProjectFiles:
     """The project's files, as one session's steps look at them."""
 
     snapshots: Snapshots

@@ -14,7 +14,7 @@ from palimpsest.context.visible_messages.blob_texts import Read, read_texts
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.undone_compactions import CONTINUES
 from palimpsest.context.visible_messages.view import View
-from palimpsest.loop.run_inputs.request_chunks import Pile, RequestTerms, Unsure
+from palimpsest.loop.run_inputs.request_chunks import NotIncremental, RequestChunks, RequestTerms
 from palimpsest.loop.run_inputs.written_request import Assembly, Recorded
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions, says_pinned
@@ -25,18 +25,18 @@ from palimpsest.transcript.values import BlobRef
 NEWEST = 64
 """Where two states of a session differ, it is nearly always among so many newest messages."""
 
-PIECE = 16
+CHUNK_MESSAGES = 16
 """Messages of a piece, if a turn ends there: fewer cost more to write, more cost more to change."""
 
 REST = 20
 """Requests that are assembled from the whole session, after pieces could not be made."""
 
 
-class Memory:
+class RequestCache:
     """What the newest request of a session was made of."""
 
     def __init__(self) -> None:
-        self._past: _Past | None = None
+        self._past: _CachedRequest | None = None
         self._rest = 0
         self._kept: dict[str, tuple[object, BlobRef]] = {}
 
@@ -66,22 +66,22 @@ class Memory:
             self._rest = max(0, self._rest - 1)
             return None
         if past is None or not past.goes_on(terms, decisions):
-            past = _Past(terms, recorded(), tools())
+            past = _CachedRequest(terms, recorded(), tools())
         try:
             found = past.assembly(messages, decisions, read)
-        except Unsure:
+        except NotIncremental:
             self._rest = REST
             return None
         self._past = past
         return found
 
 
-class _Past:
+class _CachedRequest:
     """A session as it was at its newest request, and the pile that was made of it."""
 
     def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None) -> None:
         self._terms = terms
-        self._pile = Pile(terms, recorded, tools)
+        self._pile = RequestChunks(terms, recorded, tools)
         self._messages: Messages = ()
         self._folded: Messages = ()
         self._names: dict[str, int] = {}
@@ -125,7 +125,7 @@ class _Past:
         self._messages = messages
         self._put(shown[kept:], kept, read)
         if not self._all_pins_shown():
-            raise Unsure
+            raise NotIncremental
         return self._pile.assembly()
 
     def _decide(self, decisions: tuple[Decision, ...]) -> set[str]:
@@ -134,12 +134,12 @@ class _Past:
         for at in range(len(self._decisions), len(decisions)):
             decision = decisions[at]
             if decision.until_part_id is not None:
-                raise Unsure
+                raise NotIncremental
             name = decision.part_id or decision.message_id
             self._drops = self._drops or decision.action == "drop"
             if decision.action == "pin":
                 if decision.part_id is None:
-                    raise Unsure
+                    raise NotIncremental
                 self._pins.add(decision.part_id)
             if name is not None:
                 self._about.setdefault(name, []).append((at, decision))
@@ -202,7 +202,7 @@ class _Past:
             before = len(names)
             names.update(dict.fromkeys(own, at))
             if len(names) != before + len(own):
-                raise Unsure
+                raise NotIncremental
         about = sorted(
             (
                 found
@@ -255,7 +255,7 @@ def _pieces(messages: Messages) -> Iterator[tuple[int, int]]:
     """Yield where each piece begins and ends: some turns, or what follows in a turn."""
     begin = 0
     for at, one in enumerate(messages):
-        if at - begin >= PIECE and isinstance(one.info, UserMessage):
+        if at - begin >= CHUNK_MESSAGES and isinstance(one.info, UserMessage):
             yield begin, at
             begin = at
     yield begin, len(messages)

@@ -2,7 +2,7 @@
 
 Border: pure. Every rule of the default policy looks at one message, at a call and its results, or
 at two neighbours. So a piece ends where no neighbours are merged, holds the results of its calls,
-and shares no call id with another; where it cannot be so, ``Unsure`` is raised, and the whole
+and shares no call id with another; where it cannot be so, ``NotIncremental`` is raised, and the whole
 session is looked at instead.
 """
 
@@ -46,7 +46,7 @@ CLOSED = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING),))
 """What the rules put behind an answer that is last; in a piece it is not the last."""
 
 
-class Unsure(Exception):
+class NotIncremental(Exception):
     """A piece cannot be written alone."""
 
 
@@ -86,7 +86,7 @@ class Chunk:
     """The parts of which something is shown."""
 
 
-class Pile:
+class RequestChunks:
     """The pieces of a request, the newest on top."""
 
     def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None = None) -> None:
@@ -132,7 +132,7 @@ class Pile:
         if _ids_sent(written) != {
             block.call_id for one in cleaned for block in one.blocks if block.type == "call"
         }:
-            raise Unsure
+            raise NotIncremental
         if self._pieces and not self._may_follow(cleaned, written):
             below = self._take()
             self.put(below.messages + messages, below.applied + applied)
@@ -194,7 +194,7 @@ class Pile:
             or not own.isdisjoint(self._calls)
             or any(not one.strip() for one in calls)
         ):
-            raise Unsure
+            raise NotIncremental
         return calls
 
     def _cleaned(self, flat: NeutralMessages) -> NeutralMessages:
@@ -204,7 +204,7 @@ class Pile:
         rule = self._terms.policy.hygiene.rule
         found = repaired_in_order(lead + flat, lambda messages: messages, rule, self._target)
         if found[: len(lead)] != lead:
-            raise Unsure
+            raise NotIncremental
         if found and found[-1] == CLOSED:
             found = found[:-1]
         return found[len(lead) :]

@@ -1,7 +1,7 @@
 """What a turn is given from above: the session's state, its model, its tools, its way to ask.
 
 The loop decides what happens next; it neither opens sessions nor knows front ends. The session
-layer builds one ``Stage`` for each run.
+layer builds one ``RunContext`` for each run.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,11 +12,11 @@ from typing import Any, Protocol
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
-from palimpsest.loop.run_inputs.project_files import Files
-from palimpsest.loop.run_inputs.request_cache import Memory
+from palimpsest.loop.run_inputs.project_files import ProjectFiles
+from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.model.interface import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder
-from palimpsest.processor.tool_call_runner import Offer
+from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.tools.tool import Abort, AskFunction, Namespace, PythonRunner
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
@@ -107,7 +107,7 @@ class Blobs(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Summariser:
+class SummaryModel:
     """The model that is to write summaries instead of the session's."""
 
     name: str
@@ -118,7 +118,7 @@ class Summariser:
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class StepSetup:
     """What one user message asks for, resolved."""
 
     agent: str
@@ -128,9 +128,9 @@ class Setup:
     count: Callable[[str], int]
     system: tuple[str, ...]
     specs: tuple[ToolSpec, ...]
-    offer: Offer
+    offer: ToolLookup
     max_steps: int
-    summariser: Summariser | None = None
+    summariser: SummaryModel | None = None
     """Writes summaries, where the policy names a model for them."""
     scribe: str | None = None
     """The system prompt of who writes summaries, where somebody wrote another than ours."""
@@ -141,7 +141,7 @@ class Setup:
 
 
 @dataclass(slots=True)
-class Stage:
+class RunContext:
     """Everything one run of the loop works with."""
 
     session_id: str
@@ -153,7 +153,7 @@ class Stage:
     abort: Abort
     root: Path
     cwd: Path
-    setup: Callable[[UserMessage], Awaitable[Setup]]
+    setup: Callable[[UserMessage], Awaitable[StepSetup]]
     """Resolve a user message; raises UserError or ModelFailed with a sentence."""
     deliver: Callable[[], bool]
     """Turn steered prompts into messages, now; true when there were any."""
@@ -169,7 +169,7 @@ class Stage:
     """Told what a request took, after it was added to the session."""
     python: PythonRunner | None = None
     namespace: Namespace | None = None
-    memory: Memory = field(default_factory=Memory)
+    memory: RequestCache = field(default_factory=RequestCache)
     """What the session's newest request was made of."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Says whether a compaction runs, to whoever waits for it."""
@@ -177,7 +177,7 @@ class Stage:
     """Take secrets out of text before it is sent or kept; the journal does the same."""
     first_time: Callable[[str], str] = lambda _provider: ""
     """What a person is told before the first request to a provider; empty where it was told."""
-    files: Files | None = None
+    files: ProjectFiles | None = None
     """Takes snapshots of the project; None where that is switched off."""
     hooks: Hooks = field(default_factory=NoHooks)
     extra: dict[str, Any] = field(default_factory=dict)

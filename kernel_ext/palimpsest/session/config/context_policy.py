@@ -45,7 +45,7 @@ PRUNE_WHERE_THE_PRESET_HAS_NONE = "opencode"
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class ConfiguredPolicy:
     """The policy of the settings, and what of it nobody may change."""
 
     policy: Policy
@@ -120,15 +120,15 @@ def _step(now: Policy, word: str | Policy) -> Policy | None:
     return preset_policy(word)
 
 
-def configured(config: Config, locked: Mapping[str, str] | None = None) -> Configured:
+def configured_policy(config: Config, locked: Mapping[str, str] | None = None) -> ConfiguredPolicy:
     """Return the policy that the settings make; ``locked`` settings by dotted name, and by whom."""
     base = preset_policy(config.policy.base)
     policy = policy_with_changes(base, dict(_changes(config.policy)))
     policy = policy_with_changes(policy, _short(config, policy))
-    return Configured(policy, _fixed(locked or {}, policy))
+    return ConfiguredPolicy(policy, _fixed(locked or {}, policy))
 
 
-def spellings(setting: str) -> tuple[str, ...]:
+def setting_names(setting: str) -> tuple[str, ...]:
     """Return every name under which a setting's numbers can be set, its own first."""
     longer = tuple(f"policy.{key}" for key in SHORT_NAMES.get(setting, ()))
     shorter = [

@@ -22,7 +22,7 @@ from pydantic.fields import FieldInfo
 from palimpsest.context.policy_overrides import check_number, preset_policy
 from palimpsest.model.catalog.model_info import holds_address
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.session.config.context_policy import check_estimator, spellings
+from palimpsest.session.config.context_policy import check_estimator, setting_names
 from palimpsest.session.config.jupyter_config import ABOUT_TRUST
 from palimpsest.session.config.setting_files import Layer
 from palimpsest.session.config.settings import Config, HookTable, PermissionTable, Settings
@@ -48,7 +48,7 @@ _WRITTEN: Mapping[str, Any] = {
 _AGENT_RULES = re.compile(r"""^agent\.("[^"]*"|[^."]+)\.permission$""")
 
 
-class Merge:
+class LayerMerge:
     """Lays checked layers over each other.
 
     Responsibilities: keep what is right, say what is wrong, remember where each value came from,
@@ -64,7 +64,7 @@ class Merge:
         """Settings that an administrator fixed, and the file that says so."""
         self.locked_rules: tuple[Any, ...] = ()
         """The tables of rules that stood there when rules were fixed."""
-        self.held: list[Held] = []
+        self.held: list[UntrustedSetting] = []
         """What a project's files say that waits for a person's trust."""
         self.limited: set[tuple[str, int]] = set()
         """What holds of an untrusted project: the setting, and which of its tables of rules."""
@@ -232,7 +232,7 @@ class Merge:
     def _is_locked(self, key: str, layer: Layer) -> bool:
         for name, origin in self.locked.items():
             # An agent's rules come last, so they would lift what is held fast for everybody.
-            known = (*spellings(key), _AGENT_RULES.sub("permission", key))
+            known = (*setting_names(key), _AGENT_RULES.sub("permission", key))
             if any(one == name or one.startswith(name + ".") for one in known):
                 self._wrong(layer, f"{key} is fixed by the {origin}, and this value is not used")
                 return True
@@ -393,7 +393,7 @@ def origin_of(locked: Mapping[str, str], key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class UntrustedSetting:
     """A setting that waits for a person's trust."""
 
     origin: str

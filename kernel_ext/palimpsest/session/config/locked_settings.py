@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
-class Locks:
+class LockedSettings:
     """The settings that are fixed, and their values."""
 
     origins: Mapping[str, str] = field(default_factory=dict)

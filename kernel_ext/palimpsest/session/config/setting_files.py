@@ -62,7 +62,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ConfigFolders:
     """The folders that hold configuration of the organisation and of the user, low to high."""
 
     organisation: tuple[Path, ...]
@@ -86,7 +86,7 @@ class Places:
         return self.user[0] if self.user else None
 
     @classmethod
-    def usual(cls, environment: Mapping[str, str]) -> "Places":
+    def usual(cls, environment: Mapping[str, str]) -> "ConfigFolders":
         """Return the places where Jupyter and the platform keep configuration."""
         home = Path(environment.get("HOME") or Path.home())
         jupyter = environment.get("JUPYTER_CONFIG_DIR") or jupyter_config_dir()
@@ -118,7 +118,7 @@ def _cache_folder(environment: Mapping[str, str], home: Path) -> Path:
 
 
 def layers(
-    start: Path, environment: Mapping[str, str], places: Places, problems: list[str]
+    start: Path, environment: Mapping[str, str], places: ConfigFolders, problems: list[str]
 ) -> Iterator[Layer]:
     """Yield what is there, low to high; what cannot be read is told in ``problems``."""
     reader = _ConfigReader(places.home, problems)
@@ -143,7 +143,7 @@ def layers(
     yield from _from_environment(start, environment, reader)
 
 
-def _fetched(layer: Layer, places: Places, reader: "_ConfigReader") -> Iterator[Layer]:
+def _fetched(layer: Layer, places: ConfigFolders, reader: "_ConfigReader") -> Iterator[Layer]:
     """Yield what an organisation's file names as its defaults, and the file itself."""
     data = dict(layer.data)
     url = data.pop("url", None)
@@ -264,7 +264,7 @@ class _ConfigReader:
                 data = file.read(LARGEST_FILE + 1)
         else:
             data = read_for_prompt(path, within, LARGEST_FILE + 1)
-            if may_be_planted(path.stat(), path.parent):
+            if is_writable_by_others(path.stat(), path.parent):
                 raise PermissionError(
                     1, "it belongs to another user, in a folder open to everybody"
                 )
@@ -279,7 +279,7 @@ class _ConfigReader:
             return str(path)
 
 
-def may_be_planted(status: os.stat_result, folder: Path) -> bool:
+def is_writable_by_others(status: os.stat_result, folder: Path) -> bool:
     """Tell whether a stranger could have left a file where others look for theirs, as in /tmp."""
     if not hasattr(os, "getuid") or status.st_uid in (0, os.getuid()):
         return False

@@ -42,7 +42,7 @@ def state_folder() -> Path:
     return Path(platformdirs.user_state_dir("palimpsest", appauthor=False))
 
 
-def distrusted(path: Path, project: Path | None = None) -> str:
+def state_folder_problem(path: Path, project: Path | None = None) -> str:
     """Say why a folder or file there is not to be believed; empty where nothing speaks against it.
 
     What is not there yet is no ground. ``project`` is the folder that somebody else may have filled;

@@ -8,7 +8,12 @@ from collections.abc import Callable
 
 from palimpsest.context.budget.token_estimate import Count, message_tokens
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.session.controls.context_edits import Wish, WishAction, Wishes, needs_whole
+from palimpsest.session.controls.context_edits import (
+    ContextEdit,
+    ContextEditAction,
+    ContextEditor,
+    needs_full_transcript,
+)
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision
@@ -19,9 +24,9 @@ from palimpsest.transcript.values import ModelRef
 NO_MODEL = ModelRef(provider="", name="")
 
 
-def grant(
-    journal: Journal, new_id: Callable[[], str], count: Count, action: WishAction, name: str
-) -> Wish | None:
+def journal_context_edit(
+    journal: Journal, new_id: Callable[[], str], count: Count, action: ContextEditAction, name: str
+) -> ContextEdit | None:
     """Decide and journal a wish; None when the whole session is needed for it.
 
     Raises UserError when it cannot be granted.
@@ -31,9 +36,9 @@ def grant(
     def weigh(these: Messages) -> int:
         return sum(message_tokens(one, count) for one in neutral_messages(these, model))
 
-    if partial and needs_whole(messages, action, name):
+    if partial and needs_full_transcript(messages, action, name):
         return None
-    made = Wishes(messages, decisions, new_id, weigh).wish(action, name)
+    made = ContextEditor(messages, decisions, new_id, weigh).wish(action, name)
     if made.decisions:
         journal.append(*(DecisionMade(decision=one) for one in made.decisions), sync=True)
     return made

@@ -13,7 +13,7 @@ from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.undone_compactions import newest_prompt
 from palimpsest.context.visible_messages.view import View
-from palimpsest.session.records.part_lookup import Target, describe, find, is_summary
+from palimpsest.session.records.part_lookup import Target, describe, find_part, is_summary
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
     PIN,
@@ -30,7 +30,7 @@ from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 
-WishAction = Literal["pin", "unpin", "exclude", "restore", "undo"]
+ContextEditAction = Literal["pin", "unpin", "exclude", "restore", "undo"]
 
 REACHES_MODEL = TextPart | ReasoningPart | FilePart | ToolPart
 """Parts with words of their own; what else a message holds is bookkeeping."""
@@ -39,7 +39,7 @@ RULES: dict[str, str] = {"pin": PIN, "drop": EXCLUDE}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Wish:
+class ContextEdit:
     """What became of a wish."""
 
     target: str
@@ -52,7 +52,7 @@ class Wish:
         return self.sentence
 
 
-class Wishes:
+class ContextEditor:
     """Turns the wishes of one moment into decisions."""
 
     def __init__(
@@ -68,11 +68,11 @@ class Wishes:
         self._weigh = weigh
         self._holding = EffectiveDecisions(decisions)
 
-    def wish(self, action: WishAction, name: str) -> Wish:
+    def wish(self, action: ContextEditAction, name: str) -> ContextEdit:
         """Return what is to be journaled; raises UserError when it cannot be."""
         if action == "undo":
-            return self.undo(find(self._messages, name) if name else None)
-        target = find(self._messages, name)
+            return self.undo(find_part(self._messages, name) if name else None)
+        target = find_part(self._messages, name)
         match action:
             case "pin":
                 return self.pin(target)
@@ -83,38 +83,38 @@ class Wishes:
             case "restore":
                 return self.restore(target)
 
-    def pin(self, target: Target) -> Wish:
+    def pin(self, target: Target) -> ContextEdit:
         """Keep a part from every reduction, or every part of a message."""
         target = self._meant(target, "kept")
         what = describe(target)
         if all(self._holding.pinned(part.id, target.message.id) for part in target.parts):
-            return Wish(target.id, f"{_begin(what)} is pinned already.")
-        return Wish(
+            return ContextEdit(target.id, f"{_begin(what)} is pinned already.")
+        return ContextEdit(
             target.id,
             f"Pinned {what}: it stays in every later request. %agent unpin {short(target.id)} "
             "takes the pin off.",
             self._chosen(target, "pin"),
         )
 
-    def unpin(self, target: Target) -> Wish:
+    def unpin(self, target: Target) -> ContextEdit:
         """Take a pin off again."""
         target = self._meant(target, "unpinned")
         what = describe(target)
         wish = self._holding.wish(target.id)
         if wish is not None and wish.action == "pin":
             made = (self._decision(target, "restore", UNPIN),)
-            return Wish(target.id, f"{_begin(what)} is no longer pinned.", made)
+            return ContextEdit(target.id, f"{_begin(what)} is no longer pinned.", made)
         if target.part and self._holding.pinned(target.part.id, target.message.id):
             home = short(target.message.id)
-            return Wish(target.id, f"Its whole message is pinned: %agent unpin {home}.")
-        return Wish(target.id, f"{_begin(what)} is not pinned.")
+            return ContextEdit(target.id, f"Its whole message is pinned: %agent unpin {home}.")
+        return ContextEdit(target.id, f"{_begin(what)} is not pinned.")
 
-    def exclude(self, target: Target) -> Wish:
+    def exclude(self, target: Target) -> ContextEdit:
         """Leave a part out of every later request, or a whole message."""
         target = self._meant(target, "left out")
         what = describe(target)
         if self._is_gone(target):
-            return Wish(target.id, f"{_begin(what)} is left out already.")
+            return ContextEdit(target.id, f"{_begin(what)} is left out already.")
         when = "from the next request on"
         made = self._chosen(target, "drop")
         if is_summary(target.message):
@@ -122,13 +122,13 @@ class Wishes:
             made += (self._decision(self._marker_of(target), "drop", EXCLUDE),)
         if target.part is None and target.message.id == self._newest_question():
             when = "once there is a newer prompt; until then it is what is answered"
-        return Wish(
+        return ContextEdit(
             target.id,
             f"Left out {what}, {when}. %agent restore {short(target.id)} brings it back.",
             made,
         )
 
-    def restore(self, target: Target) -> Wish:
+    def restore(self, target: Target) -> ContextEdit:
         """Bring back what was left out, cleared or cut; a summary gives way to what it covers."""
         taken: tuple[Decision, ...] = ()
         if _is_compaction(target.message):
@@ -141,13 +141,13 @@ class Wishes:
         taken = (*self._taken(target), *taken)
         if taken:
             sentence = f"Restored {what}: the model sees it again from the next request on."
-            return Wish(target.id, sentence, taken)
+            return ContextEdit(target.id, sentence, taken)
         if target.part is not None and self._is_gone(target):
             home = short(target.message.id)
-            return Wish(target.id, f"Its whole message is left out: %agent restore {home}.")
-        return Wish(target.id, f"Nothing was taken out of {what}.")
+            return ContextEdit(target.id, f"Its whole message is left out: %agent restore {home}.")
+        return ContextEdit(target.id, f"Nothing was taken out of {what}.")
 
-    def undo(self, target: Target | None) -> Wish:
+    def undo(self, target: Target | None) -> ContextEdit:
         """Show again what the newest summary covers; raises UserError when there is none."""
         gone = undone(self._decisions)
         summaries = [self._messages[at] for _, at, _ in completed_compactions(self._messages)]
@@ -156,7 +156,7 @@ class Wishes:
         if target is not None and wanted is None:
             raise UserError("That compaction has no good summary, so it hides nothing.")
         if wanted is not None and wanted.id in gone:
-            return Wish(wanted.id, "That compaction is undone already.")
+            return ContextEdit(wanted.id, "That compaction is undone already.")
         if not standing:
             raise UserError("There is no compaction to undo: the model sees the whole history.")
         newest = standing[-1]
@@ -165,7 +165,7 @@ class Wishes:
                 "A newer summary stands for that one too. Restore the newer one first: %agent "
                 f"restore {short(newest.id)}."
             )
-        return Wish(
+        return ContextEdit(
             newest.id,
             "The compaction is undone: from the next request on the model sees the history whole "
             "again. Nothing is compacted by itself until the next prompt.",
@@ -273,12 +273,12 @@ class Wishes:
         return next(users, None)
 
 
-def needs_whole(messages: Messages, action: WishAction, name: str) -> bool:
+def needs_full_transcript(messages: Messages, action: ContextEditAction, name: str) -> bool:
     """Tell whether a wish is about what a live window leaves in the log."""
     if action == "undo":
         return True
     try:
-        target = find(messages, name)
+        target = find_part(messages, name)
     except NotFound:
         return True
     return action == "restore" and _is_compaction(target.message)

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from palimpsest.session.controls.spending_limit import Purse
+from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.permissions.approvals import Approval
 from palimpsest.session.permissions.asks import Asks
-from palimpsest.session.permissions.effective_rules import Permitting
-from palimpsest.session.permissions.recorded_claims import forgotten
+from palimpsest.session.permissions.effective_rules import EffectiveRules
+from palimpsest.session.permissions.recorded_claims import without_claims
 from palimpsest.session.permissions.withheld_claims import (
     claimed_names,
     grant_claims,
@@ -53,7 +53,7 @@ class Allowance:
         return f"{self.rule.permission}: {self.rule.pattern}"
 
 
-class Control:
+class SessionControls:
     """A person's hand on one session.
 
     Responsibilities: read and change mode, approvals and spending limit.
@@ -61,11 +61,11 @@ class Control:
 
     def __init__(
         self,
-        permitting: Permitting,
+        permitting: EffectiveRules,
         rules: Rules,
         log: SessionLog,
         asks: Asks,
-        purse: Purse,
+        purse: SpendingLimit,
         on_loop: OnLoop,
     ) -> None:
         self._permitting = permitting
@@ -202,7 +202,7 @@ class Control:
     def _change(self, fields: dict[str, Any], *claims: str) -> None:
         session = self._log.state.session
         if session is not None:
-            updated = forgotten(session, *claims).model_copy(update=fields)
+            updated = without_claims(session, *claims).model_copy(update=fields)
             self._log.append(SessionUpdated(session=updated), sync=True)
 
 

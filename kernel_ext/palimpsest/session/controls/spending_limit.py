@@ -11,8 +11,8 @@ from collections.abc import Callable
 from palimpsest.render.content.phrases import count, money
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.permissions.asks import Asks
-from palimpsest.session.permissions.effective_rules import Permitting
-from palimpsest.session.permissions.recorded_claims import forgotten, sane
+from palimpsest.session.permissions.effective_rules import EffectiveRules
+from palimpsest.session.permissions.recorded_claims import sane_spending, without_claims
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, GuardStopped
 from palimpsest.transcript.session_record.budgets import Budget, Measure, Spent
@@ -31,7 +31,7 @@ RAISE = " %agent budget shows and changes the limit."
 SET_PRICE = ' Give it a price in the configuration (models."{model}".price), or take the limit off.'
 
 
-class Purse:
+class SpendingLimit:
     """The money and tokens of one session.
 
     Responsibilities: know what was spent, children included; ask when a limit is reached.
@@ -39,10 +39,10 @@ class Purse:
 
     def __init__(
         self,
-        permitting: Permitting,
+        permitting: EffectiveRules,
         log: SessionLog,
         asks: Asks,
-        above: Callable[[], "Purse | None"],
+        above: Callable[[], "SpendingLimit | None"],
     ) -> None:
         self._permitting = permitting
         self._log = log
@@ -130,7 +130,7 @@ class Purse:
     async def _ask(self, measure: Measure, info: ModelInfo, abort: Abort) -> None:
         budget, spent = self.budget, self.spent
         words = {
-            "limit": limit_words(budget, measure),
+            "limit": reached_limit_text(budget, measure),
             "spent": spent_words(spent, measure),
             "more": amount_words(budget, measure),
             "model": info.ref.id,
@@ -152,7 +152,7 @@ class Purse:
         """Let a limit hold that a person chose; what the log says of it is history."""
         value = budget.model_dump(exclude_none=True)
         self._permitting.grants.put("budget", value, session.id)
-        self._write(forgotten(session, "budget"), budget)
+        self._write(without_claims(session, "budget"), budget)
 
     def _write(self, session: SessionInfo, budget: Budget) -> None:
         updated = session.model_copy(update={"budget": budget})
@@ -161,8 +161,10 @@ class Purse:
 
 def spent_by(session: SessionInfo) -> Spent:
     """Return what a session and those it began have spent."""
-    own = sane(Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0))
-    return own.plus(sane(session.below)) if session.below is not None else own
+    own = sane_spending(
+        Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
+    )
+    return own.plus(sane_spending(session.below)) if session.below is not None else own
 
 
 def is_priced(info: ModelInfo) -> bool:
@@ -176,7 +178,7 @@ def _gone_on(budget: Budget, measure: Measure, spent: Spent, info: ModelInfo) ->
     return budget.further(measure, spent)
 
 
-def limit_words(budget: Budget, measure: Measure) -> str:
+def reached_limit_text(budget: Budget, measure: Measure) -> str:
     """Return the limit that holds now."""
     if measure == "tokens":
         return f"{count(budget.tokens_until or budget.tokens or 0)} tokens"

@@ -29,7 +29,7 @@ HEADLESS = "Nobody is here to answer. Go on with your best judgement, and say in
 LONGEST_ANSWER_CHARS = 20_000
 
 
-class Questioning:
+class UserQuestions:
     """The open questions that the model asked in one session.
 
     Responsibilities: journal questions and answers; wake who waits; the first answer wins.

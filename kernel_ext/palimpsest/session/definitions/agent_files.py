@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.session.config.layer_merge import dotted
 from palimpsest.session.config.settings import PermissionTable
-from palimpsest.session.definitions.agents import Agent, laid_over, within
+from palimpsest.session.definitions.agents import Agent, agent_laid_over, rules_within
 from palimpsest.session.definitions.definition_files import DefinitionFile, text_field
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
 from palimpsest.tools.permission_rules.permissions import Rules, from_config, limiting
@@ -109,17 +109,17 @@ class _Laying:
         by = self.waiting.locks.by(dotted("agent", name, "permission"))
         rules = self._rules(file) if not by else ()
         given = self.waiting.agent(file, name, given, made.get(name), own=own)
-        made[name] = laid_over(made, name, given, rules)
+        made[name] = agent_laid_over(made, name, given, rules)
 
     def _rules(self, file: DefinitionFile) -> Rules:
         """Return the rules of a file; those of a project's, trusted or not, only tighten."""
         head = file.document.head
         # A list of tools hides the others; it lifts no question, whoever wrote it.
-        tools = within(_tools(head.get("tools")), self.base)
+        tools = rules_within(_tools(head.get("tools")), self.base)
         rules = _rules(head, self.home)
         if not file.folder.is_project:
             return tools + rules
-        return limiting(tools + within(rules, self.base))
+        return limiting(tools + rules_within(rules, self.base))
 
 
 def _mode(head: Mapping[str, Any], file: DefinitionFile, *, known: bool) -> str | None:

@@ -96,7 +96,7 @@ EXPLORES = ("glob", "grep", "list", "read", "bash", "webfetch", "variables", "re
 """What the agent explore may use, as far as the rules before let it."""
 
 
-def within(rules: Iterable[Rule], base: Rules) -> Rules:
+def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
     """Return rules that allow nothing that ``base`` does not.
 
     What they allow is as ``base`` has it: allowed, asked or denied. So a list of tools hides the
@@ -129,10 +129,10 @@ def _as_in(permission: str, base: Rules) -> Rules:
     return found or (Rule(permission=permission, action="ask"),)
 
 
-def only(permissions: Iterable[str], base: Rules) -> Rules:
+def only_permissions(permissions: Iterable[str], base: Rules) -> Rules:
     """Return rules that deny all but these permissions, for which ``base`` holds."""
     allowed = [Rule(permission=name, action="allow") for name in permissions]
-    return (*_deny("*"), *within(allowed, base))
+    return (*_deny("*"), *rules_within(allowed, base))
 
 
 BUILT_IN: dict[str, Agent] = {
@@ -162,7 +162,7 @@ BUILT_IN: dict[str, Agent] = {
             ),
             mode="subagent",
             prompt=EXPLORE_PROMPT,
-            rules=only(EXPLORES, DEFAULT_RULES),
+            rules=only_permissions(EXPLORES, DEFAULT_RULES),
         ),
         Agent(
             name="compaction",
@@ -182,7 +182,7 @@ BUILT_IN: dict[str, Agent] = {
 
 def built_in(base: Rules) -> dict[str, Agent]:
     """Return the built-in agents where these rules hold for all."""
-    explore = BUILT_IN["explore"].model_copy(update={"rules": only(EXPLORES, base)})
+    explore = BUILT_IN["explore"].model_copy(update={"rules": only_permissions(EXPLORES, base)})
     return {**BUILT_IN, "explore": explore}
 
 
@@ -196,7 +196,7 @@ SETTINGS = "settings"
 """Where an agent comes from that only the table of the settings makes."""
 
 
-def laid_over(
+def agent_laid_over(
     agents: Mapping[str, Agent], name: str, given: Mapping[str, Any], rules: Rules
 ) -> Agent:
     """Return an agent with what a file or a table of settings says of it laid over."""
@@ -218,23 +218,23 @@ def known_agents(
         if given.get("disable"):
             agents.pop(name, None)
             continue
-        agents[name] = laid_over(agents, name, given, rules.get(name, ()))
+        agents[name] = agent_laid_over(agents, name, given, rules.get(name, ()))
     return agents
 
 
 def find_agent(name: str, agents: Mapping[str, Agent]) -> Agent:
     """Return an agent by name; raises ConfigError with the names there are."""
     if name not in agents or agents[name].hidden:
-        raise ConfigError(f"There is no agent {name!r}. Agents: {', '.join(names(agents))}.")
+        raise ConfigError(f"There is no agent {name!r}. Agents: {', '.join(agent_names(agents))}.")
     return agents[name]
 
 
-def names(agents: Mapping[str, Agent]) -> list[str]:
+def agent_names(agents: Mapping[str, Agent]) -> list[str]:
     """Return the names that a person may use, sorted."""
     return sorted(name for name, agent in agents.items() if not agent.hidden)
 
 
-def helpers(agents: Mapping[str, Agent]) -> dict[str, Agent]:
+def subagents_of(agents: Mapping[str, Agent]) -> dict[str, Agent]:
     """Return the agents to whom work can be handed, by name."""
     return {name: agent for name, agent in sorted(agents.items()) if agent.helps}
 

@@ -15,7 +15,7 @@ from palimpsest.transcript.values import Value
 KINDS = ("command", "commands")
 
 
-class OwnCommand(Value):
+class CustomCommand(Value):
     """Words for the agent under a short name: ``/name arguments`` is the prompt."""
 
     name: str
@@ -36,9 +36,9 @@ def read_commands(
     configured: Mapping[str, Mapping[str, Any]],
     problems: list[str],
     waiting: DefinitionTrust | None = None,
-) -> dict[str, OwnCommand]:
+) -> dict[str, CustomCommand]:
     """Return the commands by name; what is wrong is told in ``problems``, what waits in ``waiting``."""
-    made: dict[str, OwnCommand] = {}
+    made: dict[str, CustomCommand] = {}
     waiting = waiting or DefinitionTrust()
     own: set[str] = set()
     for file in files:
@@ -56,11 +56,11 @@ def read_commands(
         if not given.get("template"):
             problems.append(f"command.{name} of the settings has no template, so it does nothing.")
             continue
-        made[name] = OwnCommand(name=name, **{k: v for k, v in given.items() if v is not None})
+        made[name] = CustomCommand(name=name, **{k: v for k, v in given.items() if v is not None})
     return dict(sorted(made.items()))
 
 
-def _of_file(file: DefinitionFile, waiting: DefinitionTrust) -> OwnCommand:
+def _of_file(file: DefinitionFile, waiting: DefinitionTrust) -> CustomCommand:
     head = file.document.head
     if by := waiting.locks.by(dotted("command", file.name)):
         raise ConfigError(f"command.{file.name} is fixed by the {by}")
@@ -77,7 +77,7 @@ def _of_file(file: DefinitionFile, waiting: DefinitionTrust) -> OwnCommand:
     }
     free = waiting.locks.free
     given = {key: free(dotted("command", file.name, key), value) for key, value in given.items()}
-    return OwnCommand(
+    return CustomCommand(
         name=file.name,
         template=file.document.body,
         description=text_field(head, "description") or "",

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.session.config.setting_files import Places, may_be_planted, upwards
+from palimpsest.session.config.setting_files import ConfigFolders, is_writable_by_others, upwards
 from palimpsest.session.definitions.frontmatter import Document, parse
 from palimpsest.session.trust.trust_store import definition_digest
 from palimpsest.tools.file_access.safe_open import OUT, LeftOut, read_for_prompt
@@ -55,7 +55,7 @@ class DefinitionFile:
     """By which a person's trust in it is remembered."""
 
 
-def folders(start: Path, places: Places) -> tuple[Folder, ...]:
+def folders(start: Path, places: ConfigFolders) -> tuple[Folder, ...]:
     """Return the folders that are there, low to high."""
     home = places.home
     paths = [(home / name, False) for name in FAMILIES]
@@ -73,7 +73,9 @@ def folders(start: Path, places: Places) -> tuple[Folder, ...]:
     return tuple(found.values())
 
 
-def signature(found: Sequence[Folder], kinds: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
+def folders_signature(
+    found: Sequence[Folder], kinds: Sequence[str]
+) -> tuple[tuple[str, int, int], ...]:
     """Return what changes when a file below the folders does."""
     seen = []
     for folder in found:
@@ -87,7 +89,7 @@ def signature(found: Sequence[Folder], kinds: Sequence[str]) -> tuple[tuple[str,
     return tuple(seen)
 
 
-def read(
+def read_definitions(
     found: Sequence[Folder],
     kinds: Sequence[str],
     home: Path,
@@ -105,7 +107,7 @@ def read(
             base = folder.path / kind
             outside: list[Path] = []
             files = _files(folder, base, outside)
-            left_out += [f"{short(one, home)} is left out: {OUT}." for one in outside]
+            left_out += [f"{short_path(one, home)} is left out: {OUT}." for one in outside]
             for path in files:
                 if only is not None and path.name != only:
                     continue
@@ -123,7 +125,7 @@ def read_one(
     left_out: list[str],
 ) -> DefinitionFile | None:
     """Return one file; what cannot or must not be read is told."""
-    origin = short(path, home)
+    origin = short_path(path, home)
     try:
         content = _content(folder, path)
         document = parse(content)
@@ -138,7 +140,7 @@ def read_one(
     return DefinitionFile(name, path, origin, folder, document, definition_digest(path, content))
 
 
-def short(path: Path, home: Path) -> str:
+def short_path(path: Path, home: Path) -> str:
     """Return a path as a person reads it."""
     try:
         return f"~/{path.relative_to(home).as_posix()}"
@@ -196,7 +198,7 @@ def _stays(folder: Folder, base: Path) -> bool:
 def _content(folder: Folder, path: Path) -> str:
     """Return a file's text; raises LeftOut, ConfigError, OSError and UnicodeDecodeError."""
     data = read_for_prompt(path, folder.within, LARGEST_BYTES + 1)
-    if folder.is_project and may_be_planted(path.stat(), path.parent):
+    if folder.is_project and is_writable_by_others(path.stat(), path.parent):
         raise ConfigError("it belongs to another user, in a folder open to everybody")
     if len(data) > LARGEST_BYTES:
         raise ConfigError(f"it is larger than {LARGEST_BYTES // 1000} kB")

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.session.config.layer_merge import Held, dotted
-from palimpsest.session.config.locked_settings import Locks
+from palimpsest.session.config.layer_merge import UntrustedSetting, dotted
+from palimpsest.session.config.locked_settings import LockedSettings
 from palimpsest.session.config.settings import DEFAULT_STEPS
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.definition_files import DefinitionFile
-from palimpsest.session.trust.untrusted_allow_list import SAFE_AGENTS, rehearses
+from palimpsest.session.trust.untrusted_allow_list import SAFE_AGENTS, is_rehearsal_model
 
 WORDS = ("description", "mode", "hidden", "color", "prompt", "temperature", "top_p")
 """What a project's new agent says of itself at once."""
@@ -35,8 +35,8 @@ class DefinitionTrust:
 
     trusts: Callable[[str], bool] = _nothing
     """Whether a person trusted the file with this digest."""
-    locks: Locks = field(default_factory=Locks)
-    held: list[Held] = field(default_factory=list)
+    locks: LockedSettings = field(default_factory=LockedSettings)
+    held: list[UntrustedSetting] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """The files of which something waits: digest to path."""
 
@@ -46,7 +46,7 @@ class DefinitionTrust:
 
     def hold(self, file: DefinitionFile, key: str, value: Any) -> None:
         """Note that something waits."""
-        self.held.append(Held(file.origin, key, value))
+        self.held.append(UntrustedSetting(file.origin, key, value))
         self.files[file.digest] = str(file.path)
 
     def agent(
@@ -79,7 +79,7 @@ class DefinitionTrust:
             return dict(given)
         kept = dict(given)
         for key, holds in (
-            ("model", rehearses(given.get("model"))),
+            ("model", is_rehearsal_model(given.get("model"))),
             ("variant", False),
             ("agent", given.get("agent") in SAFE_AGENTS),
         ):
@@ -100,5 +100,5 @@ def _agent_says(key: str, value: Any, known: Agent | None, *, own: bool) -> bool
     if key == "steps":
         return bool(value <= (known.steps if known is not None else DEFAULT_STEPS))
     if key == "model":
-        return rehearses(value)
+        return is_rehearsal_model(value)
     return key in WORDS and not own

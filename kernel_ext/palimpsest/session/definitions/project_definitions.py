@@ -11,18 +11,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from palimpsest.session.config.locked_settings import Locks
-from palimpsest.session.config.setting_files import Places
+from palimpsest.session.config.locked_settings import LockedSettings
+from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.definitions import agent_files, command_files, skill_files
 from palimpsest.session.definitions.agents import (
     Agent,
     built_in,
     first_agent,
-    helpers,
     known_agents,
+    subagents_of,
 )
-from palimpsest.session.definitions.command_files import OwnCommand
-from palimpsest.session.definitions.definition_files import Folder, folders, read, signature
+from palimpsest.session.definitions.command_files import CustomCommand
+from palimpsest.session.definitions.definition_files import (
+    Folder,
+    folders,
+    folders_signature,
+    read_definitions,
+)
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
@@ -40,11 +45,11 @@ def _nobody(_digest: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class DefinitionSources:
     """Where the definitions of one project come from."""
 
     start: Path
-    places: Places
+    places: ConfigFolders
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The table ``agent`` of the settings, without rules."""
     agent_rules: Mapping[str, Rules] = field(default_factory=dict)
@@ -53,21 +58,21 @@ class Sources:
     default_agent: str = "build"
     own_agents: frozenset[str] = frozenset()
     """Agents of that table that no project names alone."""
-    locks: Locks = field(default_factory=Locks)
+    locks: LockedSettings = field(default_factory=LockedSettings)
     trusts: Callable[[str], bool] = _nobody
     """Whether a person trusted a project's file with this digest."""
 
 
-class Library:
+class ProjectDefinitions:
     """Holds the definitions, by name.
 
     Responsibilities: read them; read them again when a file changed; keep the mappings that it
     handed out current.
     """
 
-    def __init__(self, sources: Sources, base: Callable[[], Rules]) -> None:
+    def __init__(self, sources: DefinitionSources, base: Callable[[], Rules]) -> None:
         self.agents: dict[str, Agent] = {}
-        self.commands: dict[str, OwnCommand] = {}
+        self.commands: dict[str, CustomCommand] = {}
         self.skills: dict[str, Skill] = {}
         self.problems: tuple[str, ...] = ()
         """Sentences about files that are left out."""
@@ -92,7 +97,7 @@ class Library:
         sources = self._sources
         with self._lock:
             found = folders(sources.start, sources.places)
-            seen = signature(found, KINDS)
+            seen = folders_signature(found, KINDS)
             if seen == self._seen:
                 return False
             self._seen = seen
@@ -123,7 +128,7 @@ class Library:
         base = self._base()
         agents = agent_files.read_agents(
             built_in(base),
-            read(found, agent_files.KINDS, home, problems, left_out),
+            read_definitions(found, agent_files.KINDS, home, problems, left_out),
             base,
             str(home),
             problems,
@@ -132,13 +137,15 @@ class Library:
         )
         agents = known_agents(sources.agents, sources.agent_rules, agents)
         commands = command_files.read_commands(
-            read(found, command_files.KINDS, home, problems, left_out),
+            read_definitions(found, command_files.KINDS, home, problems, left_out),
             sources.commands,
             problems,
             waiting,
         )
         skills = skill_files.read_skills(
-            read(found, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE),
+            read_definitions(
+                found, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE
+            ),
             problems,
             waiting,
         )
@@ -170,11 +177,11 @@ def _replace(held: dict[str, Value], now: Mapping[str, Value]) -> None:
         held.pop(name, None)
 
 
-def equip(registry: Registry, library: Library) -> None:
+def register_definitions(registry: Registry, library: ProjectDefinitions) -> None:
     """Offer the tools that need the library, as long as there is something for them."""
 
     def tell() -> None:
-        if helpers(library.agents):
+        if subagents_of(library.agents):
             # A new one each time, since it says once which agents there are.
             registry.register(TaskTool(lambda: _described(library)))
         else:
@@ -187,5 +194,5 @@ def equip(registry: Registry, library: Library) -> None:
     library.on_change(tell)
 
 
-def _described(library: Library) -> list[tuple[str, str]]:
-    return [(name, agent.description) for name, agent in helpers(library.agents).items()]
+def _described(library: ProjectDefinitions) -> list[tuple[str, str]]:
+    return [(name, agent.description) for name, agent in subagents_of(library.agents).items()]

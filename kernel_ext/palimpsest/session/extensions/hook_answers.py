@@ -22,7 +22,7 @@ LIMITS = frozenset({"max_lines", "max_bytes"})
 ROLES = frozenset({"system", "user", "assistant", "tool"})
 
 
-class Nonsense(Exception):
+class InvalidHookResult(Exception):
     """An answer cannot be used; the message says why."""
 
 
@@ -30,9 +30,9 @@ def texts(answer: Any, most: int = MOST_TEXT) -> tuple[str, ...]:
     """Read words, or several of them."""
     given = [answer] if isinstance(answer, str) else answer
     if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
-        raise Nonsense(f"text was expected, not {_kind(answer)}")
+        raise InvalidHookResult(f"text was expected, not {_kind(answer)}")
     if sum(map(len, given)) > most:
-        raise Nonsense(f"it is longer than {most:,} characters")
+        raise InvalidHookResult(f"it is longer than {most:,} characters")
     return tuple(one for one in given if one.strip())
 
 
@@ -42,7 +42,7 @@ def system(answer: Any, given: Sequence[str]) -> tuple[str, ...] | SystemPrompt:
         return texts(answer)
     found = texts(answer.texts, MOST_TEXT + sum(map(len, given)))
     if not found:
-        raise Nonsense("a SystemPrompt without words")
+        raise InvalidHookResult("a SystemPrompt without words")
     return SystemPrompt(found)
 
 
@@ -50,17 +50,17 @@ def arguments(answer: Any) -> dict[str, Any] | Refuse:
     """Read changed arguments, or a refusal."""
     if isinstance(answer, Refuse):
         if not isinstance(answer.reason, str):
-            raise Nonsense("the reason of Refuse must be text")
+            raise InvalidHookResult("the reason of Refuse must be text")
         return answer
     if not isinstance(answer, Mapping):
-        raise Nonsense(f"arguments (a dict) or Refuse were expected, not {_kind(answer)}")
+        raise InvalidHookResult(f"arguments (a dict) or Refuse were expected, not {_kind(answer)}")
     return _copied(dict(answer))  # type: ignore[no-any-return]
 
 
 def output(answer: Any) -> str:
     """Read another output."""
     if not isinstance(answer, str):
-        raise Nonsense(f"text was expected, not {_kind(answer)}")
+        raise InvalidHookResult(f"text was expected, not {_kind(answer)}")
     return answer
 
 
@@ -69,7 +69,7 @@ def compacting(answer: Any) -> Compacting:
     if isinstance(answer, Compacting):
         prompt = answer.prompt
         if prompt is not None and not isinstance(prompt, str):
-            raise Nonsense("the prompt of Compacting must be text")
+            raise InvalidHookResult("the prompt of Compacting must be text")
         return Compacting(texts(answer.context), prompt or None)
     return Compacting(texts(answer))
 
@@ -89,48 +89,48 @@ def _wanted(one: Any, rule: str) -> HookDecision:
             **one.numbers,
         }
     if not isinstance(one, Mapping):
-        raise Nonsense(f"a Decision or a dict was expected, not {_kind(one)}")
+        raise InvalidHookResult(f"a Decision or a dict was expected, not {_kind(one)}")
     if one.get("action") not in ACTIONS:
         known = ", ".join(sorted(ACTIONS))
-        raise Nonsense(f"there is no action {one.get('action')!r} ({known})")
+        raise InvalidHookResult(f"there is no action {one.get('action')!r} ({known})")
     part_id, message_id, text = one.get("part_id"), one.get("message_id"), one.get("text")
     if not isinstance(part_id or message_id, str) or not isinstance(text, str | None):
-        raise Nonsense("part_id or message_id must name what it is about")
+        raise InvalidHookResult("part_id or message_id must name what it is about")
     limits = {name: one[name] for name in LIMITS if name in one}
     if not all(type(value) is int and value > 0 for value in limits.values()):
-        raise Nonsense("max_lines and max_bytes must be whole numbers above 0")
+        raise InvalidHookResult("max_lines and max_bytes must be whole numbers above 0")
     if one["action"] == "truncate" and not limits:
-        raise Nonsense("truncate needs max_lines or max_bytes")
+        raise InvalidHookResult("truncate needs max_lines or max_bytes")
     return HookDecision(rule, one["action"], part_id, None if part_id else message_id, text, limits)
 
 
 def messages(answer: Any) -> tuple[dict[str, Any], ...]:
     """Read the messages of a whole request, in OpenAI's form, with every call answered."""
     if not isinstance(answer, Sequence) or isinstance(answer, str | bytes) or not answer:
-        raise Nonsense(f"a list of messages was expected, not {_kind(answer)}")
+        raise InvalidHookResult(f"a list of messages was expected, not {_kind(answer)}")
     if not all(isinstance(one, Mapping) for one in answer):
-        raise Nonsense("each message must be a dict")
+        raise InvalidHookResult("each message must be a dict")
     copied = [_copied(dict(one)) for one in answer]
     for one in copied:
         _check_message(one)
     _check_calls(copied)
     if all(one["role"] in ("system", "tool") for one in copied):
-        raise Nonsense("there is no message of a user in it")
+        raise InvalidHookResult("there is no message of a user in it")
     return tuple(copied)
 
 
 def _check_message(one: dict[str, Any]) -> None:
     if one.get("role") not in ROLES:
-        raise Nonsense(f"there is no role {one.get('role')!r}")
+        raise InvalidHookResult(f"there is no role {one.get('role')!r}")
     content = one.get("content")
     if not isinstance(content, str | list | None):
-        raise Nonsense("the content of a message must be text or a list")
+        raise InvalidHookResult("the content of a message must be text or a list")
     if not content and not one.get("tool_calls"):
-        raise Nonsense("a message is empty")
+        raise InvalidHookResult("a message is empty")
     for call in one.get("tool_calls") or ():
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("arguments"), str):
-            raise Nonsense("a tool call has no function with arguments")
+            raise InvalidHookResult("a tool call has no function with arguments")
 
 
 def _check_calls(found: Sequence[dict[str, Any]]) -> None:
@@ -139,14 +139,14 @@ def _check_calls(found: Sequence[dict[str, Any]]) -> None:
     for one in found:
         if one["role"] == "tool":
             if one.get("tool_call_id") not in open_:
-                raise Nonsense("a result has no call before it")
+                raise InvalidHookResult("a result has no call before it")
             open_.discard(one["tool_call_id"])
             continue
         if open_:
-            raise Nonsense("a tool call has no result")
+            raise InvalidHookResult("a tool call has no result")
         open_ = {str(call.get("id")) for call in one.get("tool_calls") or ()}
     if open_:
-        raise Nonsense("a tool call has no result")
+        raise InvalidHookResult("a tool call has no result")
 
 
 def _copied(value: Any) -> Any:
@@ -154,7 +154,7 @@ def _copied(value: Any) -> Any:
     try:
         return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
-        raise Nonsense("it holds what cannot be written as JSON") from None
+        raise InvalidHookResult("it holds what cannot be written as JSON") from None
 
 
 def _kind(value: Any) -> str:

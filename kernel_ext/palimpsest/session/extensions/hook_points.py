@@ -17,7 +17,7 @@ from palimpsest.context.engine_text.system_prompt import (
     joined_sections,
     with_added,
 )
-from palimpsest.processor.tool_call_runner import Offer
+from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.session.extensions import hook_answers
 from palimpsest.session.extensions.hooks import SessionHooks
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
@@ -39,7 +39,7 @@ from palimpsest.transcript.session_record.hook_values import (
 FIXED = "an administrator fixed what stands in the system prompt"
 
 
-class Hooking(SessionHooks):
+class HookPoints(SessionHooks):
     """The occasions of one session."""
 
     async def prompt(self, event: PromptEvent) -> tuple[tuple[str, str], ...]:
@@ -102,10 +102,10 @@ class Hooking(SessionHooks):
         return found
 
 
-class HookedOffer:
+class HookedTools:
     """The tools of a step, with hooks around each call."""
 
-    def __init__(self, inner: Offer, hooks: Hooking) -> None:
+    def __init__(self, inner: ToolLookup, hooks: HookPoints) -> None:
         self._inner = inner
         self._hooks = hooks
 
@@ -125,7 +125,7 @@ class HookedTool:
     What the model wrote stays in the call; what a hook made of it is told in the call's metadata.
     """
 
-    def __init__(self, inner: Tool, offer: Offer, hooks: Hooking) -> None:
+    def __init__(self, inner: Tool, offer: ToolLookup, hooks: HookPoints) -> None:
         self.inner = inner
         self._offer = offer
         self._hooks = hooks

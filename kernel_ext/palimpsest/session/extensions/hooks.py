@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from palimpsest.import_guard import from_anywhere, is_in_current_folder
-from palimpsest.session.extensions.hook_answers import Nonsense
+from palimpsest.session.extensions.hook_answers import InvalidHookResult
 from palimpsest.tools.calls.error_containment import Escaped, awaited
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, RULE, HookName
@@ -88,7 +88,7 @@ def _never(_origin: str) -> str:
 
 
 @dataclass(slots=True, eq=False)
-class HookBook:
+class HookRegistry:
     """The hooks of a kernel.
 
     Responsibilities: load what is configured and installed, once, before the first turn; keep what
@@ -263,7 +263,7 @@ class HookFailed(Exception):
 class SessionHooks:
     """The hooks as one session calls them, and what is to be told of those that failed."""
 
-    def __init__(self, book: HookBook, session_id: Callable[[], str]) -> None:
+    def __init__(self, book: HookRegistry, session_id: Callable[[], str]) -> None:
         self.book = book
         self.session_id = session_id
         self._told: set[str] = set()
@@ -295,7 +295,7 @@ class SessionHooks:
             return None if answer is None else read(answer)
         except HookFailed as failed:
             self._skip(hook, str(failed))
-        except Nonsense as nonsense:
+        except InvalidHookResult as nonsense:
             self._skip(hook, f"answered what cannot be used: {nonsense}")
         except Exception as broken:  # noqa: BLE001  an answer may be an object that does anything
             self._skip(hook, f"answered what cannot be used: {type(broken).__name__}")
@@ -369,7 +369,7 @@ def _plain(error: BaseException) -> Exception:
     return RuntimeError(type(error).__name__)
 
 
-BOOKS: list[HookBook] = []
+BOOKS: list[HookRegistry] = []
 """The books of the kernels of this process that are open."""
 OF_CELLS: list[tuple[HookName, Function]] = []
 """Hooks that cells and scripts added, also for kernels that open later."""
@@ -406,18 +406,18 @@ def unhook(function: Function | str) -> bool:
     return found or any(removed)
 
 
-def open_book(
+def open_registry(
     sources: Sequence[HookSource], fixed: str = "", changed: Callable[[str], str] = _never
-) -> HookBook:
+) -> HookRegistry:
     """Return the hooks of a kernel that opens; of cells only where nobody fixed them."""
-    book = HookBook(sources, changed=changed, fixed=fixed)
+    book = HookRegistry(sources, changed=changed, fixed=fixed)
     for name, function in OF_CELLS if not fixed else ():
         book.add(name, function, ORIGIN)
     BOOKS.append(book)
     return book
 
 
-def close_book(book: HookBook) -> None:
+def close_registry(book: HookRegistry) -> None:
     """Forget the hooks of a kernel that closes."""
     if book in BOOKS:
         BOOKS.remove(book)

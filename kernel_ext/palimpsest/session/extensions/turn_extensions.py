@@ -10,10 +10,10 @@ from typing import Any
 from palimpsest.context.engine_text.system_prompt import joined_sections, with_added
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.run_context import StateView
-from palimpsest.processor.tool_call_runner import Offer
+from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.session.engine.session_log import SessionLog
-from palimpsest.session.extensions.hook_points import HookedOffer, Hooking
-from palimpsest.session.extensions.hooks import HookBook
+from palimpsest.session.extensions.hook_points import HookedTools, HookPoints
+from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.tools.mcp.content import instructions, names_told
 from palimpsest.tools.mcp.servers import Servers
 from palimpsest.tools.mcp.values import sanitize
@@ -35,9 +35,9 @@ class TurnExtensions:
     """The hooks and servers of one session, from turn to turn."""
 
     def __init__(
-        self, book: HookBook | None, servers: Servers | None, log: SessionLog, ids: Ids
+        self, book: HookRegistry | None, servers: Servers | None, log: SessionLog, ids: Ids
     ) -> None:
-        self.hooks = Hooking(book or HookBook(installed=False), self._session_id)
+        self.hooks = HookPoints(book or HookRegistry(installed=False), self._session_id)
         self._servers = servers
         self._log = log
         self._ids = ids
@@ -84,10 +84,10 @@ class TurnExtensions:
         said = self._servers.connected() if self._servers is not None else ()
         return with_added(texts, "", instructions(said))
 
-    def offer(self, offer: Offer) -> Offer:
+    def offer(self, offer: ToolLookup) -> ToolLookup:
         """Return the tools of a step, with hooks around them where there are any."""
         if self.hooks.any("tool_before") or self.hooks.any("tool_after"):
-            return HookedOffer(offer, self.hooks)
+            return HookedTools(offer, self.hooks)
         return offer
 
     def _session_id(self) -> str:

@@ -12,15 +12,15 @@ from palimpsest.session.engine.run_state import Run
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.interfaces.kernel_session import RecordsCallback
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.interfaces.revert_operations import Undoing
+from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.tools.workflow.question import Interview
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 
-class SettledUndoing(Undoing, Protocol):
-    """Contract: as ``Undoing``; of a session that this kernel writes, so it can be settled too."""
+class SettlingReverts(RevertOperations, Protocol):
+    """Contract: as ``RevertOperations``; of a session that this kernel writes, so it can be settled too."""
 
     async def settle(self) -> None:
         """Make a revert final, since something new is about to be said."""
@@ -72,7 +72,7 @@ class ChildSession(Protocol):
         ...
 
     @property
-    def undoing(self) -> SettledUndoing:
+    def undoing(self) -> SettlingReverts:
         """Takes back what was said and done; settled before the next prompt."""
         ...
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
-from palimpsest.session.controls.context_edits import Wish, WishAction
-from palimpsest.session.controls.session_controls import Control
+from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
+from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.interfaces.revert_operations import Undoing
+from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
@@ -77,7 +77,7 @@ class KernelSession(Protocol):
         ...
 
     @property
-    def undoing(self) -> Undoing:
+    def undoing(self) -> RevertOperations:
         """Takes back what was said and done, undoes that, or makes it final."""
         ...
 
@@ -141,7 +141,7 @@ class KernelSession(Protocol):
         """
         ...
 
-    def wish(self, action: WishAction, name: str = "") -> Wish:
+    def wish(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, leave out or bring back what a name stands for, from the next request on.
 
         ``undo`` undoes the newest compaction. Also while a turn runs, from any thread. Raises
@@ -150,7 +150,7 @@ class KernelSession(Protocol):
         ...
 
     @property
-    def control(self) -> Control:
+    def control(self) -> SessionControls:
         """Its mode, what is always allowed, its spending limit; raises SessionHeld."""
         ...
 

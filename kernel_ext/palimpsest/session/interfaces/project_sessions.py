@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from palimpsest.session.interfaces.kernel_session import KernelSession
-from palimpsest.session.interfaces.sharing_operations import Sharing
+from palimpsest.session.interfaces.sharing_operations import SharingOperations
 from palimpsest.session.records.retention import PrunePlan, RetentionLimits, SessionTree
 from palimpsest.session.records.session_search import Page, Query
-from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded
-from palimpsest.store.blobs.disk_usage import Sizes
+from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob
+from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.store.interface import Problem, SessionSummary
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.session_record.events import Event
@@ -25,7 +25,7 @@ class ProjectSessions(Protocol):
     """One sentence when the sessions were brought to a newer layout; else empty."""
 
     @property
-    def giving(self) -> Sharing:
+    def giving(self) -> SharingOperations:
         """Shares, exports and imports sessions."""
         ...
 
@@ -85,7 +85,7 @@ class ProjectSessions(Protocol):
         """Return a session with those that it began: all that goes with it, its own line last."""
         ...
 
-    async def storage(self) -> tuple[Sizes, Sequence[SessionSummary]]:
+    async def storage(self) -> tuple[DiskUsage, Sequence[SessionSummary]]:
         """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
         ...
 
@@ -125,7 +125,7 @@ class ProjectSessions(Protocol):
 
     async def sweep(
         self, days: float, *, delete: bool = False
-    ) -> tuple[Sweep, tuple[Unneeded, ...]]:
+    ) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
         """Look for long texts that no session has needed for so many days.
 
         With ``delete`` they are deleted; returns what was found, and what went. Raises UserError

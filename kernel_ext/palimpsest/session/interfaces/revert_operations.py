@@ -6,7 +6,7 @@ from typing import Protocol
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 
 
-class Undoing(Protocol):
+class RevertOperations(Protocol):
     """Contract: take back, undo that, make it final; one at a time, and only in an idle session.
 
     Raises SessionBusy while a turn runs, SessionHeld where another kernel writes the session, and

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.model.interface import Model
-from palimpsest.session.config.locked_settings import Locks
+from palimpsest.session.config.locked_settings import LockedSettings
 from palimpsest.session.config.settings import ShareMode
 from palimpsest.session.definitions.agents import Agent
-from palimpsest.session.definitions.project_definitions import Library
-from palimpsest.session.extensions.hooks import HookBook
+from palimpsest.session.definitions.project_definitions import ProjectDefinitions
+from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
 from palimpsest.tools.mcp.servers import Servers
@@ -60,9 +60,9 @@ class Services:
     """The configured context policy; a session may choose another."""
     policy_fixed: Mapping[str, str] = field(default_factory=dict)
     """Numbers of it that an administrator fixed, and the file that says so."""
-    permitting: Permitting = field(default_factory=Permitting)
+    permitting: EffectiveRules = field(default_factory=EffectiveRules)
     """Rules, mode and spending limit as configured, and what was approved for the project."""
-    locks: Locks = field(default_factory=Locks)
+    locks: LockedSettings = field(default_factory=LockedSettings)
     """What an administrator holds fast."""
     purses: dict[str, Any] = field(default_factory=dict)
     """What the sessions that this kernel writes spend, by id."""
@@ -106,9 +106,9 @@ class Services:
     """No kernel is here: what is asked without naming a session goes on with the folder's."""
     family: ChildSessionFactory = field(default_factory=ChildSessionFactory)
     """How a session begins others."""
-    library: Library | None = None
+    library: ProjectDefinitions | None = None
     """Agents, commands and skills from files; None where there are none."""
-    hooks: HookBook | None = None
+    hooks: HookRegistry | None = None
     servers: Servers | None = None
     """The MCP servers of this kernel."""
 

@@ -24,7 +24,7 @@ class Exported:
     bytes: int
 
 
-class Sharing(Protocol):
+class SharingOperations(Protocol):
     """What leaves a project and what comes into it.
 
     Contract: every operation may take its time and runs beside the engine.

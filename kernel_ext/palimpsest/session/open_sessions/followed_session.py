@@ -17,13 +17,13 @@ from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
 from palimpsest.context.request_kinds.request_inputs import RequestInputs, recorded_inputs
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.tokenizer import counter
-from palimpsest.session.controls.context_edits import Wish, WishAction
-from palimpsest.session.controls.session_controls import Control
+from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
+from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.interfaces.kernel_session import KernelSession, RecordsCallback, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.interfaces.revert_operations import Undoing
-from palimpsest.session.open_sessions.picture_preview import picture
-from palimpsest.session.revert.operations import HeldUndoing
+from palimpsest.session.interfaces.revert_operations import RevertOperations
+from palimpsest.session.open_sessions.picture_preview import preview_picture
+from palimpsest.session.revert.operations import ReadOnlyReverts
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.log.follower import Follower
 from palimpsest.store.log.journal import Journal
@@ -67,7 +67,7 @@ class FollowedSession:
         self._id = session_id
         self.reason = reason
         """Who holds the session, and what to do."""
-        self._undoing = HeldUndoing(reason, lambda: store.load(session_id), snapshots)
+        self._undoing = ReadOnlyReverts(reason, lambda: store.load(session_id), snapshots)
         self._store = store
         self._state = state
         self._reopen = reopen
@@ -107,7 +107,7 @@ class FollowedSession:
         return getattr(self._alive, "journal", None)
 
     @property
-    def undoing(self) -> Undoing:
+    def undoing(self) -> RevertOperations:
         """Takes back what was said and done, once this kernel writes it."""
         return self._undoing if self._alive is None else self._alive.undoing
 
@@ -120,7 +120,7 @@ class FollowedSession:
         return await (await self._here()).prompt(text, options)
 
     @property
-    def control(self) -> Control:
+    def control(self) -> SessionControls:
         """Its mode and limits, where the other kernel has let go of the session."""
         return self._at_once().control
 
@@ -164,7 +164,7 @@ class FollowedSession:
         """Choose a policy, where the other kernel has let go of the session."""
         return await (await self._here()).use_policy(*words)
 
-    def wish(self, action: WishAction, name: str = "") -> Wish:
+    def wish(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin or leave out, where the other kernel has let go of the session."""
         return self._at_once().wish(action, name)
 
@@ -188,7 +188,7 @@ class FollowedSession:
         """Return a picture as a page is shown it."""
         if self._alive is not None:
             return self._alive.picture(url)
-        return picture(self.snapshot().messages, self._store.get_blob, url)
+        return preview_picture(self.snapshot().messages, self._store.get_blob, url)
 
     def withdraw(self, prompt_id: str) -> bool:
         """Take back a prompt that waits here."""

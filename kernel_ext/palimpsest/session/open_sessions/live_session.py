@@ -14,36 +14,36 @@ from typing import Any, TypeVar
 from palimpsest.context.policy_overrides import policy_choice
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.loop.context_management.compaction import WantedSummary
-from palimpsest.loop.run_inputs.request_cache import Memory
-from palimpsest.loop.run_inputs.run_context import Stage
-from palimpsest.session.config.context_policy import Configured
-from palimpsest.session.controls.context_edit_journal import grant
-from palimpsest.session.controls.context_edits import Wish, WishAction
-from palimpsest.session.controls.session_controls import Control
-from palimpsest.session.controls.spending_limit import Purse
-from palimpsest.session.controls.user_questions import JournaledTodos, Questioning
+from palimpsest.loop.run_inputs.request_cache import RequestCache
+from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.session.config.context_policy import ConfiguredPolicy
+from palimpsest.session.controls.context_edit_journal import journal_context_edit
+from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
+from palimpsest.session.controls.session_controls import SessionControls
+from palimpsest.session.controls.spending_limit import SpendingLimit
+from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
 from palimpsest.session.engine.run_state import Run
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.engine.thread import CLOSED, off_loop
 from palimpsest.session.interfaces.kernel_session import RecordsCallback, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.open_sessions.picture_preview import picture
+from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.permissions.asks import Asks
-from palimpsest.session.permissions.project_move import PERMISSION, Moving, ProjectMove
-from palimpsest.session.permissions.withheld_claims import settled
-from palimpsest.session.prompts.prompt_checks import check
+from palimpsest.session.permissions.project_move import PERMISSION, ProjectMove, ProjectMoveWatch
+from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
+from palimpsest.session.prompts.prompt_checks import check_prompt
 from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.records.recall_archive import SessionArchive
-from palimpsest.session.revert.operations import live_undoing
-from palimpsest.session.runs.child_sessions import is_child, writable
+from palimpsest.session.revert.operations import live_reverts
+from palimpsest.session.runs.child_sessions import is_child, refuse_prompt_in_child
 from palimpsest.session.runs.runner import Runner
 from palimpsest.session.runs.subagent_runner import ChildSessionRunner
-from palimpsest.session.runs.title_writer import Naming
-from palimpsest.session.runs.tool_gate import Calling
+from palimpsest.session.runs.title_writer import TitleWriter
+from palimpsest.session.runs.tool_gate import ToolGate
 from palimpsest.session.runs.turn_summaries import TurnSummaries
 from palimpsest.session.sharing.sharing_service import AutoShare
-from palimpsest.session.turn_setup.prompt_resolver import Outfit
+from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
 from palimpsest.store.blobs.blob_folder import keep_attachment
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
@@ -79,7 +79,7 @@ class LiveSession:
         self, services: Services, journal: Journal, loop: asyncio.AbstractEventLoop
     ) -> None:
         self._services = services
-        self._configured = Configured(services.policy, services.policy_fixed)
+        self._configured = ConfiguredPolicy(services.policy, services.policy_fixed)
         self._loop = loop
         self.journal = journal
         session = journal.state.session
@@ -94,16 +94,16 @@ class LiveSession:
         self._find = permitting.open[session.id] = lambda: self.log.state.session
         self.archive = SessionArchive(self.journal, services.store)
         self.asks = Asks(session.id, self.log, services.ids, permitting)
-        self.purse = Purse(permitting, self.log, self.asks, self._purse_above)
-        self.control = Control(
+        self.purse = SpendingLimit(permitting, self.log, self.asks, self._purse_above)
+        self.control = SessionControls(
             permitting, services.rules, self.log, self.asks, self.purse, self._on_loop
         )
         services.purses[session.id] = self.purse
-        self._calling = Calling(services, self.log, self.asks)
-        self.questioning = Questioning(self.log, services.ids)
+        self._calling = ToolGate(services, self.log, self.asks)
+        self.questioning = UserQuestions(self.log, services.ids)
         self.interview: Interview = self.questioning
         """Who is asked what the model asks; of a task's session, who began it."""
-        self._outfit = Outfit(services, journal, self.log, self._configured)
+        self._outfit = PromptResolver(services, journal, self.log, self._configured)
         self.runner = Runner(
             session.id,
             self.log,
@@ -114,14 +114,14 @@ class LiveSession:
             self._outfit.recovery,
             self._turn_ended,
         )
-        self.naming = Naming(services, self.log)
-        self.undoing = live_undoing(services, journal, self.log, lambda: self.runner.busy)
+        self.naming = TitleWriter(services, self.log)
+        self.undoing = live_reverts(services, journal, self.log, lambda: self.runner.busy)
         self.sharing = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
             services, self.log, self.purse.affordable, self.sharing.refresh
         )
         self._expander = Expander(services)
-        self._memory = Memory()
+        self._memory = RequestCache()
         self.withheld = ""
         """What was held back of its log when it was opened, to be told a person once."""
         journal.subscribe(self._watch)
@@ -140,8 +140,8 @@ class LiveSession:
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer."""
-        check(text, options)
-        writable(self.log.state.session, options.origin)
+        check_prompt(text, options)
+        refuse_prompt_in_child(self.log.state.session, options.origin)
         options = self._expander.options(text, options)
         await self._outfit.look_for(options.tools)
         await self.undoing.settle()
@@ -189,7 +189,7 @@ class LiveSession:
         """Return when no compaction runs and what it interrupted was tried again."""
         return await self.runner.wait_compaction()
 
-    def wish(self, action: WishAction, name: str = "") -> Wish:
+    def wish(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, leave out or bring back what a name stands for, from the next request on."""
         made = self._on_loop(self._grant, action, name)
         if made is None:
@@ -200,10 +200,10 @@ class LiveSession:
             raise StorageFailed("The session cannot be read whole now; try again.")
         return made
 
-    def _grant(self, action: WishAction, name: str) -> Wish | None:
+    def _grant(self, action: ContextEditAction, name: str) -> ContextEdit | None:
         count = self._services.count(self.policy().estimator)
         new_id = functools.partial(self._services.ids.new, "dec")
-        return grant(self.journal, new_id, count, action, name)
+        return journal_context_edit(self.journal, new_id, count, action, name)
 
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop the turn that runs and what waits in the inbox."""
@@ -230,7 +230,7 @@ class LiveSession:
     def picture(self, url: str) -> str:
         """Return a picture as a page is shown it."""
         messages = self.journal.read_state(lambda state: state.messages())
-        return picture(messages, self._services.store.get_blob, url)
+        return preview_picture(messages, self._services.store.get_blob, url)
 
     def withdraw(self, prompt_id: str) -> bool:
         """Take a waiting prompt back."""
@@ -351,12 +351,12 @@ class LiveSession:
 
     # What the runner and the loop call
 
-    def _stage(self, run: Run) -> Stage:
+    def _stage(self, run: Run) -> RunContext:
         services = self._services
         self._calling.turn_began()
         self._outfit.guests.run_began()
         self.purse.turn_began()
-        stage = Stage(
+        stage = RunContext(
             session_id=self.id,
             log=self.log,
             blobs=services.store,
@@ -394,7 +394,7 @@ class LiveSession:
         stage = self.naming.watch(self._expander.watch(stage, self._calling.announce))
         return self.turn_summaries.watch(stage)
 
-    def _turn_ended(self, stage: Stage) -> None:
+    def _turn_ended(self, stage: RunContext) -> None:
         self.turn_summaries.turn_ended(stage)
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
@@ -415,7 +415,7 @@ class LiveSession:
                     await self._take_along(move, moving, abort)
         await self.purse.afford(info, abort)
 
-    async def _take_along(self, move: ProjectMove, moving: Moving, abort: Abort) -> None:
+    async def _take_along(self, move: ProjectMove, moving: ProjectMoveWatch, abort: Abort) -> None:
         reply = await self.asks.question(
             PERMISSION, (str(move.before),), title=move.question, abort=abort
         )
@@ -423,11 +423,11 @@ class LiveSession:
             raise Aborted(abort.reason or "Stopped.")
         session = self.log.state.session
         if moving.settle(reply) and session is not None:
-            held = settled(session, self._services.permitting, ())
+            held = with_rights_that_hold(session, self._services.permitting, ())
             self.log.append(SessionUpdated(session=held), sync=True)
             self.asks.approve(held.permission)
 
-    def _purse_above(self) -> Purse | None:
+    def _purse_above(self) -> SpendingLimit | None:
         """Return the purse of the session that began this one, where this kernel has it open."""
         session = self.log.state.session
         began = self._services.permitting.began

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 
 
-class Attendance:
+class OpenChildren:
     """Who needs which session of a task."""
 
     def __init__(self, close: Callable[[str], Awaitable[None]]) -> None:

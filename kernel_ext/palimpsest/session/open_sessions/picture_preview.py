@@ -16,7 +16,7 @@ PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 BLOB = "blob:"
 
 
-def picture(messages: Messages, read: Callable[[str], bytes], url: str) -> str:
+def preview_picture(messages: Messages, read: Callable[[str], bytes], url: str) -> str:
     """Return a picture of the session as a ``data:`` address; raises NotFound."""
     found = next((one for one in _files(messages) if one.url == url), None)
     if found is None or found.mime not in PICTURES or not url.startswith(BLOB):

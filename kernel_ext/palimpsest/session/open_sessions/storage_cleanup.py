@@ -7,12 +7,12 @@ by ``frontends``. Nothing goes without ``delete``.
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.session.config.locked_settings import Locks
+from palimpsest.session.config.locked_settings import LockedSettings
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.interfaces.project_sessions import ProjectSessions
 from palimpsest.session.records.retention import PrunePlan, RetentionLimits, SessionTree, parse_size
-from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded
-from palimpsest.store.blobs.disk_usage import Sizes
+from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob
+from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
@@ -23,7 +23,7 @@ MOST_DAYS = 100_000
 class StorageUse:
     """What the folder holds."""
 
-    sizes: Sizes
+    sizes: DiskUsage
     sessions: tuple[SessionSummary, ...]
     unneeded: Sweep
     """Long texts that no session needs any more."""
@@ -37,7 +37,7 @@ class Pruned:
     unneeded: Sweep
     sessions_gone: tuple[SessionTree, ...] | None = None
     """None where nothing was deleted."""
-    texts_gone: tuple[Unneeded, ...] | None = None
+    texts_gone: tuple[UnneededBlob, ...] | None = None
 
 
 async def weigh_storage(workspace: ProjectSessions, kept: RetentionSettings) -> StorageUse:
@@ -54,14 +54,14 @@ async def prune_storage(
     days: float | None = None,
     max_size: int | str | None = None,
     delete: bool = False,
-    locks: Locks | None = None,
+    locks: LockedSettings | None = None,
 ) -> Pruned:
     """Say what may go under limits of age and size, and delete it when asked to.
 
     A limit that is not given is the configured one. Raises UserError for one that is none or fixed.
     """
     limits, fixed = limits_of(kept, days, max_size), limits_of(kept, None, None)
-    held = locks or Locks()
+    held = locks or LockedSettings()
     held.refuse("retention.days", limits.days, fixed.days)
     held.refuse("retention.size", limits.most_bytes, fixed.most_bytes)
     if delete:

@@ -21,32 +21,32 @@ from palimpsest.session.interfaces.kernel_session import KernelSession as LiveSe
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import UNWRITTEN, LiveSession
-from palimpsest.session.open_sessions.open_children import Attendance
-from palimpsest.session.permissions.withheld_claims import settled, withheld
+from palimpsest.session.open_sessions.open_children import OpenChildren
+from palimpsest.session.permissions.withheld_claims import with_rights_that_hold, withheld_text
 from palimpsest.session.records.notebook_paths import in_project
 from palimpsest.session.records.retention import (
     PrunePlan,
     RetentionLimits,
     SessionTree,
     holds_pins,
-    plan,
+    prune_plan,
 )
 from palimpsest.session.records.session_search import (
     Page,
     Query,
-    is_meant,
-    page,
-    prompts,
+    matches_id,
+    prompt_texts,
+    search_page,
     with_children,
 )
 from palimpsest.session.records.titles import default_title, title_from
-from palimpsest.session.revert.fork import fork
-from palimpsest.session.runs.child_sessions import depth_of, ruled
+from palimpsest.session.revert.fork import forked_session
+from palimpsest.session.runs.child_sessions import depth_of, with_own_rules
 from palimpsest.session.sharing.share_page import remove_page
-from palimpsest.session.sharing.sharing_service import Giving
-from palimpsest.store.blobs.blob_sweep import Sweep, Unneeded, survey
-from palimpsest.store.blobs.blob_sweep import delete as delete_blobs
-from palimpsest.store.blobs.disk_usage import Sizes, measure
+from palimpsest.session.sharing.sharing_service import SharingService
+from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob, find_unneeded
+from palimpsest.store.blobs.blob_sweep import delete_unneeded as delete_blobs
+from palimpsest.store.blobs.disk_usage import DiskUsage, measure_disk_usage
 from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
 from palimpsest.store.interface import Owner, Problem, SessionSummary, Store, Writer
 from palimpsest.store.log.journal import Journal
@@ -99,12 +99,12 @@ class Workspace:
         self._open: dict[str, LiveSession | FollowedSession] = {}
         self._current: dict[str | None, str] = {}
         self._lock = asyncio.Lock()
-        self._attendance = Attendance(self._shut)
+        self._attendance = OpenChildren(self._shut)
         services.permitting.default_model = services.default_model
         services.permitting.default_agent = lambda: services.default_agent
         family = services.family
         family.begin, family.resume, family.end = self._work, self._resume, self._attendance.end
-        self.giving = Giving(services, self._settled, self._note_share)
+        self.giving = SharingService(services, self._settled, self._note_share)
 
     async def current(self, notebook: str | None) -> LiveSessionProtocol:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
@@ -177,7 +177,7 @@ class Workspace:
             await self._written(parent_id)
             services = self._services
             session = await asyncio.to_thread(
-                fork,
+                forked_session,
                 self._store,
                 parent_id,
                 functools.partial(services.ids.new, "ses", descending=True),
@@ -289,11 +289,11 @@ class Workspace:
         known = {one.id: one for one in listed}
         return tuple(known[one] for one in with_children(listed, self._full_id(session_id)))
 
-    async def storage(self) -> tuple[Sizes, Sequence[SessionSummary]]:
+    async def storage(self) -> tuple[DiskUsage, Sequence[SessionSummary]]:
         """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
         layout = self._layout()
         listed = await self._listed()  # which may write the index anew
-        return await asyncio.to_thread(measure, layout), listed
+        return await asyncio.to_thread(measure_disk_usage, layout), listed
 
     async def plan(self, limits: RetentionLimits) -> PrunePlan:
         """Say which sessions would go under limits of age and size, and which are never taken."""
@@ -302,7 +302,7 @@ class Workspace:
         is_pinned = functools.partial(holds_pins, self._store)
         now = self._services.clock()
         return await asyncio.to_thread(
-            plan, listed, sizes, limits, now, opened.__contains__, is_pinned
+            prune_plan, listed, sizes, limits, now, opened.__contains__, is_pinned
         )
 
     async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
@@ -317,14 +317,14 @@ class Workspace:
 
     async def page(self, query: Query) -> Page:
         """Return a page of the sessions that a query finds, newest first."""
-        told = functools.partial(prompts, self._store)
+        told = functools.partial(prompt_texts, self._store)
         if not query.words and query.cursor is None:
             newest = max(NEWEST, 2 * query.number * query.limit)
             listed, unread = await asyncio.to_thread(self._store.recent, newest)
-            found = page(listed, query, told, unread)
+            found = search_page(listed, query, told, unread)
             if not unread or len(found.sessions) == query.limit:
                 return found
-        return await asyncio.to_thread(page, await self._listed(), query, told)
+        return await asyncio.to_thread(search_page, await self._listed(), query, told)
 
     def current_id(self, notebook: str | None) -> str:
         """Return the id of the notebook's session without opening it; empty when it has none yet."""
@@ -339,7 +339,7 @@ class Workspace:
 
     async def sweep(
         self, days: float, *, delete: bool = False
-    ) -> tuple[Sweep, tuple[Unneeded, ...]]:
+    ) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
         """Look for long texts that no session has needed for so many days, and delete them if asked to."""
         return await asyncio.to_thread(_swept, self._layout(), days, delete=delete)
 
@@ -434,7 +434,7 @@ class Workspace:
     async def _ruled(self, session: SessionInfo, rules: Rules) -> LiveSession:
         """Begin a session with rules of its own."""
         if rules:
-            session = ruled(session, rules)
+            session = with_own_rules(session, rules)
             allowed = tuple(one for one in rules if one.action == "allow")
             self._services.permitting.approvals.add_to(allowed, session.id)
         return await self._begin(session)
@@ -611,10 +611,10 @@ class Workspace:
         infos = [one.info for one in journal.state.messages()]
         # By the folder's name: a record that names another session must not have what that has.
         own = session.model_copy(update={"id": journal.session_id})
-        held = await asyncio.to_thread(settled, own, self._services.permitting, infos)
+        held = await asyncio.to_thread(with_rights_that_hold, own, self._services.permitting, infos)
         if held == session:
             return ""
-        words = withheld(held) if held.claimed != session.claimed else ""
+        words = withheld_text(held) if held.claimed != session.claimed else ""
         told = [SessionError(error=UnknownError(message=words, explained=True))] if words else []
         journal.append(SessionUpdated(session=held), *told, sync=True)
         return words
@@ -639,7 +639,7 @@ class Workspace:
         listed = [one.id for one in self._store.list()]
         if session_id in listed:
             return session_id
-        found = [one for one in listed if is_meant(one, session_id)]
+        found = [one for one in listed if matches_id(one, session_id)]
         if len(found) == 1:
             return found[0]
         if not found:
@@ -654,7 +654,7 @@ def _belongs(summary: SessionSummary, notebook: str | None) -> bool:
     return summary.notebook == notebook and summary.archived is None and summary.parent_id is None
 
 
-def _swept(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[Unneeded, ...]]:
+def _swept(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
     files = sweep_snapshots(layout, time.time(), days, delete=delete)
-    found = replace(survey(layout, time.time(), days), snapshot_bytes=files.unneeded)
+    found = replace(find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded)
     return found, delete_blobs(layout, found.due) if delete else ()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.permissions.grants import Grant, Grants
-from palimpsest.session.permissions.recorded_claims import granted_rules, ruled
+from palimpsest.session.permissions.recorded_claims import granted_rules, rule_as_dict
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.values import Rule
 
@@ -72,7 +72,7 @@ class Approvals:
     def add(self, rules: Rules, session_id: str) -> None:
         """Allow rules in every session of the project."""
         made = [
-            self.grants.made(KEY, ruled(rule) | {"said_in": session_id}, None)
+            self.grants.made(KEY, rule_as_dict(rule) | {"said_in": session_id}, None)
             for rule in rules
             if rule not in self.rules()
         ]
@@ -80,12 +80,12 @@ class Approvals:
 
     def add_to(self, rules: Rules, session_id: str) -> None:
         """Allow rules in one session."""
-        self.grants.add(*(self.grants.made(KEY, ruled(rule), session_id) for rule in rules))
+        self.grants.add(*(self.grants.made(KEY, rule_as_dict(rule), session_id) for rule in rules))
 
     def lend(self, rules: Rules, session_id: str) -> None:
         """Allow rules in one session as long as this kernel runs."""
         allowed = [rule for rule in rules if rule.action == "allow"]
-        self.grants.lend(*(Grant(KEY, ruled(rule), session_id) for rule in allowed))
+        self.grants.lend(*(Grant(KEY, rule_as_dict(rule), session_id) for rule in allowed))
 
     def remove(self, rule: Rule, session_id: str | None = None) -> bool:
         """Take a rule back; false when it is not there."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, assert_never
 
 from palimpsest.loop.run_inputs.run_context import Log
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
@@ -83,10 +83,10 @@ class Asks:
     """
 
     def __init__(
-        self, session_id: str, log: Log, ids: Ids, permitting: Permitting | None = None
+        self, session_id: str, log: Log, ids: Ids, permitting: EffectiveRules | None = None
     ) -> None:
         self.session_id = session_id
-        self._permitting = permitting or Permitting()
+        self._permitting = permitting or EffectiveRules()
         session = log.state.session
         self._approved: Rules = self._permitting.held_rules(session) if session is not None else ()
         self._log = log

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from palimpsest.session.permissions.approvals import Approvals
 from palimpsest.session.permissions.grants import Grants
-from palimpsest.session.permissions.project_move import Moving
+from palimpsest.session.permissions.project_move import ProjectMoveWatch
 from palimpsest.session.permissions.recorded_claims import (
-    asked_of,
+    asking_rules_of,
     held_budget,
     held_mode,
     held_rules,
@@ -34,7 +34,7 @@ Find = Callable[[], SessionInfo | None]
 
 
 @dataclass(slots=True)
-class Permitting:
+class EffectiveRules:
     """What the configuration says about permissions and spending, and who is open here."""
 
     rules: Rules | None = None
@@ -57,7 +57,7 @@ class Permitting:
     """The model that answers where none is named, which any session may use."""
     default_agent: Callable[[], str] = str
     """The agent that answers where none is named."""
-    moving: Moving | None = None
+    moving: ProjectMoveWatch | None = None
     """Whether the project was moved here; None where nothing is kept on a disk."""
     began: dict[str, str] = field(default_factory=dict)
     """Who began whom: the sessions of tasks that worked in this kernel, and their parents, by id."""
@@ -123,7 +123,7 @@ class Permitting:
     def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that hold for the calls of an agent."""
         base = self.rules if self.rules is not None else rules
-        own = asked_of(session)
+        own = asking_rules_of(session)
         return (*base, *agent, *own, *self.fixed, *denied_by(self.mode_of(session)))
 
     def answers_of(self, session: SessionInfo | None) -> Rules:

@@ -19,7 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.session.config.state_folder import distrusted, distrusted_status, state_folder
+from palimpsest.session.config.state_folder import (
+    distrusted_status,
+    state_folder,
+    state_folder_problem,
+)
 from palimpsest.store.disk.file_writing import write_atomically
 from palimpsest.store.project_folder.project_number import ProjectNumber
 
@@ -183,7 +187,7 @@ class Grants:
         self.folder.mkdir(mode=0o700, exist_ok=True)
         # One level up too, since who may write there could put another folder in this one's place.
         for folder in (self.folder, self.folder.parent):
-            if reason := distrusted(folder, self.project):
+            if reason := state_folder_problem(folder, self.project):
                 raise OSError(0, reason)
         with alone(path):
             self._seen = None
@@ -220,7 +224,7 @@ class Grants:
         except FileNotFoundError:
             self._kept, self.problem, self._seen = (), "", None
             self._is_here = False
-        except NotBelievedError as error:
+        except UntrustedGrantsError as error:
             self._kept, self._seen = (), None
             self.problem = f"{error}; what you allowed before is asked again."
         except (OSError, ValueError) as error:
@@ -229,7 +233,7 @@ class Grants:
             self.problem = BROKEN.format(path=path, reason=reason)
 
 
-class NotBelievedError(Exception):
+class UntrustedGrantsError(Exception):
     """Somebody else may have written it."""
 
 
@@ -249,12 +253,12 @@ def _read_kept(path: Path, project: Path | None, number: str) -> tuple[Grant, ..
 def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
     """Read a file of grants; raises NotBelievedError, OSError or ValueError."""
     for folder in (path.parent, path.parent.parent):
-        if reason := distrusted(folder, project):
-            raise NotBelievedError(reason)
+        if reason := state_folder_problem(folder, project):
+            raise UntrustedGrantsError(reason)
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
         if reason := distrusted_status(os.fstat(file.fileno()), path):
-            raise NotBelievedError(reason)
+            raise UntrustedGrantsError(reason)
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise ValueError("it is larger than 10 MB")

@@ -17,15 +17,15 @@ from palimpsest.session.engine.thread import off_loop
 from palimpsest.session.permissions.grants import (
     Grant,
     Grants,
-    NotBelievedError,
+    UntrustedGrantsError,
     grants_file,
     grants_of,
     read_grants,
 )
 from palimpsest.session.permissions.recorded_claims import (
+    budget_text,
     granted_budget,
     granted_rules,
-    limit_words,
 )
 from palimpsest.transcript.values import Reply
 
@@ -54,7 +54,7 @@ class ProjectMove:
         return said + (LEFT.format(count=left) if left > 0 else "")
 
 
-class Moving:
+class ProjectMoveWatch:
     """Whether the project of this kernel was moved, until a person has said what becomes of that."""
 
     def __init__(self, grants: Grants) -> None:
@@ -102,7 +102,7 @@ def find_move(grants: Grants) -> ProjectMove | None:
 def _move(file: Path, here: Path, known: str) -> ProjectMove | None:
     try:
         data = read_grants(file, here)
-    except (OSError, ValueError, NotBelievedError):
+    except (OSError, ValueError, UntrustedGrantsError):
         return None
     before = Path(str(data.get("project")))
     is_it = data.get("number") == known and file.name == grants_file(file.parent, before).name
@@ -123,7 +123,7 @@ def grant_words(one: Grant) -> str:
             words = [f"{one.key} {one.value}"]
         case "budget":
             budget = granted_budget(one.value)
-            words = [f"spending limit {limit_words(budget)}"] if budget is not None else []
+            words = [f"spending limit {budget_text(budget)}"] if budget is not None else []
         case _:
             words = []
     return f"{one_line(words[0], 120)}{where}" if words else ""

@@ -28,7 +28,7 @@ RULED = "ruled"
 """Key in the metadata of a session that a person began with rules of its own."""
 
 
-def asked_of(session: SessionInfo | None) -> Rules:
+def asking_rules_of(session: SessionInfo | None) -> Rules:
     """Return what is to be asked for by the rules with which a person began this session."""
     if session is None or not (session.metadata or {}).get(RULED):
         return ()
@@ -85,12 +85,12 @@ def granted_rules(values: Iterable[Any]) -> Rules:
     return tuple(found)
 
 
-def ruled(rule: Rule) -> dict[str, str]:
+def rule_as_dict(rule: Rule) -> dict[str, str]:
     """Return a rule as it is granted."""
     return {"permission": rule.permission, "pattern": rule.pattern}
 
 
-def limit_words(budget: Budget) -> str:
+def budget_text(budget: Budget) -> str:
     """Say in a few words up to where a limit lets a session go."""
     usd = budget.usd_until if budget.usd_until is not None else budget.usd
     tokens = budget.tokens_until if budget.tokens_until is not None else budget.tokens
@@ -100,7 +100,7 @@ def limit_words(budget: Budget) -> str:
     return " and ".join(words) or "none"
 
 
-def reclaimed(session: SessionInfo) -> SessionInfo:
+def with_claims_again(session: SessionInfo) -> SessionInfo:
     """Return a record with all that it claims, what was held back before as well."""
     claims = session.claimed
     if claims is None:
@@ -119,7 +119,7 @@ def reclaimed(session: SessionInfo) -> SessionInfo:
     return session.model_copy(update=changed)
 
 
-def forgotten(session: SessionInfo, *names: str) -> SessionInfo:
+def without_claims(session: SessionInfo, *names: str) -> SessionInfo:
     """Return a record without what was held back of it: a person has just said what holds."""
     if session.claimed is None:
         return session
@@ -128,7 +128,7 @@ def forgotten(session: SessionInfo, *names: str) -> SessionInfo:
     return session.model_copy(update={"claimed": claims if claims != empty else None})
 
 
-def sane(spent: Spent) -> Spent:
+def sane_spending(spent: Spent) -> Spent:
     """Return what was spent without what cannot be: less than nothing, or no number."""
     cost = spent.cost
     if cost is not None and not (math.isfinite(cost) and cost >= 0):
@@ -136,16 +136,16 @@ def sane(spent: Spent) -> Spent:
     return Spent(cost=cost, tokens=_sane_usage(spent.tokens), unpriced=max(spent.unpriced, 0))
 
 
-def recorded(infos: Iterable[MessageInfo]) -> Spent:
+def recorded_spending(infos: Iterable[MessageInfo]) -> Spent:
     """Return what the answers of a log took, by their own numbers."""
     found = Spent()
     for info in infos:
         if isinstance(info, AssistantMessage):
-            found = found.plus(sane(Spent(cost=info.cost, tokens=info.tokens)))
+            found = found.plus(sane_spending(Spent(cost=info.cost, tokens=info.tokens)))
     return found
 
 
-def at_least(one: Spent, other: Spent) -> Spent:
+def larger_spending(one: Spent, other: Spent) -> Spent:
     """Return the larger of two accounts, number by number."""
     known = [cost for cost in (one.cost, other.cost) if cost is not None]
     return Spent(

@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.session.permissions.effective_rules import Permitting
+from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import (
-    at_least,
+    budget_text,
     granted_rules,
-    limit_words,
-    reclaimed,
-    recorded,
-    ruled,
-    sane,
+    larger_spending,
+    recorded_spending,
+    rule_as_dict,
+    sane_spending,
+    with_claims_again,
 )
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.messages import MessageInfo
@@ -31,11 +31,11 @@ WITHHELD = (
 )
 
 
-def settled(
-    session: SessionInfo, permitting: Permitting, infos: Iterable[MessageInfo]
+def with_rights_that_hold(
+    session: SessionInfo, permitting: EffectiveRules, infos: Iterable[MessageInfo]
 ) -> SessionInfo:
     """Return the record of a session that is opened, with what holds and what was held back."""
-    whole = reclaimed(session)
+    whole = with_claims_again(session)
     rules = permitting.held_rules(whole)
     mode = permitting.own_mode(whole)
     budget = permitting.own_budget(whole)
@@ -67,7 +67,7 @@ def settled(
     return whole.model_copy(update=changed | _spent(whole, infos))
 
 
-def withheld(session: SessionInfo) -> str:
+def withheld_text(session: SessionInfo) -> str:
     """Say in one sentence what was held back; empty where nothing was."""
     names = claimed_names(session.claimed)
     if not names:
@@ -89,7 +89,7 @@ def claimed_names(claims: Claims | None) -> list[str]:
     names = [f"mode {one_line(claims.mode, 40)}"] if claims.mode is not None else []
     names += [one_line(f"{one.permission}: {one.pattern}", 120) for one in claims.permission]
     if claims.budget is not None:
-        names.append(f"spending limit {limit_words(claims.budget)}")
+        names.append(f"spending limit {budget_text(claims.budget)}")
     if claims.model is not None:
         names.append(f"model {one_line(claims.model.id, 120)}")
     if claims.agent is not None:
@@ -97,13 +97,13 @@ def claimed_names(claims: Claims | None) -> list[str]:
     return names
 
 
-def grant_claims(session: SessionInfo, permitting: Permitting) -> SessionInfo:
+def grant_claims(session: SessionInfo, permitting: EffectiveRules) -> SessionInfo:
     """Allow in this session what was held back; returns the record that holds from now on."""
     claims = session.claimed
     if claims is None:
         return session
     grants = permitting.grants
-    allowed: Rules = granted_rules(ruled(one) for one in claims.permission)
+    allowed: Rules = granted_rules(rule_as_dict(one) for one in claims.permission)
     permitting.approvals.add_to(allowed, session.id)
     if claims.mode is not None and not permitting.mode_fixed:
         grants.put("mode", claims.mode, session.id)
@@ -118,7 +118,7 @@ def grant_claims(session: SessionInfo, permitting: Permitting) -> SessionInfo:
         changed |= {"mode": claims.mode, "mode_own": True}
     if claims.budget is not None:
         changed["budget"] = claims.budget
-    return settled(session.model_copy(update=changed), permitting, ())
+    return with_rights_that_hold(session.model_copy(update=changed), permitting, ())
 
 
 def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:
@@ -131,10 +131,12 @@ def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:
 
 def _spent(session: SessionInfo, infos: Iterable[MessageInfo]) -> dict[str, Any]:
     """Return what changes of what was spent: never less than the log's own answers took."""
-    own = sane(Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0))
+    own = sane_spending(
+        Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
+    )
     if session.forked_from is None:  # a fork shows its parent's answers, which it did not pay for
-        own = at_least(own, recorded(infos))
+        own = larger_spending(own, recorded_spending(infos))
     changed: dict[str, Any] = {"cost": own.cost, "tokens": own.tokens}
     changed["unpriced"] = own.unpriced or None
-    changed["below"] = sane(session.below) if session.below is not None else None
+    changed["below"] = sane_spending(session.below) if session.below is not None else None
     return changed

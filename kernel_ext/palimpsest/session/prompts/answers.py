@@ -23,7 +23,7 @@ from palimpsest.transcript.values import Usage
 UNSAID = "The provider ended the answer without saying why. Ask it to go on."
 
 
-def given(options: PromptOptions) -> dict[str, Any]:
+def journaled_options(options: PromptOptions) -> dict[str, Any]:
     """Return what a person chose for one prompt, as it is journaled."""
     chosen = {
         "model": options.model,
@@ -68,7 +68,7 @@ def switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str, bool
     return {EVERY: False} | dict.fromkeys(tools, True)
 
 
-def collected(
+def collect_answer(
     session_id: str, messages: Messages, message_id: str, error: ErrorValue | None
 ) -> Answer:
     """Return what followed a user message as its answer."""
@@ -157,14 +157,14 @@ def newest_turn(messages: Messages) -> str:
     return newest
 
 
-def ends(broken: Exception) -> bool:
+def ends_runner(broken: Exception) -> bool:
     """Tell whether this broke because the interpreter ends, where pools take no more."""
     return no_more_threads(broken) or not threading.main_thread().is_alive()
 
 
-def defect(broken: Exception) -> ErrorValue:
+def defect_error(broken: Exception) -> ErrorValue:
     """Say that we failed ourselves, unless the kernel ends."""
-    if ends(broken):
+    if ends_runner(broken):
         return AbortedError(message="The kernel ends.")
     return UnknownError(
         message=f"Palimpsest itself failed: {type(broken).__name__}: {broken}. "

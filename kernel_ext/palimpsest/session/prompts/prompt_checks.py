@@ -64,7 +64,7 @@ def options_of(given: Mapping[str, Any]) -> PromptOptions:
     return PromptOptions(**given)
 
 
-def check(text: Any, options: PromptOptions) -> None:
+def check_prompt(text: Any, options: PromptOptions) -> None:
     """Raise UserError for words or options with which nobody can be asked."""
     if not isinstance(text, str) or not text.strip():
         raise UserError(NO_PROMPT)

@@ -10,20 +10,20 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
-from palimpsest.session.definitions.agents import Agent, helpers
-from palimpsest.session.definitions.command_files import OwnCommand
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
+from palimpsest.session.definitions.agents import Agent, subagents_of
+from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.prompt_syntax import (
     FileMention,
     Shell,
+    agent_mentions,
     command_in,
     files_in,
-    filled,
-    handed_on,
-    mentions,
-    pieces,
+    fill_template,
+    shell_pieces_of,
+    subtasks_in,
 )
 from palimpsest.store.blobs.blob_folder import keep_attachment
 from palimpsest.tools.file_access.paths import confine
@@ -74,7 +74,9 @@ class Expander:
     def __init__(self, services: Services) -> None:
         library = services.library
         self._library = library
-        self._commands: Mapping[str, OwnCommand] = library.commands if library is not None else {}
+        self._commands: Mapping[str, CustomCommand] = (
+            library.commands if library is not None else {}
+        )
         self._agents: Mapping[str, Agent] = services.agents
         self._registry = services.registry
         self._info = services.info
@@ -99,7 +101,7 @@ class Expander:
             or (None if options.model else free("variant", command.variant)),
         )
 
-    def watch(self, stage: Stage, announce: Announce) -> Stage:
+    def watch(self, stage: RunContext, announce: Announce) -> RunContext:
         """Return the stage of a run, before whose steps prompts are expanded.
 
         ``announce(call id, input)`` says what a call would run that stands in no message.
@@ -107,7 +109,7 @@ class Expander:
         resolve = stage.setup
         self._announce = announce
 
-        async def setup(user: UserMessage) -> Setup:
+        async def setup(user: UserMessage) -> StepSetup:
             for message in unanswered(stage.log.state.messages()):
                 await self._expand(stage, message)
             return await resolve(user)
@@ -115,19 +117,19 @@ class Expander:
         stage.setup = setup
         return stage
 
-    def _command(self, text: str) -> tuple[OwnCommand | None, str]:
+    def _command(self, text: str) -> tuple[CustomCommand | None, str]:
         found = command_in(text)
         if found is None:
             return None, ""
         return self._commands.get(found[0]), found[1]
 
-    def _is_subtask(self, command: OwnCommand) -> bool:
+    def _is_subtask(self, command: CustomCommand) -> bool:
         if command.subtask is not None:
             return command.subtask
         agent = self._agents.get(command.agent or "")
         return agent is not None and agent.mode == "subagent"
 
-    async def _expand(self, stage: Stage, message: Message) -> None:
+    async def _expand(self, stage: RunContext, message: Message) -> None:
         typed = next(
             (p for p in message.parts if isinstance(p, TextPart) and not p.synthetic), None
         )
@@ -144,16 +146,16 @@ class Expander:
         if parts:
             stage.write(*(PartUpdated(part=part) for part in parts), sync=True)
 
-    def _of_agents(self, stage: Stage, typed: TextPart) -> list[Part]:
-        known = helpers(self._agents)
-        tasks = handed_on(typed.text, known)
+    def _of_agents(self, stage: RunContext, typed: TextPart) -> list[Part]:
+        known = subagents_of(self._agents)
+        tasks = subtasks_in(typed.text, known)
         if tasks:
             return [
                 self._subtask(stage, typed, name, task, description=_short(task))
                 for name, task in tasks
             ]
         made: list[Part] = []
-        for one in mentions(typed.text, known):
+        for one in agent_mentions(typed.text, known):
             source = {"value": f"@{one.name}", "start": one.start, "end": one.end}
             base = _base(stage, typed)
             made.append(AgentPart(**base, name=one.name, source=source))
@@ -162,15 +164,20 @@ class Expander:
         return [*made, *hints]
 
     def _subtask(
-        self, stage: Stage, typed: TextPart, agent: str, task: str, *, description: str
+        self, stage: RunContext, typed: TextPart, agent: str, task: str, *, description: str
     ) -> SubtaskPart:
         return SubtaskPart(**_base(stage, typed), prompt=task, description=description, agent=agent)
 
     async def _of_command(
-        self, stage: Stage, user: UserMessage, typed: TextPart, command: OwnCommand, arguments: str
+        self,
+        stage: RunContext,
+        user: UserMessage,
+        typed: TextPart,
+        command: CustomCommand,
+        arguments: str,
     ) -> list[Part]:
         """Fill in a command; raises UserError or ModelFailed where it cannot be."""
-        words = filled(command.template, arguments)
+        words = fill_template(command.template, arguments)
         try:
             text, attached = await self._filled(stage, user, words)
         except PermissionDenied as denied:
@@ -198,9 +205,9 @@ class Expander:
             made += _file_parts(stage, typed, named, words_of_file, files, mark)
         return made
 
-    async def _of_files(self, stage: Stage, user: UserMessage, typed: TextPart) -> list[Part]:
+    async def _of_files(self, stage: RunContext, user: UserMessage, typed: TextPart) -> list[Part]:
         """Attach the project's files that a prompt names; other words behind an at sign stay words."""
-        named = files_in(typed.text, set(helpers(self._agents)))
+        named = files_in(typed.text, set(subagents_of(self._agents)))
         made: list[Part] = []
         for one in [each for each in named if _is_file_of(stage, each.path)][:MOST_FILES]:
             try:
@@ -212,7 +219,7 @@ class Expander:
                 made += _file_parts(stage, typed, one, *found, {ATTACHED: one.path})
         return made
 
-    def _model(self, command: OwnCommand, user: UserMessage) -> ModelRef | None:
+    def _model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
         """Return who does a command's task, where the command says so; raises ConfigError."""
         if command.model is None and command.variant is None:
             return None
@@ -221,13 +228,13 @@ class Expander:
         return self._info(name, command.variant).ref
 
     async def _filled(
-        self, stage: Stage, user: UserMessage, words: str
+        self, stage: RunContext, user: UserMessage, words: str
     ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
         """Return the words with the shell's output in them, and the files that they name."""
         text: list[str] = []
         named: dict[str, FileMention] = {}
-        known = set(helpers(self._agents))
-        for piece in pieces(words):
+        known = set(subagents_of(self._agents))
+        for piece in shell_pieces_of(words):
             if isinstance(piece, Shell):
                 text.append(await self._output(stage, user, piece.command))
             else:
@@ -243,11 +250,13 @@ class Expander:
                 found.append((one, *read))
         return "".join(text), found
 
-    async def _output(self, stage: Stage, user: UserMessage, command: str) -> str:
+    async def _output(self, stage: RunContext, user: UserMessage, command: str) -> str:
         outcome = await self._call(stage, user, "bash", {"command": command})
         return outcome.output.removesuffix(DONE).rstrip("\n")
 
-    async def _file(self, stage: Stage, user: UserMessage, path: str) -> tuple[str, Any] | None:
+    async def _file(
+        self, stage: RunContext, user: UserMessage, path: str
+    ) -> tuple[str, Any] | None:
         try:
             outcome = await self._call(stage, user, "read", {"path": path})
         except PermissionDenied as denied:
@@ -259,7 +268,7 @@ class Expander:
         return SHOWN.format(path=path, output=outcome.output), outcome.attachments
 
     async def _call(
-        self, stage: Stage, user: UserMessage, name: str, given: dict[str, Any]
+        self, stage: RunContext, user: UserMessage, name: str, given: dict[str, Any]
     ) -> ToolOutcome:
         """Run a tool as the person's own call."""
         tool = self._registry.resolve(name)
@@ -308,7 +317,7 @@ def _expanded(message: Message) -> bool:
     )
 
 
-def _base(stage: Stage, typed: TextPart) -> dict[str, str]:
+def _base(stage: RunContext, typed: TextPart) -> dict[str, str]:
     return {
         "id": stage.ids.new("prt"),
         "session_id": typed.session_id,
@@ -317,7 +326,7 @@ def _base(stage: Stage, typed: TextPart) -> dict[str, str]:
 
 
 def _file_parts(
-    stage: Stage,
+    stage: RunContext,
     typed: TextPart,
     named: FileMention,
     words: str,
@@ -334,7 +343,7 @@ def _file_parts(
     return made
 
 
-def _is_file_of(stage: Stage, path: str) -> bool:
+def _is_file_of(stage: RunContext, path: str) -> bool:
     """Tell whether a word behind an at sign is meant as a path, and leads to something of the project."""
     if "/" not in path and "." not in path:
         return False
@@ -345,7 +354,7 @@ def _is_file_of(stage: Stage, path: str) -> bool:
         return False
 
 
-def _text(stage: Stage, typed: TextPart, text: str, metadata: dict[str, Any]) -> TextPart:
+def _text(stage: RunContext, typed: TextPart, text: str, metadata: dict[str, Any]) -> TextPart:
     return TextPart(**_base(stage, typed), text=text, synthetic=True, metadata=metadata)
 
 

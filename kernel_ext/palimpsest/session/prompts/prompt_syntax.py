@@ -48,7 +48,7 @@ def command_in(text: str) -> tuple[str, str] | None:
     return (found[1], (found[2] or "").strip()) if found is not None else None
 
 
-def words_of(arguments: str) -> list[str]:
+def split_arguments(arguments: str) -> list[str]:
     """Split arguments at blanks; what stands in quotes is one."""
     return [
         re.sub(r"\\(.)", r"\1", quoted) if quoted else single or plain
@@ -56,14 +56,14 @@ def words_of(arguments: str) -> list[str]:
     ]
 
 
-def filled(template: str, arguments: str) -> str:
+def fill_template(template: str, arguments: str) -> str:
     """Put arguments into a template: ``$1`` and so on, of which the highest takes the rest, ``$ARGUMENTS``.
 
     A template that has place for none gets them at its end.
     """
     numbers = [int(number) for number in _NUMBER.findall(template)]
     highest = max(numbers, default=0)
-    words = words_of(arguments)
+    words = split_arguments(arguments)
 
     def one(match: "re.Match[str]") -> str:
         number = int(match[1])
@@ -84,7 +84,7 @@ def filled(template: str, arguments: str) -> str:
     return text.strip()
 
 
-def pieces(text: str) -> list[str | Shell]:
+def shell_pieces_of(text: str) -> list[str | Shell]:
     """Split words at the shell commands in them."""
     found: list[str | Shell] = []
     at = 0
@@ -103,7 +103,7 @@ def files_in(text: str, leave_out: Collection[str] = ()) -> list[FileMention]:
     return list(found.values())
 
 
-def mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
+def agent_mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
     """Return the agents that words name, in order."""
     return [
         AgentMention(match[1], match.start(), match.end())
@@ -112,14 +112,16 @@ def mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
     ]
 
 
-def handed_on(text: str, agents: Collection[str]) -> list[tuple[str, str]]:
+def subtasks_in(text: str, agents: Collection[str]) -> list[tuple[str, str]]:
     """Return agent and task of each paragraph that begins with an agent's name.
 
     Empty unless the prompt itself begins with one: then it is for that agent, up to the next line
     that begins with a name.
     """
     starts = [
-        one for one in mentions(text, agents) if not text[: one.start].rpartition("\n")[2].strip()
+        one
+        for one in agent_mentions(text, agents)
+        if not text[: one.start].rpartition("\n")[2].strip()
     ]
     if not starts or text[: starts[0].start].strip():
         return []

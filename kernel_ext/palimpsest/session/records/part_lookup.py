@@ -37,7 +37,7 @@ class Target:
         return (self.part,) if self.part is not None else self.message.parts
 
 
-def find(messages: Messages, name: str) -> Target:
+def find_part(messages: Messages, name: str) -> Target:
     """Return what an id stands for, or its beginning or end, or ``last`` or ``summary``.
 
     Raises NotFound, and UserError where it could be several.

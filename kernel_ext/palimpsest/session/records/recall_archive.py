@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.render.content.phrases import subject
-from palimpsest.session.records.part_lookup import Target, find
+from palimpsest.session.records.part_lookup import Target, find_part
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.tool import ArchivedText
@@ -53,7 +53,7 @@ class SessionArchive:
                 raise UserError("No summary stands for earlier messages; all of them are here.")
             return earlier
         try:
-            target = find(messages, name)
+            target = find_part(messages, name)
         except NotFound:
             if self.caller is not None:
                 return self.caller._find(name)  # noqa: SLF001 - of the same class

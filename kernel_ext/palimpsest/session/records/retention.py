@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from palimpsest.session.records.session_search import with_children
-from palimpsest.store.blobs.disk_usage import SessionSize, Sizes
+from palimpsest.store.blobs.disk_usage import DiskUsage, SessionSize
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.transcript.context_values.effective_decisions import pinned_parts
@@ -63,9 +63,9 @@ class PrunePlan:
         return sum(one.bytes for one in self.due)
 
 
-def plan(
+def prune_plan(
     summaries: Sequence[SessionSummary],
-    sizes: Sizes,
+    sizes: DiskUsage,
     limits: RetentionLimits,
     now_ms: int,
     is_open: Callable[[str], bool],
@@ -95,7 +95,7 @@ def plan(
     return PrunePlan(limits, tuple(due), tuple(spared), sizes.total)
 
 
-def families(summaries: Sequence[SessionSummary], sizes: Sizes) -> list[SessionTree]:
+def families(summaries: Sequence[SessionSummary], sizes: DiskUsage) -> list[SessionTree]:
     """Return the sessions that nobody's ``task`` call began, each with those it began."""
     weights = {one.id: one.bytes for one in sizes.sessions}
     known = {one.id: one for one in summaries}

@@ -55,7 +55,7 @@ class Page:
     """How many of the total were not looked at yet: the list is being made."""
 
 
-def page(
+def search_page(
     summaries: Sequence[SessionSummary], query: Query, prompts: Prompts, unread: int = 0
 ) -> Page:
     """Return a page of the sessions that a query finds; raises UserError for one that cannot be.
@@ -122,14 +122,14 @@ def with_children(summaries: Sequence[SessionSummary], session_id: str) -> tuple
     return (*below, session_id)
 
 
-def is_meant(session_id: str, wanted: str) -> bool:
+def matches_id(session_id: str, wanted: str) -> bool:
     """Tell whether a piece names a session: the beginning of its id, or enough of its end."""
     bare = session_id.partition("_")[2]
     enough = len(wanted) >= SHORTEST_PIECE
     return session_id.startswith(wanted) or (enough and bare.endswith(wanted))
 
 
-def prompts(store: Store, session_id: str) -> Iterator[str]:
+def prompt_texts(store: Store, session_id: str) -> Iterator[str]:
     """Yield what people wrote in a session, those of its forks' parents included."""
     found = False
     for record in store.read(session_id, only=("prompt.admitted",)):

@@ -11,9 +11,9 @@ from palimpsest.store.file_snapshots.file_diffs import file_diff
 from palimpsest.store.file_snapshots.file_restore import (
     FileRestore,
     WantedFile,
-    perform,
+    perform_restores,
     plan_moves,
-    wanted,
+    wanted_file,
 )
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, UnsafeTree
@@ -28,7 +28,7 @@ Files = tuple[tuple[WantedFile, ...], tuple[tuple[str, str], ...]]
 """How each file is to become, and the files of which nothing is known, with the reason."""
 
 
-class Trees:
+class SnapshotReader:
     """Reads snapshots, and remembers which are gone."""
 
     def __init__(self, snapshots: Snapshots) -> None:
@@ -58,7 +58,7 @@ def wanted_files(
     snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing: RevertState | None
 ) -> Files:
     """Return how each file is to become, and the files whose snapshot is gone or not used."""
-    trees = Trees(snapshots)
+    trees = SnapshotReader(snapshots)
     first: dict[str, str] = {}
     left: dict[str, TreeEntry | None] = {}
     disturbed: set[str] = set()
@@ -89,14 +89,17 @@ def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[
 
 def wanted_back(snapshots: Snapshots, standing: RevertState) -> Files:
     """Return how each file becomes again when a revert is undone."""
-    trees = Trees(snapshots)
+    trees = SnapshotReader(snapshots)
     first = dict.fromkeys(standing.files, standing.snapshot or "")
     left = {path: trees.entry(standing.left, path) for path in standing.files}
     return _wanted(trees, first, left, set())
 
 
 def _wanted(
-    trees: Trees, first: dict[str, str], left: dict[str, TreeEntry | None], disturbed: set[str]
+    trees: SnapshotReader,
+    first: dict[str, str],
+    left: dict[str, TreeEntry | None],
+    disturbed: set[str],
 ) -> Files:
     found: list[WantedFile] = []
     gone: list[tuple[str, str]] = []
@@ -105,11 +108,11 @@ def _wanted(
         if tree is None:
             gone.append((path, trees.why.get(name, GONE)))
         else:
-            found.append(wanted(path, tree, left[path], disturbed=path in disturbed))
+            found.append(wanted_file(path, tree, left[path], disturbed=path in disturbed))
     return tuple(found), tuple(gone)
 
 
-def look(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
+def preview_files(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
     """Say what would be done with each file."""
     moves = plan_moves(snapshots, files[0])
     found = [_told(snapshots, move) for move in moves]
@@ -117,7 +120,7 @@ def look(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
     return tuple(sorted(found, key=lambda one: one.file))
 
 
-def carry_out(
+def revert_files(
     snapshots: Snapshots,
     files: Files,
     overwrite: Collection[str],
@@ -125,7 +128,7 @@ def carry_out(
     """Do it, and say what was done with each file."""
     moves = plan_moves(snapshots, files[0])
     told = {one.file: one for one in (_told(snapshots, move) for move in moves)}
-    done = perform(snapshots, moves, overwrite)
+    done = perform_restores(snapshots, moves, overwrite)
     for path, problem in done.failed:
         told[path] = told[path].model_copy(update={"action": "impossible", "reason": problem})
     for move in moves:

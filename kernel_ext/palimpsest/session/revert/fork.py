@@ -12,7 +12,7 @@ from palimpsest.context.request_kinds.turn_summary_request import (
     LAST_TURN,
     session_summary_of_turns,
 )
-from palimpsest.session.records.part_lookup import find
+from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.records.titles import fork_title
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -23,7 +23,7 @@ from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTi
 from palimpsest.transcript.values import Usage
 
 
-def fork(
+def forked_session(
     store: Store,
     parent_id: str,
     new_id: Callable[[], str],
@@ -40,7 +40,7 @@ def fork(
     parent = state.session
     if parent is None:
         raise NotFound(f"Session {parent_id!r} has no readable beginning.")
-    before = find(state.messages(), message).message.id if message is not None else None
+    before = find_part(state.messages(), message).message.id if message is not None else None
     session = parent.model_copy(
         update={
             "id": new_id(),

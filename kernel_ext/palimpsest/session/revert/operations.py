@@ -11,29 +11,29 @@ from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.context.visible_messages.prompted_turns import begins_turn, newest_turn, turn_of
-from palimpsest.loop.run_inputs.project_files import Files
+from palimpsest.loop.run_inputs.project_files import ProjectFiles
 from palimpsest.loop.step_snapshots import (
-    merged,
+    merged_diffs,
     net_diffs,
     patches_of,
-    tell_session,
+    write_session_changes,
 )
 from palimpsest.render.content.phrases import subject
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.records.part_lookup import find
+from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.revert.files import (
-    carry_out,
     changed_by,
-    look,
+    preview_files,
+    revert_files,
     wanted_back,
     wanted_files,
 )
 from palimpsest.session.revert.plan import (
     RevertPlan,
+    hidden_by_revert,
     plan_revert,
-    removal,
-    standing,
+    standing_revert,
     without_taken_back,
 )
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -61,7 +61,7 @@ NOTHING = "Nothing is taken back in this session."
 EXCERPT_CHARS = 80
 
 
-class LiveUndoing:
+class LiveReverts:
     """Takes back in a session that this kernel writes."""
 
     def __init__(
@@ -70,7 +70,7 @@ class LiveUndoing:
         log: SessionLog,
         load: Callable[[], State],
         busy: Callable[[], bool],
-        files: Files | None,
+        files: ProjectFiles | None,
         why_not: str = OFF,
     ) -> None:
         self._journal = journal
@@ -90,7 +90,7 @@ class LiveUndoing:
             if self.files is not None:
                 shots = self.files.snapshots
                 files = await asyncio.to_thread(
-                    lambda: look(shots, wanted_files(shots, messages, plan, revert))
+                    lambda: preview_files(shots, wanted_files(shots, messages, plan, revert))
                 )
             return self._told(messages, plan, files)
 
@@ -119,14 +119,14 @@ class LiveUndoing:
         """Undo the revert that stands."""
         async with self._lock:
             self._idle()
-            revert = standing(self._log.state.session)
+            revert = standing_revert(self._log.state.session)
             if revert is None:
                 raise UserError(NOTHING)
             files: tuple[RevertedFile, ...] = ()
             if self.files is not None and revert.snapshot is not None:
                 shots = self.files.snapshots
                 files = await asyncio.to_thread(
-                    lambda: carry_out(shots, wanted_back(shots, revert), overwrite)
+                    lambda: revert_files(shots, wanted_back(shots, revert), overwrite)
                 )
             await self._journaled(None, files)
             plan = RevertPlan(revert.message_id, revert.part_id, None, ())
@@ -138,13 +138,13 @@ class LiveUndoing:
             return await self._cleaned_up()
 
     async def _cleaned_up(self) -> int:
-        revert = standing(self._log.state.session)
+        revert = standing_revert(self._log.state.session)
         if revert is None:
             return 0
         self._idle()
         await self._whole()
         messages = self._log.state.messages()
-        gone = removal(messages, revert)
+        gone = hidden_by_revert(messages, revert)
         session = self._log.state.session
         events: list[Any] = [MessageRemoved(message_id=one) for one in gone.messages]
         events += [PartRemoved(message_id=one, part_id=part) for one, part in gone.parts]
@@ -181,12 +181,12 @@ class LiveUndoing:
     async def _planned(self, name: str) -> tuple[Messages, RevertState | None, RevertPlan]:
         await self._whole()
         messages, session = self._log.state.messages(), self._log.state.session
-        revert = standing(session)
+        revert = standing_revert(session)
         if name in ("", LAST):
             shown = without_taken_back(messages, revert)
             message_id, part_id = _newest(shown), None
         else:
-            target = find(messages, name)
+            target = find_part(messages, name)
             message_id, part_id = target.message.id, target.part.id if target.part else None
         plan = plan_revert(messages, message_id, part_id, standing=revert)
         if plan is None:
@@ -211,7 +211,7 @@ class LiveUndoing:
             return (), None, None
         shots = files.snapshots
         done = await asyncio.to_thread(
-            lambda: carry_out(shots, wanted_files(shots, messages, plan, revert), overwrite)
+            lambda: revert_files(shots, wanted_files(shots, messages, plan, revert), overwrite)
         )
         return done, before, await files.take()
 
@@ -227,11 +227,11 @@ class LiveUndoing:
         if changed and self.files is not None:
             try:
                 whole = await asyncio.to_thread(
-                    merged, self.files.snapshots, self._log.state.diff, changed
+                    merged_diffs, self.files.snapshots, self._log.state.diff, changed
                 )
             except NotFound:
                 return
-            tell_session(self._log, whole)
+            write_session_changes(self._log, whole)
 
     def _told(
         self,
@@ -241,7 +241,9 @@ class LiveUndoing:
         *,
         done: bool = False,
     ) -> RevertPreview:
-        gone = removal(messages, RevertState(message_id=plan.message_id, part_id=plan.part_id))
+        gone = hidden_by_revert(
+            messages, RevertState(message_id=plan.message_id, part_id=plan.part_id)
+        )
         by_id = {one.id: one for one in messages}
         return RevertPreview(
             message_id=plan.message_id,
@@ -262,9 +264,9 @@ class LiveUndoing:
             await asyncio.to_thread(self._journal.widen, self._load)
 
 
-def live_undoing(
+def live_reverts(
     services: Services, journal: Journal, log: SessionLog, busy: Callable[[], bool]
-) -> LiveUndoing:
+) -> LiveReverts:
     """Return what takes back in a session that this kernel writes."""
 
     def own_notebook() -> frozenset[str]:
@@ -273,9 +275,9 @@ def live_undoing(
         return frozenset({session.notebook} if session and session.notebook else ())
 
     snapshots = services.snapshots
-    files = Files(snapshots, own_notebook) if snapshots is not None else None
+    files = ProjectFiles(snapshots, own_notebook) if snapshots is not None else None
     is_memory = isinstance(services.store, MemoryStore)
-    return LiveUndoing(
+    return LiveReverts(
         journal,
         log,
         lambda: services.store.load(journal.session_id),
@@ -285,7 +287,7 @@ def live_undoing(
     )
 
 
-class HeldUndoing:
+class ReadOnlyReverts:
     """Says what was changed, and refuses the rest: another kernel writes the session."""
 
     def __init__(
@@ -327,11 +329,11 @@ class HeldUndoing:
 
 def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tuple[PatchPart, ...]:
     """Return what changed files in a turn, or without a name in the whole session."""
-    messages = without_taken_back(messages, standing(session))
+    messages = without_taken_back(messages, standing_revert(session))
     if name == LAST:
         messages = newest_turn(messages)
     elif name:
-        messages = turn_of(messages, find(messages, name).message.id)
+        messages = turn_of(messages, find_part(messages, name).message.id)
     return patches_of(messages)
 
 

@@ -56,7 +56,7 @@ def plan_revert(
     )
 
 
-def removal(messages: Messages, revert: RevertState) -> Removal:
+def hidden_by_revert(messages: Messages, revert: RevertState) -> Removal:
     """Say what a cleanup removes; nothing where the target is not there any more."""
     at = next((i for i, one in enumerate(messages) if one.id == revert.message_id), None)
     if at is None:
@@ -69,7 +69,7 @@ def removal(messages: Messages, revert: RevertState) -> Removal:
     return Removal(tuple(one.id for one in messages[at + 1 :]), gone)
 
 
-def standing(session: SessionInfo | None) -> RevertState | None:
+def standing_revert(session: SessionInfo | None) -> RevertState | None:
     """Return the revert that waits to be undone or made final."""
     if session is None or session.revert is None:
         return None
@@ -80,7 +80,7 @@ def without_taken_back(messages: Messages, revert: RevertState | None) -> Messag
     """Return what is left of the messages for the model."""
     if revert is None:
         return messages
-    gone = removal(messages, revert)
+    gone = hidden_by_revert(messages, revert)
     names, parts = set(gone.messages), {part for _, part in gone.parts}
     return tuple(
         one.model_copy(update={"parts": tuple(p for p in one.parts if p.id not in parts)})

@@ -63,13 +63,13 @@ def child_of(
         model=model,
         policy=parent.policy,
         policy_choice=parent.policy_choice,
-        permission=outside(caller),
+        permission=outside_rules(caller),
         limits=(*(parent.limits or ()), *_limits(caller, agent, last=below >= depth)),
         metadata={"depth": below},
     )
 
 
-def ruled(session: SessionInfo, rules: Rules) -> SessionInfo:
+def with_own_rules(session: SessionInfo, rules: Rules) -> SessionInfo:
     """Return the record of a session that a person begins with rules of its own.
 
     What they deny is denied, what they ask for is asked for, whatever the settings allow.
@@ -81,7 +81,7 @@ def ruled(session: SessionInfo, rules: Rules) -> SessionInfo:
     return session.model_copy(update={"permission": rules, "limits": limits, "metadata": metadata})
 
 
-def outside(caller: Agent) -> Rules:
+def outside_rules(caller: Agent) -> Rules:
     """Return where outside the project the caller may go, which its errands may too."""
     return tuple(rule for rule in caller.rules if rule.permission == "external_directory")
 
@@ -105,7 +105,7 @@ def refuse_beyond(
             raise PermissionDenied(verdict.message, stops=False)
 
 
-def hidden_by(
+def tools_hidden_by_limits(
     session: SessionInfo | None, base: Rules, permissions: dict[str, str]
 ) -> frozenset[str]:
     """Name the tools (tool name to permission) that whoever began this session has not."""
@@ -115,7 +115,7 @@ def hidden_by(
     return found
 
 
-def writable(session: SessionInfo | None, origin: Origin) -> None:
+def refuse_prompt_in_child(session: SessionInfo | None, origin: Origin) -> None:
     """Raise UserError where a person asks in the session of a task."""
     asks = origin.kind in ("cell", "panel")
     if asks and session is not None and session.parent_id is not None:

@@ -12,24 +12,24 @@ from typing import Any
 
 from palimpsest.context.request_assembly.fit import has_history_to_summarise
 from palimpsest.context.visible_messages.fold import marker
-from palimpsest.loop.context_management.compaction import WantedSummary, begin
-from palimpsest.loop.model_requests.engine_messages import refuse
+from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
+from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
-from palimpsest.loop.run_inputs.run_context import Log, Stage
-from palimpsest.loop.turn import failure, newest_user, run_turn
+from palimpsest.loop.run_inputs.run_context import Log, RunContext
+from palimpsest.loop.turn import newest_user, run_turn, turn_error
 from palimpsest.loop.turn_end import journal_end, say_stopped
-from palimpsest.loop.turn_time_limit import watch
+from palimpsest.loop.turn_time_limit import run_turn_time_limit
 from palimpsest.session.engine.run_state import Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompts.answer_format import journaled_format
 from palimpsest.session.prompts.answers import (
     answers_after,
-    collected,
-    defect,
-    ends,
+    collect_answer,
+    defect_error,
+    ends_runner,
     files_of,
-    given,
     is_summary,
+    journaled_options,
     newest_turn,
     switches,
     text_of,
@@ -72,7 +72,7 @@ REMEMBERED = 100
 """Answers kept for prompts that are sent again with the same id."""
 
 
-Start = Callable[[Run, Stage], None]
+Start = Callable[[Run, RunContext], None]
 """Begins a turn that no prompt begins."""
 
 
@@ -85,10 +85,10 @@ class Runner:
         log: Log,
         ids: Ids,
         clock: Callable[[], int],
-        stage: Callable[[Run], Stage],
+        stage: Callable[[Run], RunContext],
         resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
         recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
-        ended: Callable[[Stage], None] = lambda _stage: None,
+        ended: Callable[[RunContext], None] = lambda _stage: None,
     ) -> None:
         """``ended`` is told of each run that did not break, after its prompts were answered."""
         self._session_id = session_id
@@ -119,7 +119,7 @@ class Runner:
         if prompt_id in self._answered:
             return self._answered[prompt_id]
         if prompt_id not in self._waiting:
-            chosen = given(options)
+            chosen = journaled_options(options)
             self._resolve(chosen)
             future = self._await(prompt_id)
             if options.yes:
@@ -182,7 +182,7 @@ class Runner:
         """
         self.idle()
         messages = self._log.state.messages()
-        error = failure(messages)
+        error = turn_error(messages)
         newest = messages[-1].info if messages else None
         if error is None or not isinstance(newest, AssistantMessage):
             raise UserError("There is nothing to try again: the newest turn did not fail.")
@@ -192,7 +192,7 @@ class Runner:
         future = self._await(key)
         answered = newest.parent_id
 
-        def start(run: Run, _stage: Stage) -> None:
+        def start(run: Run, _stage: RunContext) -> None:
             run.delivered[key] = answered
 
         self._begin(self._work(start, again=True))
@@ -238,8 +238,8 @@ class Runner:
         key = self._ids.new("pmt")
         future = self._await(key)
 
-        def start(run: Run, stage: Stage) -> None:
-            marked = begin(stage, user, auto=False, wanted=wanted, origin=origin)
+        def start(run: Run, stage: RunContext) -> None:
+            marked = write_marker(stage, user, auto=False, wanted=wanted, origin=origin)
             run.delivered[key] = marked.id
 
         self._begin(self._work(start))
@@ -302,7 +302,7 @@ class Runner:
                 await self._turn()
         except Exception as broken:  # noqa: BLE001  who waits must be told, whatever broke
             for prompt_id in list(self._waiting):
-                problem = defect(broken)
+                problem = defect_error(broken)
                 by = stop_reason_of_error(problem)
                 self._answer(prompt_id, Answer(self._session_id, "", error=problem, stopped_by=by))
         finally:
@@ -316,10 +316,10 @@ class Runner:
         run = self._run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
-        stage: Stage | None = None
+        stage: RunContext | None = None
         self.compactions.turn_began()
         watching = asyncio.get_running_loop().create_task(
-            watch(run.abort, self.compactions, self._recovery())
+            run_turn_time_limit(run.abort, self.compactions, self._recovery())
         )
         try:
             stage = self._stage(run)
@@ -334,8 +334,8 @@ class Runner:
             problem = AbortedError(message="The kernel ends.")
             raise
         except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
-            problem = defect(broken)
-            if not ends(broken):
+            problem = defect_error(broken)
+            if not ends_runner(broken):
                 # Else the next kernel tells that this one ended before the answer did.
                 self._tell(stage, problem)
                 if stage is not None:
@@ -358,7 +358,7 @@ class Runner:
         delivered = (self._log.state.message(one) for one in run.delivered.values())
         return any(one is not None and marker(one) is not None for one in delivered)
 
-    def _end(self, run: Run, stage: Stage, guard: StoppedBy | None) -> None:
+    def _end(self, run: Run, stage: RunContext, guard: StoppedBy | None) -> None:
         """Journal why the turn ended; who stopped it says so, unless it had ended before.
 
         What was stopped before it was answered gets an answer that says so, and so do prompts that
@@ -384,13 +384,13 @@ class Runner:
         first = next(iter(run.delivered.values()), "")
         return answers_after(self._log.state.messages(), first)
 
-    def _tell(self, stage: Stage | None, problem: ErrorValue) -> None:
+    def _tell(self, stage: RunContext | None, problem: ErrorValue) -> None:
         """Write what broke where it is read: as the answer to what was asked."""
         user = newest_user(self._log.state.messages())
         if stage is None or user is None:
             self._log.append(SessionError(error=problem))
         else:
-            refuse(stage, user, problem)
+            write_refusal(stage, user, problem)
 
     def deliver_steers(self, run: Run) -> bool:
         """Turn steered prompts into messages; called by the loop before each request."""
@@ -465,7 +465,7 @@ class Runner:
         messages = state.messages()
         if problem is None and run.abort.is_set() and not answers_after(messages, message_id):
             problem = AbortedError(message=run.abort.reason)
-        answer = collected(self._session_id, messages, message_id, problem)
+        answer = collect_answer(self._session_id, messages, message_id, problem)
         return dataclasses.replace(answer, seq=(run.first_seq, state.seq))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from palimpsest.render.content.phrases import subject
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.session.controls.user_questions import Questioning
+from palimpsest.session.controls.user_questions import UserQuestions
 from palimpsest.session.definitions.agents import Agent, find_agent
 from palimpsest.session.engine.run_state import Run
 from palimpsest.session.engine.session_log import SessionLog
@@ -20,7 +20,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller
 from palimpsest.session.records.recall_archive import SessionArchive
-from palimpsest.session.runs.child_sessions import child_of, depth_of, outside
+from palimpsest.session.runs.child_sessions import child_of, depth_of, outside_rules
 from palimpsest.tools.permission_rules.permissions import PendingAsk
 from palimpsest.tools.tool import Abort, ToolContext
 from palimpsest.tools.workflow.task import MOST_SHOWN, SubagentResult, SubagentTask
@@ -44,7 +44,7 @@ class ParentSession(Protocol):
     archive: SessionArchive
     asks: Asks
     log: SessionLog
-    questioning: Questioning
+    questioning: UserQuestions
 
 
 class ChildSessionRunner:
@@ -121,7 +121,7 @@ class ChildSessionRunner:
         if errand.task_id is not None:
             child = await self._resumed(errand.task_id, parent)
             permitting.began[child.id] = parent.id
-            child.asks.approve(outside(caller))
+            child.asks.approve(outside_rules(caller))
             return child, agent, model
         session = child_of(
             parent,
@@ -188,7 +188,7 @@ def _relay(parent: ParentSession, caller: Caller) -> Any:
 class RelayedInterview:
     """Puts what a child session asks the person into the card of the call that began it."""
 
-    def __init__(self, questioning: Questioning, caller: Caller) -> None:
+    def __init__(self, questioning: UserQuestions, caller: Caller) -> None:
         self._questioning = questioning
         self._caller = caller
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from palimpsest.context.request_kinds.title_request import real_prompts
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_title
-from palimpsest.loop.model_requests.usage_totals import added, spent_on
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.model_requests.usage_totals import usage_cost, with_usage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model import providers
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.engine.session_log import SessionLog
@@ -47,7 +47,7 @@ def small_model(
 LOGGER = logging.getLogger(__name__)
 
 
-class Naming:
+class TitleWriter:
     """Names one session.
 
     Responsibilities: put the first words in the place of a default title; ask for a better one
@@ -71,11 +71,11 @@ class Naming:
         if self._services.titles and session.parent_id is None:
             self._stand_in = words
 
-    def watch(self, stage: Stage) -> Stage:
+    def watch(self, stage: RunContext) -> RunContext:
         """Return the stage of a run, in whose first step the title is asked for."""
         resolve = stage.setup
 
-        async def setup(user: UserMessage) -> Setup:
+        async def setup(user: UserMessage) -> StepSetup:
             made = await resolve(user)
             self._begin(stage, made)
             return made
@@ -93,14 +93,14 @@ class Naming:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    def _begin(self, stage: Stage, setup: Setup) -> None:
+    def _begin(self, stage: RunContext, setup: StepSetup) -> None:
         stand_in, self._stand_in = self._stand_in, None
         if stand_in is None or len(real_prompts(self._log.state.messages())) != 1:
             return
         loop = asyncio.get_running_loop()
         self._task = loop.create_task(self._name(stage, setup, stand_in))
 
-    async def _name(self, stage: Stage, setup: Setup, stand_in: str) -> None:
+    async def _name(self, stage: RunContext, setup: StepSetup, stand_in: str) -> None:
         try:
             if await self._log.kept(stage.abort.is_set) or stage.abort.is_set():
                 return
@@ -124,7 +124,7 @@ class Naming:
         session = self._log.state.session
         if session is None:
             return
-        changed = added(session, spent_on(titled.usage, titled.cost))
+        changed = with_usage(session, usage_cost(titled.usage, titled.cost))
         title = title_from(titled.text)
         if title and session.title == stand_in:
             changed["title"] = title

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palimpsest.model.interface import ToolCalled
-from palimpsest.processor.loop_detection import circle, fingerprint
+from palimpsest.processor.loop_detection import fingerprint, repeated_calls
 from palimpsest.session.engine.run_state import Run
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
@@ -29,7 +29,7 @@ MOST_CIRCLES = 2
 """Different circles that are refused in a turn before the next one ends it."""
 
 
-class Calling:
+class ToolGate:
     """Ask a person for the tool calls of one session."""
 
     def __init__(self, services: Services, log: SessionLog, asks: Asks) -> None:
@@ -98,7 +98,7 @@ class Calling:
         circle again ends the turn, and so does one circle too many.
         """
         calls = _calls_of_turn(self._log.state.messages(), upto=call.id)
-        found = circle(calls)
+        found = repeated_calls(calls)
         if not found:
             return
         # Calls run side by side: of those that make one circle, the first asks for all.

@@ -20,8 +20,8 @@ from palimpsest.context.request_kinds.turn_summary_request import (
 )
 from palimpsest.context.visible_messages.prompted_turns import newest_turn
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_turn_summary
-from palimpsest.loop.model_requests.usage_totals import added, spent_on
-from palimpsest.loop.run_inputs.run_context import Setup, Stage
+from palimpsest.loop.model_requests.usage_totals import usage_cost, with_usage
+from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.transcript.errors import PalimpsestError
@@ -54,7 +54,7 @@ class TurnSummaries:
         self._log = log
         self._affordable = affordable
         self._written = written
-        self._setup: Setup | None = None
+        self._setup: StepSetup | None = None
         """Of the newest step."""
         self._turns: list[str] = []
         """The prompts of turns that ended and are still to be asked about, oldest first."""
@@ -63,18 +63,18 @@ class TurnSummaries:
         self._ended = False
         self._task: asyncio.Task[None] | None = None
 
-    def watch(self, stage: Stage) -> Stage:
+    def watch(self, stage: RunContext) -> RunContext:
         """Return the stage of a run, whose newest setup is remembered."""
         resolve = stage.setup
 
-        async def setup(user: UserMessage) -> Setup:
+        async def setup(user: UserMessage) -> StepSetup:
             self._setup = made = await resolve(user)
             return made
 
         stage.setup = setup
         return stage
 
-    def turn_ended(self, stage: Stage) -> None:
+    def turn_ended(self, stage: RunContext) -> None:
         """Take in that a run ended; one that answered nothing new is passed over."""
         session, setup = self._log.state.session, self._setup
         if self._ended or not self._services.turn_summaries or setup is None:
@@ -100,7 +100,7 @@ class TurnSummaries:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _work(self, stage: Stage) -> None:
+    async def _work(self, stage: RunContext) -> None:
         while self._turns:
             turns, self._turns = tuple(self._turns[-MOST_TURNS:]), []
             try:
@@ -113,7 +113,7 @@ class TurnSummaries:
                 if answered is not None:
                     self._settle(answered, turns[-1])
 
-    async def _ask(self, stage: Stage, turns: tuple[str, ...]) -> SideAnswer | None:
+    async def _ask(self, stage: RunContext, turns: tuple[str, ...]) -> SideAnswer | None:
         setup = self._setup
         if setup is None or await self._log.kept():
             return None
@@ -130,7 +130,7 @@ class TurnSummaries:
         session = self._log.state.session
         if session is None:
             return
-        changed = added(session, spent_on(answered.usage, answered.cost))
+        changed = with_usage(session, usage_cost(answered.usage, answered.cost))
         events: list[Event] = []
         words = read_turn_summary(answered.text)
         message = self._log.state.message(prompt_id)

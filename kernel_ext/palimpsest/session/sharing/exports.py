@@ -22,9 +22,9 @@ from palimpsest.session.sharing.share_page import (
     cleaner,
     facts_of,
     messages_of,
-    page,
+    page_html,
 )
-from palimpsest.session.sharing.visible_state import hide_taken_back
+from palimpsest.session.sharing.visible_state import without_reverted
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -151,7 +151,7 @@ def _pieces(
 ) -> Iterator[str]:
     match form:
         case "html":
-            return page(store, session_id, environment)
+            return page_html(store, session_id, environment)
         case "json":
             return export_json(store, session_id, clean_json(_without_keys(environment)))
         case "ipynb":
@@ -167,7 +167,7 @@ def _without_keys(environment: Mapping[str, str]) -> Callable[[str], str]:
 
 
 def _opened(store: Store, session_id: str) -> tuple[State, SessionInfo]:
-    state = hide_taken_back(store.load(session_id))
+    state = without_reverted(store.load(session_id))
     if state.session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
     return state, state.session

@@ -22,8 +22,8 @@ from palimpsest import __version__
 from palimpsest.render.content.outline import Notes
 from palimpsest.render.content.phrases import count, money, size
 from palimpsest.render.formats.share_page import Embedded, SharePageHead, share_page
-from palimpsest.session.sharing.visible_state import hide_taken_back
-from palimpsest.store.exchange.json_export import whole_output
+from palimpsest.session.sharing.visible_state import without_reverted
+from palimpsest.store.exchange.json_export import full_output
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.session_state.state import State
@@ -170,7 +170,7 @@ def write_page(
     fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
-            for piece in page(store, session_id, environment):
+            for piece in page_html(store, session_id, environment):
                 file.write(piece)
         if new:
             os.link(scratch, path)
@@ -180,9 +180,9 @@ def write_page(
         scratch.unlink(missing_ok=True)
 
 
-def page(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
+def page_html(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the page of a session in pieces; one message at a time is held."""
-    state = hide_taken_back(store.load(session_id))
+    state = without_reverted(store.load(session_id))
     session = state.session
     if session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
@@ -317,7 +317,7 @@ def messages_of(store: Store, state: State) -> Iterator[Message]:
         slot.parts.clear()
         if message is not None:
             parts = tuple(
-                whole_output(store, part) if isinstance(part, ToolPart) else part
+                full_output(store, part) if isinstance(part, ToolPart) else part
                 for part in message.parts
             )
             yield message.model_copy(update={"parts": parts})

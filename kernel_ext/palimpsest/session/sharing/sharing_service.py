@@ -28,13 +28,13 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
-TAKEN_BACK: dict[str, Any] = {"taken_back": True}
+SHARING_OPTED_OUT: dict[str, Any] = {"taken_back": True}
 """The record of a session that a person does not want shared, whatever the configuration says."""
 
 LOG = logging.getLogger(__name__)
 
 
-class Giving:
+class SharingService:
     """Shares, exports and imports sessions."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Giving:
         session = await asyncio.to_thread(self._session, full)
         # First, since another kernel may write the session; and again, for one that was being made.
         removed = await asyncio.to_thread(remove_page, services.store, session)
-        record = TAKEN_BACK if services.share == "auto" else None
+        record = SHARING_OPTED_OUT if services.share == "auto" else None
         if session.share != record:
             await self._note(full, record)
         return await asyncio.to_thread(self._remove_all, session) or removed
@@ -205,13 +205,13 @@ class AutoShare:
 
     async def _make(self) -> None:
         session = self._log.state.session
-        if session is None or session.parent_id is not None or session.share == TAKEN_BACK:
+        if session is None or session.parent_id is not None or session.share == SHARING_OPTED_OUT:
             return
         services = self._services
         await self._journal.flush()  # the page tells what is written
         record = await asyncio.to_thread(make_page, services.store, session, services.environment)
         now = self._log.state.session
-        if now is not None and now.share == TAKEN_BACK:
+        if now is not None and now.share == SHARING_OPTED_OUT:
             remove_page(services.store, session.model_copy(update={"share": record}))
         elif now is not None and now.share != record:
             changed = now.model_copy(update={"share": record})

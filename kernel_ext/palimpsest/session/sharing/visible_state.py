@@ -1,17 +1,17 @@
 """Leave out of a folded session what is taken back, for what leaves the project: pages and exports."""
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
-from palimpsest.session.revert.plan import removal, standing
+from palimpsest.session.revert.plan import hidden_by_revert, standing_revert
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.session_record.events import PartRemoved, Record, SessionUpdated
 
 
-def hide_taken_back(state: State) -> State:
+def without_reverted(state: State) -> State:
     """Take out of a state of one's own what a revert hides; returns it."""
-    revert = standing(state.session)
+    revert = standing_revert(state.session)
     if revert is None:
         return state
-    gone = removal(state.messages(), revert)
+    gone = hidden_by_revert(state.messages(), revert)
     session = state.session
     if session is not None and session.summary is not None:
         told = without_turns(session.summary, gone.messages, state.messages())

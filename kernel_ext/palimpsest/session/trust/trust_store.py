@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.session.config.setting_files import Layer
-from palimpsest.session.config.state_folder import distrusted
+from palimpsest.session.config.state_folder import state_folder_problem
 from palimpsest.session.trust.bound_files import bound_files
 from palimpsest.transcript.errors import StorageFailed
 
@@ -56,7 +56,7 @@ _IN_MEMORY: dict[str, Any] = {}
 """What this process was told where nothing can be kept."""
 
 
-class Trust:
+class TrustStore:
     """Which projects' settings a person trusted, kept in the user's own folder.
 
     Where nothing can be kept, what a person said holds as long as the process.
@@ -71,7 +71,7 @@ class Trust:
         return bool(digest) and digest in self._read() | _IN_MEMORY
 
     def add(self, digests: Iterable[str], files: Sequence[str], project: Path) -> None:
-        """Trust from now on what these digests stand for."""
+        """TrustStore from now on what these digests stand for."""
         note = {"project": os.path.realpath(project), "files": list(files), "at": int(time.time())}
         fresh = {digest: note for digest in digests if digest}
         try:
@@ -93,7 +93,11 @@ class Trust:
 
     def _read(self) -> dict[str, Any]:
         path = self._path
-        if path is None or distrusted(path.parent, self._project) or distrusted(path):
+        if (
+            path is None
+            or state_folder_problem(path.parent, self._project)
+            or state_folder_problem(path)
+        ):
             return {}
         try:
             data = json.loads(path.read_bytes())
@@ -108,7 +112,7 @@ class Trust:
 
     def _write(self, known: dict[str, Any]) -> None:
         path = self._path
-        if path is None or distrusted(path.parent, self._project):
+        if path is None or state_folder_problem(path.parent, self._project):
             raise StorageFailed("There is no folder of your own to keep this in.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

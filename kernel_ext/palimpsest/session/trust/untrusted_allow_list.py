@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.session.config.context_policy import configured, short_value
+from palimpsest.session.config.context_policy import configured_policy, short_value
 from palimpsest.session.config.settings import DEFAULT_STEPS, Config
 from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.errors import ConfigError
@@ -33,7 +33,7 @@ REHEARSAL = re.compile(r"rehearsal(/[\w.-]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class SettingsBaseline:
     """What a project's settings are compared with."""
 
     base: Path
@@ -45,11 +45,11 @@ class Ground:
     commands: frozenset[str] = frozenset()
 
 
-Test = Callable[[Any, Ground, tuple[str, ...]], bool]
+Test = Callable[[Any, SettingsBaseline, tuple[str, ...]], bool]
 """Whether a value of a setting may hold; the names are those that stand for ``*``."""
 
 
-def _always(_value: Any, _ground: Ground, _names: tuple[str, ...]) -> bool:
+def _always(_value: Any, _ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
     return True
 
 
@@ -57,13 +57,13 @@ def _only(wanted: Any) -> Test:
     return lambda value, _ground, _names: value is wanted
 
 
-def rehearses(value: Any) -> bool:
+def is_rehearsal_model(value: Any) -> bool:
     """Tell whether a model is the rehearsal one, which costs nothing and sends nothing."""
     return isinstance(value, str) and REHEARSAL.fullmatch(value) is not None
 
 
-def _rehearses(value: Any, _ground: Ground, _names: tuple[str, ...]) -> bool:
-    return rehearses(value)
+def _rehearses(value: Any, _ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
+    return is_rehearsal_model(value)
 
 
 def _value_of(key: str, below: Config) -> Any:
@@ -76,7 +76,7 @@ def _value_of(key: str, below: Config) -> Any:
 def _smaller(key: str, *, built_in: float | None = None, least: float = 0) -> Test:
     """Allow a number that is not above the one that holds; where there is none, any."""
 
-    def test(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+    def test(value: Any, ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not isinstance(value, int | float) or value < least:
             return False
         now = _value_of(key, ground.below)
@@ -89,7 +89,7 @@ def _smaller(key: str, *, built_in: float | None = None, least: float = 0) -> Te
 def _fewer_turns(key: str) -> Test:
     """Allow fewer turns that are sent; 0 stands for all of them."""
 
-    def test(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+    def test(value: Any, ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not value:
             return False
         now = _value_of(key, ground.below)
@@ -99,11 +99,11 @@ def _fewer_turns(key: str) -> Test:
 
 
 def _shorter_output(key: str) -> Test:
-    def test(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+    def test(value: Any, ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not isinstance(value, int):
             return False
         try:
-            return bool(value <= short_value(configured(ground.below).policy, key))
+            return bool(value <= short_value(configured_policy(ground.below).policy, key))
         except ConfigError:
             return False
 
@@ -115,39 +115,39 @@ def _at_most(most: int) -> Test:
 
 
 def _no_freer(order: tuple[str, ...], key: str) -> Test:
-    def test(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+    def test(value: Any, ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         return order.index(value) <= order.index(_value_of(key, ground.below))
 
     return test
 
 
-def _first_agent(value: Any, ground: Ground, _names: tuple[str, ...]) -> bool:
+def _first_agent(value: Any, ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
     """Allow plan, and back to build where nobody chose another one."""
     return bool(value == "plan" or value == "build" == ground.below.default_agent)
 
 
-def _new_agent(_value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+def _new_agent(_value: Any, ground: SettingsBaseline, names: tuple[str, ...]) -> bool:
     return names[0] not in ground.agents and names[0] not in ground.below.agent
 
 
-def _fewer_steps(value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+def _fewer_steps(value: Any, ground: SettingsBaseline, names: tuple[str, ...]) -> bool:
     known = ground.below.agent.get(names[0])
     return bool(value <= ((known.steps if known is not None else None) or DEFAULT_STEPS))
 
 
-def _new_command(_value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+def _new_command(_value: Any, ground: SettingsBaseline, names: tuple[str, ...]) -> bool:
     return names[0] not in ground.commands and names[0] not in ground.below.command
 
 
-def _safe_agent(value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+def _safe_agent(value: Any, ground: SettingsBaseline, names: tuple[str, ...]) -> bool:
     return value in SAFE_AGENTS and _new_command(value, ground, names)
 
 
-def _numeric(value: Any, _ground: Ground, _names: tuple[str, ...]) -> bool:
+def _numeric(value: Any, _ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
     return isinstance(value, int | float)
 
 
-def _known_server(value: Any, ground: Ground, names: tuple[str, ...]) -> bool:
+def _known_server(value: Any, ground: SettingsBaseline, names: tuple[str, ...]) -> bool:
     return value is False and names[0] in ground.below.mcp
 
 
@@ -200,7 +200,7 @@ PERMISSION = "permission"
 INSTRUCTIONS = "instructions"
 
 
-def may_hold(path: tuple[str, ...], value: Any, ground: Ground) -> bool:
+def may_hold(path: tuple[str, ...], value: Any, ground: SettingsBaseline) -> bool:
     """Tell whether a setting of an untrusted project holds."""
     for key, test in ALLOWED.items():
         names = _names(key.split("."), path)

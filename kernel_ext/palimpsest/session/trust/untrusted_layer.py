@@ -7,12 +7,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from palimpsest.session.config.layer_merge import Held, Merge, dotted, split
+from palimpsest.session.config.layer_merge import LayerMerge, UntrustedSetting, dotted, split
 from palimpsest.session.config.setting_files import Layer
 from palimpsest.session.trust.untrusted_allow_list import (
     INSTRUCTIONS,
     PERMISSION,
-    Ground,
+    SettingsBaseline,
     asks,
     denies,
     is_outside,
@@ -23,9 +23,9 @@ from palimpsest.session.trust.untrusted_allow_list import (
 Path = tuple[str, ...]
 
 
-def lay_untrusted(into: Merge, layer: Layer, ground: Ground) -> None:
+def lay_untrusted(into: LayerMerge, layer: Layer, ground: SettingsBaseline) -> None:
     """Lay what of a project's layer holds at once over what is there; the rest is held."""
-    whole = Merge()  # says what is wrong with all of it, also with what waits
+    whole = LayerMerge()  # says what is wrong with all of it, also with what waits
     whole.locked = into.locked
     whole.add(layer)
     into.problems += whole.problems
@@ -38,7 +38,7 @@ def lay_untrusted(into: Merge, layer: Layer, ground: Ground) -> None:
         elif path == (INSTRUCTIONS,):
             outside = [one for one in value if is_outside(one, layer.base)]
             if outside:
-                into.held.append(Held(layer.origin, key, outside))
+                into.held.append(UntrustedSetting(layer.origin, key, outside))
             _put(kept, path, [one for one in value if one not in outside])
         elif may_hold(path, value, ground):
             into.limited.add((key, 0))
@@ -48,7 +48,7 @@ def lay_untrusted(into: Merge, layer: Layer, ground: Ground) -> None:
     into.add(dataclasses.replace(layer, data=kept))
 
 
-def _hold(into: Merge, layer: Layer, path: Path, value: Any) -> None:
+def _hold(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
     """Note what waits; a table is one line, but that of an agent or a command is a line a setting."""
     width = len(path) if path[0] in ("agent", "command") else 1
     key = dotted(*path[:width])
@@ -56,18 +56,18 @@ def _hold(into: Merge, layer: Layer, path: Path, value: Any) -> None:
     _put(table, ("", *path[width:]), value)
     before = next((o for o in into.held if (o.origin, o.key) == (layer.origin, key)), None)
     if before is None:
-        into.held.append(Held(layer.origin, key, table[""]))
+        into.held.append(UntrustedSetting(layer.origin, key, table[""]))
     else:
         _lay_over(before.value, table[""])
 
 
-def _rules(into: Merge, layer: Layer, path: Path, table: Any, kept: dict[str, Any]) -> None:
+def _rules(into: LayerMerge, layer: Layer, path: Path, table: Any, kept: dict[str, Any]) -> None:
     """Keep what of a table of rules tightens; where something is denied, a question may loosen."""
     tighter = tight(table)
     agents = into.data.get("agent", {}).values()
     denied = denies(into.data.get(PERMISSION)) or denies([one.get(PERMISSION) for one in agents])
     if tighter != table or (denied and asks(table)):
-        into.held.append(Held(layer.origin, dotted(*path), table))
+        into.held.append(UntrustedSetting(layer.origin, dotted(*path), table))
     if tighter:
         into.limited.add((dotted(*path), len(_at(into.data, path) or ())))
         _put(kept, path, tighter)

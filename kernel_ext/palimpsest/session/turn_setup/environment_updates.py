@@ -46,7 +46,7 @@ class _KernelState:
     named: dict[str, str]
 
 
-class News:
+class EnvironmentUpdates:
     """Tells a session's model what has changed, once with each prompt.
 
     Responsibilities: know what variables the model was told of last, which only holds as long as

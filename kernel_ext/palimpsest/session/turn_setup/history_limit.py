@@ -32,7 +32,7 @@ def users_of(messages: Messages, user: str) -> frozenset[str]:
     return frozenset([user, *(one.user for one in origins if one is not None and one.user)])
 
 
-def limited(
+def with_history_limit(
     policy: Policy,
     limits: Mapping[str, Any],
     *,

@@ -12,22 +12,22 @@ from palimpsest.context.policy_overrides import without_recall, without_task
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages.undone_compactions import policy_after_undo
 from palimpsest.context.visible_messages.view import View
-from palimpsest.loop.context_management.compaction import asked
+from palimpsest.loop.context_management.compaction import marker_of
 from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.request_builder import calibration
-from palimpsest.loop.run_inputs.run_context import Setup, Summariser
+from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
-from palimpsest.session.config.context_policy import Configured
+from palimpsest.session.config.context_policy import ConfiguredPolicy
 from palimpsest.session.definitions.agents import Agent, find_agent
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.answer_format import MOST_RETRIES, RETRIES
-from palimpsest.session.revert.plan import standing, without_taken_back
-from palimpsest.session.runs.child_sessions import hidden_by, is_child
-from palimpsest.session.turn_setup.environment_updates import News
-from palimpsest.session.turn_setup.history_limit import limited
-from palimpsest.session.turn_setup.system_prompts import Systems
+from palimpsest.session.revert.plan import standing_revert, without_taken_back
+from palimpsest.session.runs.child_sessions import is_child, tools_hidden_by_limits
+from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
+from palimpsest.session.turn_setup.history_limit import with_history_limit
+from palimpsest.session.turn_setup.system_prompts import SystemPrompts
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.registration.registry import EVERY, Registry
 from palimpsest.tools.tool import Namespace, Tool
@@ -62,7 +62,7 @@ NOT_ANSWERING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class OfferedTools:
     """The tools of one step."""
 
     registry: Registry
@@ -77,20 +77,20 @@ class Offered:
         return self.registry.validate(tool, given)
 
 
-class Outfit:
+class PromptResolver:
     """Resolve what the prompts of one session ask for."""
 
     def __init__(
-        self, services: Services, journal: Journal, log: SessionLog, configured: Configured
+        self, services: Services, journal: Journal, log: SessionLog, configured: ConfiguredPolicy
     ) -> None:
         self._services = services
         self._journal = journal
         self._log = log
         self._configured = configured
-        self._systems = Systems(services, log, self.policy)
+        self._systems = SystemPrompts(services, log, self.policy)
         self._told_of: set[str] = set()
         self.guests = TurnExtensions(services.hooks, services.servers, log, services.ids)
-        self._news = News(
+        self._news = EnvironmentUpdates(
             log,
             services.ids,
             services.clock,
@@ -183,7 +183,7 @@ class Outfit:
                 known = ", ".join(names)
                 raise ConfigError(f"There is no tool {tool!r}. Tools: {known}. {why}".rstrip())
 
-    async def setup(self, user: UserMessage) -> Setup:
+    async def setup(self, user: UserMessage) -> StepSetup:
         """Resolve what a user message asks for; raises UserError or ModelFailed with a sentence."""
         services = self._services
         agent = find_agent(self._agent_of(user.agent), services.agents)
@@ -213,7 +213,7 @@ class Outfit:
         if not any(spec.name == TASK for spec in specs):
             policy = without_task(policy)
         scribe = services.agents.get(AGENT)
-        return Setup(
+        return StepSetup(
             agent=agent.name,
             model=services.model(info),
             info=info,
@@ -221,7 +221,7 @@ class Outfit:
             count=services.count(policy.estimator),
             system=system,
             specs=specs,
-            offer=self.guests.offer(Offered(services.registry, offered)),
+            offer=self.guests.offer(OfferedTools(services.registry, offered)),
             max_steps=services.locks.free("max_steps", user.max_steps) or self._steps(agent),
             summariser=self._summariser(
                 self._wanted(messages, user)
@@ -244,7 +244,7 @@ class Outfit:
         whole, decisions, older, session = self._journal.read_state(
             lambda state: (state.messages(), state.decisions, state.older, state.session)
         )
-        messages = without_taken_back(whole, standing(session))
+        messages = without_taken_back(whole, standing_revert(session))
         user = self._next_user(messages, running=running)
         agent = find_agent(self._agent_of(user.agent), services.agents)
         info = self._info(user.model.id, user.model.variant)
@@ -295,7 +295,7 @@ class Outfit:
     def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
         """Return the policy with the history limit that holds for this session's key."""
         services = self._services
-        return limited(
+        return with_history_limit(
             policy,
             services.history_limits,
             agent=agent.name,
@@ -324,12 +324,12 @@ class Outfit:
 
     def _wanted(self, messages: Messages, user: UserMessage) -> str | None:
         """Return the model that a person named for the summary that this message asks for."""
-        part = asked(messages, user)
+        part = marker_of(messages, user)
         if part is None or part.model is None:
             return None
         return None if self._services.locks.by("model", "compaction.model") else part.model.id
 
-    def _summariser(self, name: str | None) -> Summariser | None:
+    def _summariser(self, name: str | None) -> SummaryModel | None:
         """Return the model that the policy names for summaries; one that there is none of says so."""
         if not name:
             return None
@@ -337,8 +337,8 @@ class Outfit:
             info = self._services.info(name, None)
             self._known(name, info.ref)
         except ConfigError as problem:
-            return Summariser(name, problem=str(problem))
-        return Summariser(name, self._services.model(info), info)
+            return SummaryModel(name, problem=str(problem))
+        return SummaryModel(name, self._services.model(info), info)
 
     def _known(self, name: str, model: ModelRef) -> None:
         """Raise ConfigError for a model that only the session's own log names."""
@@ -353,7 +353,9 @@ class Outfit:
         rules = services.permitting.rules_of(session, services.rules, agent.rules)
         offered = tuple(services.registry.offered(rules, user.tools))
         base = services.permitting.rules_of(session, services.rules, ())
-        beyond = hidden_by(session, base, {tool.name: tool.permission for tool in offered})
+        beyond = tools_hidden_by_limits(
+            session, base, {tool.name: tool.permission for tool in offered}
+        )
         return (*(tool for tool in offered if tool.name not in beyond), *_answer_tool(user))
 
     def _specs(self, offered: Sequence[Tool], info: ModelInfo) -> tuple[ToolSpec, ...]:

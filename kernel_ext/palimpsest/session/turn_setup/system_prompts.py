@@ -28,7 +28,7 @@ from palimpsest.transcript.session_record.events import MessageUpdated, StepRequ
 from palimpsest.transcript.values import ModelInfo
 
 
-class Finish(Protocol):
+class SystemPromptExtender(Protocol):
     """Asks hooks and MCP servers what a new system prompt becomes.
 
     Contract: given agent, model and texts; where they are ``fixed``, words are only added.
@@ -46,7 +46,7 @@ Key = tuple[str, str, str | None]
 SEARCHED = ("message.updated", "step.requested")
 
 
-class Systems:
+class SystemPrompts:
     """The system prompts of one session, by agent, model and what a prompt added."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Systems:
         """Sentences about instruction files that were not read for a new prompt."""
 
     async def settle(
-        self, agent: Agent, info: ModelInfo, user: UserMessage, finish: Finish
+        self, agent: Agent, info: ModelInfo, user: UserMessage, finish: SystemPromptExtender
     ) -> tuple[str, ...]:
         """Return the system prompt, and keep it for the session's whole life."""
         key = (agent.name, info.ref.id, _added_words(user))

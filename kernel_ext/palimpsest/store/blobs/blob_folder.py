@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from palimpsest.store.disk.file_writing import scratch_file
-from palimpsest.store.disk.regular_files import opened
+from palimpsest.store.disk.regular_files import open_regular
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
@@ -88,7 +88,7 @@ class BlobFolder:
         if HASH.fullmatch(sha256) is None:
             raise NotFound(f"{sha256!r} is not the hash of a blob.")
         try:
-            with opened(self._path(sha256)) as file:
+            with open_regular(self._path(sha256)) as file:
                 content = file.read()
         except (FileNotFoundError, NotADirectoryError):
             raise NotFound(f"There is no blob {sha256!r} in this project.") from None

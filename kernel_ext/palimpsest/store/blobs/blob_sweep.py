@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs.blob_folder import HASH
 from palimpsest.store.disk.file_writing import scratch_file
-from palimpsest.store.disk.regular_files import opened, read_json
+from palimpsest.store.disk.regular_files import open_regular, read_json
 from palimpsest.store.project_folder.layout import Layout
 
 DAY = 86_400.0
@@ -36,7 +36,7 @@ OVERLAP_BYTES = 68
 
 
 @dataclass(frozen=True, slots=True)
-class Unneeded:
+class UnneededBlob:
     """A blob that no session needs."""
 
     sha256: str
@@ -51,9 +51,9 @@ class Unneeded:
 class Sweep:
     """What a sweep found."""
 
-    due: tuple[Unneeded, ...] = ()
+    due: tuple[UnneededBlob, ...] = ()
     """Not needed for as long as is kept: these go."""
-    waiting: tuple[Unneeded, ...] = ()
+    waiting: tuple[UnneededBlob, ...] = ()
     """Not needed, but not for long enough."""
     needed: int = 0
     """Blobs that a session needs."""
@@ -61,14 +61,14 @@ class Sweep:
     """Of snapshots of files that no session needs; they go with what is due."""
 
 
-def survey(layout: Layout, now: float, days: float) -> Sweep:
+def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
     """Look at all logs and blobs; deletes nothing, and notes what is found not to be needed."""
     _put_back(layout)
     blobs = dict(_blobs(layout))
-    needed = named(layout.sessions) & blobs.keys()
+    needed = named_hashes(layout.sessions) & blobs.keys()
     notes = _read_notes(layout)
     found = {
-        sha256: Unneeded(
+        sha256: UnneededBlob(
             sha256,
             path.stat().st_size,
             max(notes.get(sha256, now), path.stat().st_mtime),
@@ -87,13 +87,13 @@ def survey(layout: Layout, now: float, days: float) -> Sweep:
     )
 
 
-def delete(layout: Layout, due: Iterable[Unneeded]) -> tuple[Unneeded, ...]:
+def delete_unneeded(layout: Layout, due: Iterable[UnneededBlob]) -> tuple[UnneededBlob, ...]:
     """Delete what is due, unless it was put again meanwhile; returns what went."""
     _bury(layout)
     return tuple(one for one in due if _is_deleted(layout.blobs / one.sha256[:2] / one.sha256, one))
 
 
-def _is_deleted(path: Path, one: Unneeded) -> bool:
+def _is_deleted(path: Path, one: UnneededBlob) -> bool:
     """Delete a blob. Who puts it at this moment finds it fresh, or gone and writes it again."""
     grave = path.with_name(f".{one.sha256}.{uuid4().hex[:8]}")
     with suppress(FileNotFoundError):
@@ -127,10 +127,10 @@ def _put_back(layout: Layout) -> None:
 def note_unneeded(layout: Layout, directory: Path, now: float) -> None:
     """Note, before a session's logs are removed, that it needs its blobs no more."""
     notes = _read_notes(layout)
-    _write_notes(layout, notes | dict.fromkeys(named(directory), now))
+    _write_notes(layout, notes | dict.fromkeys(named_hashes(directory), now))
 
 
-def named(directory: Path) -> set[str]:
+def named_hashes(directory: Path) -> set[str]:
     """Return every hash that a file below a directory names."""
     return {
         match.decode()
@@ -142,7 +142,7 @@ def named(directory: Path) -> set[str]:
 
 def _matches(path: Path) -> Iterator[bytes]:
     rest = b""
-    with suppress(FileNotFoundError), opened(path) as file:
+    with suppress(FileNotFoundError), open_regular(path) as file:
         while chunk := file.read(CHUNK_BYTES):
             text = rest + chunk
             yield from NAMED.findall(text)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.store.blobs.blob_sweep import named
+from palimpsest.store.blobs.blob_sweep import named_hashes
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 from palimpsest.store.project_folder.lease import LeaseFile, is_dead
 
@@ -35,7 +35,7 @@ class SessionSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class DiskUsage:
     """What a project's folder takes, in bytes."""
 
     sessions: tuple[SessionSize, ...]
@@ -56,10 +56,10 @@ class Sizes:
         return self.logs + self.blobs + self.snapshots + self.share + self.other
 
 
-def measure(layout: Layout) -> Sizes:
+def measure_disk_usage(layout: Layout) -> DiskUsage:
     """Weigh a folder."""
     blobs = {path.name: size for path, size in _files(layout.blobs) if len(path.name) == 64}
-    names = {one.name: named(one) & blobs.keys() for one in _sessions(layout)}
+    names = {one.name: named_hashes(one) & blobs.keys() for one in _sessions(layout)}
     uses = Counter(name for found in names.values() for name in found)
     sessions = tuple(
         SessionSize(
@@ -73,7 +73,7 @@ def measure(layout: Layout) -> Sizes:
     )
     folders = {name: _weight(layout.root / name) for name in (SHARE, SNAPSHOTS)}
     kept = sum(one.log_bytes for one in sessions) + sum(blobs.values()) + sum(folders.values())
-    return Sizes(
+    return DiskUsage(
         sessions=sessions,
         blobs=sum(blobs.values()),
         blob_count=len(blobs),

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs.blob_folder import HASH
 from palimpsest.store.disk.file_writing import scratch_file
-from palimpsest.store.disk.regular_files import opened
+from palimpsest.store.disk.regular_files import open_regular
 from palimpsest.transcript.errors import NotFound
 
 TAIL_BYTES = 8
@@ -50,7 +50,7 @@ class PackCleanup:
     """Bytes of contents that nothing names."""
 
 
-class Objects:
+class PackedObjects:
     """Contents by hash in packs below one folder; the caller lets in one thread at a time."""
 
     def __init__(self, root: Path) -> None:
@@ -166,7 +166,7 @@ def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str
 def places_of(path: Path) -> dict[str, PackPlace]:
     """Return where everything is in a pack; nothing of one that is damaged or gone."""
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             end = file.seek(-TAIL_BYTES, os.SEEK_END)
             length = int.from_bytes(file.read(TAIL_BYTES), "big")
             if length > end:
@@ -186,12 +186,14 @@ def _is_within(place: PackPlace, end: int) -> bool:
 
 def read_place(root: Path, place: PackPlace) -> bytes:
     """Return the bytes at a place."""
-    with opened(root / place.pack) as file:
+    with open_regular(root / place.pack) as file:
         file.seek(place.offset)
         return file.read(place.bytes)
 
 
-def sweep(root: Path, needed: set[str], now: float, *, days: float, delete: bool) -> PackCleanup:
+def sweep_packs(
+    root: Path, needed: set[str], now: float, *, days: float, delete: bool
+) -> PackCleanup:
     """Find contents that nothing needs, and with ``delete`` write packs anew without them.
 
     Packs that were used within ``days`` (an hour at least) stay as they are.

@@ -17,15 +17,15 @@ SENTENCES = {
 }
 
 
-def reason(error: OSError) -> str:
+def disk_reason(error: OSError) -> str:
     """Return what went wrong, as the beginning of a sentence."""
     return SENTENCES.get(error.errno or 0, f"The disk refused ({error.strerror or error})")
 
 
 @contextmanager
-def guarded(path: Path) -> Iterator[None]:
+def storage_errors(path: Path) -> Iterator[None]:
     """Raise StorageFailed for what the disk refuses below a path."""
     try:
         yield
     except OSError as error:
-        raise StorageFailed(f"{reason(error)}: {str(path)!r} cannot be written.") from error
+        raise StorageFailed(f"{disk_reason(error)}: {str(path)!r} cannot be written.") from error

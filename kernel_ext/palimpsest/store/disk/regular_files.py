@@ -33,7 +33,7 @@ class TooLarge(OSError):
     """A file is larger than anything that was ever written there."""
 
 
-def opened(path: Path, *, follow: bool = False) -> FileIO:
+def open_regular(path: Path, *, follow: bool = False) -> FileIO:
     """Open a file to be read without a buffer; raises NoFile for what is none.
 
     ``follow`` takes a link for the file that it leads to, as where a person named the path.
@@ -60,7 +60,7 @@ def is_regular(path: Path) -> bool:
 
 def read_small(path: Path, limit: int = SMALL_BYTES, *, follow: bool = False) -> bytes:
     """Return what a file holds; raises TooLarge before it reads one that is too large."""
-    with opened(path, follow=follow) as file:
+    with open_regular(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
             raise TooLarge(errno.EFBIG, f"It is larger than {limit >> 20} MB", str(path))

@@ -31,7 +31,7 @@ RULE: OwnRule = "import"
 CHARS_PER_TOKEN = 4
 
 
-def lightened(store: Store, part: Part) -> Part:
+def with_blobs(store: Store, part: Part) -> Part:
     """Put what is long where the log keeps long things."""
     if isinstance(part, FilePart):
         return part.model_copy(update={"url": _kept_url(store, part.url, part.mime)})
@@ -56,7 +56,7 @@ def _kept_url(store: Store, url: str, mime: str) -> str:
     return url
 
 
-def said(message: Message) -> Iterator[Event]:
+def message_events(message: Message) -> Iterator[Event]:
     """Yield the records of a new message."""
     yield MessageUpdated(info=message.info)
     for part in message.parts:
@@ -89,7 +89,7 @@ def _clearing(part: Part) -> Decision:
     )
 
 
-def changes(here: State, new: tuple[Message, ...]) -> Iterator[Event]:
+def changed_events(here: State, new: tuple[Message, ...]) -> Iterator[Event]:
     """Yield what makes the messages here the new ones, in their order."""
     old = here.messages()
     same = 0
@@ -100,7 +100,7 @@ def changes(here: State, new: tuple[Message, ...]) -> Iterator[Event]:
     for before, after in zip(old[:same], new[:same], strict=True):
         yield from _changed(before, after)
     for message in new[same:]:
-        yield from said(message)
+        yield from message_events(message)
 
 
 def _changed(before: Message, after: Message) -> Iterator[Event]:

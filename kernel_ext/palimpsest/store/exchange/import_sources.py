@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.disk.regular_files import opened
+from palimpsest.store.disk.regular_files import open_regular
 from palimpsest.store.interface import Problem
 from palimpsest.store.project_folder.layout import SAFE_NAME
 from palimpsest.transcript.errors import NotFound, UserError
@@ -86,7 +86,7 @@ def sessions_at(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
 
 
 def _export(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
-    with opened(path, follow=True) as file:
+    with open_regular(path, follow=True) as file:
         if file.read(16).startswith(b"SQLite format 3"):
             raise UserError(DATABASE.format(name=f"{path.name!r}"))
     data = _read(path, path.name, found)
@@ -271,7 +271,7 @@ def _read(path: Path, name: str, found: ImportFindings) -> Json | None:
 
 
 def _content(path: Path) -> bytes:
-    with opened(path, follow=True) as file:
+    with open_regular(path, follow=True) as file:
         return file.read()
 
 

@@ -18,13 +18,17 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from palimpsest.store.exchange.import_merge import changes, lightened, said
+from palimpsest.store.exchange.import_merge import changed_events, message_events, with_blobs
 from palimpsest.store.exchange.import_sources import ImportFindings, SourceSession, sessions_at
-from palimpsest.store.exchange.json_export import EXPORT_VERSION, imported, lasts
+from palimpsest.store.exchange.json_export import (
+    EXPORT_VERSION,
+    imported_metadata,
+    is_exported_event,
+)
 from palimpsest.store.exchange.opencode_format import (
     SHARED_FIELDS,
     UNREAD,
-    Unfit,
+    NotOpenCodeValue,
     is_unread,
     read_info,
     read_part,
@@ -112,7 +116,7 @@ def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> Impor
         try:
             first = given.id not in taken
             brought.append(_Import(store, given, mark, clock, found).run(first=first))
-        except (Unfit, ValidationError) as error:
+        except (NotOpenCodeValue, ValidationError) as error:
             found.report(given.name, f"It is no session: {_reason(error)}.")
         except SessionHeld:
             found.report(given.name, OPEN.format(id=given.id))
@@ -167,7 +171,7 @@ class _Import:
         here = self._state(given.id)
         if here is None:
             return self._begin(given.id, "new")
-        known = imported(here)
+        known = imported_metadata(here)
         if known.get("fingerprint") == self._mark or self._is_ours(given.id):
             return self._told(given.id, here, "same")
         missing = self._missing(given.id, "new")
@@ -177,7 +181,7 @@ class _Import:
             return self._update(here)
         copy_id = f"ses_{self._mark[:26]}"
         copied = self._state(copy_id)
-        if copied is not None and imported(copied).get("fingerprint") == self._mark:
+        if copied is not None and imported_metadata(copied).get("fingerprint") == self._mark:
             return self._told(copy_id, copied, "same")
         return self._begin(copy_id, "copy", self._missing(copy_id, "copy") if copied else ())
 
@@ -196,7 +200,9 @@ class _Import:
         """Tell whether the session here is the one that was exported, or what became of it."""
         if self._given.ours is None:
             return False
-        mine = (record.line() for record in self._store.read(session_id) if lasts(record))
+        mine = (
+            record.line() for record in self._store.read(session_id) if is_exported_event(record)
+        )
         theirs = (record.line() for record in self._records())
         return all(next(mine, None) == line for line in theirs)
 
@@ -260,14 +266,14 @@ class _Import:
             state = fold(records)
             session = state.session
             if session is None:
-                raise Unfit("its log has no beginning")
+                raise NotOpenCodeValue("its log has no beginning")
             seq = records[-1].seq
             records += [self._record(seq + n, e) for n, e in enumerate(self._newer(state), start=1)]
         else:
             session = self._session(session_id)
             events: list[Event] = [SessionCreated(session=session)]
             for message in self._messages(session):
-                events += said(message)
+                events += message_events(message)
             events += self._rest(State())
             records = [self._record(at, event) for at, event in enumerate(events, start=1)]
         seq = (records[-1].seq if records else 0) + 1
@@ -317,7 +323,7 @@ class _Import:
             seen.add(info["id"])
             try:
                 read = read_info(info, session.id, answers.get(info["id"]))
-            except Unfit as error:
+            except NotOpenCodeValue as error:
                 self._found.report(where, f"It is no message: {error}.")
                 continue
             unread: list[Json] = []
@@ -344,14 +350,14 @@ class _Import:
                 continue
             try:
                 part = read_part(given, session_id, message_id)
-            except Unfit as error:
+            except NotOpenCodeValue as error:
                 self._found.report(name, f"It is no part: {error}.")
                 continue
             if part.id in seen:
                 self._found.report(name, "Another part has this id; the first one was kept.")
                 continue
             seen.add(part.id)
-            yield lightened(self._store, part)
+            yield with_blobs(self._store, part)
 
     def _rest(self, here: State) -> Iterator[Event]:
         todos = []
@@ -369,7 +375,7 @@ class _Import:
         """Bring a session up to date that was only read here."""
         session = self._session(self._given.id)
         new = tuple(self._messages(session))
-        events = [*changes(here, new), *self._rest(here)]
+        events = [*changed_events(here, new), *self._rest(here)]
         seq = here.seq + len(events) + 1
         events.append(SessionUpdated(session=self._marked(session, "updated", seq)))
         owner = this_owner(f"import-{uuid4().hex}")
@@ -400,7 +406,7 @@ class _Import:
             except (ValidationError, KeyError, TypeError) as error:
                 self._report_record(at, data, error)
                 continue
-            if record.seq > last and lasts(record):
+            if record.seq > last and is_exported_event(record):
                 last = record.seq
                 yield record.model_copy(update={"event": redacted_event(record.event, scrub)})
 

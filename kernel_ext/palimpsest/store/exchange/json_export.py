@@ -33,14 +33,14 @@ Clean = Callable[[Any], Any]
 EXPORT_VERSION = 1
 
 
-def imported(state: State) -> Mapping[str, Any]:
+def imported_metadata(state: State) -> Mapping[str, Any]:
     """Return the note that says where a session was imported from; empty for one begun here."""
     metadata = state.session.metadata if state.session is not None else None
     note = (metadata or {}).get("imported")
     return note if isinstance(note, dict) else {}
 
 
-def lasts(record: Record) -> bool:
+def is_exported_event(record: Record) -> bool:
     """Tell whether a record means the same in another log; a checkpoint names bytes of its own."""
     return not isinstance(record.event, Checkpoint)
 
@@ -78,7 +78,7 @@ def part_value(
     store: Store, part: Part, holding: EffectiveDecisions, cleared: Mapping[str, int]
 ) -> Json:
     """Return a part as OpenCode's JSON, whole, and whether it was cleared for the model."""
-    made = part_json(whole(store, part))
+    made = part_json(full_part(store, part))
     if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
         reduction = holding.reduction(part.id, part.message_id)
         time = made["state"]["time"]
@@ -89,22 +89,22 @@ def part_value(
     return made
 
 
-def whole(store: Store, part: Part) -> Part:
+def full_part(store: Store, part: Part) -> Part:
     """Return a part with its long texts read in; what is gone stays as the log keeps it."""
     if isinstance(part, FilePart):
-        return part.model_copy(update={"url": whole_url(store, part)})
+        return part.model_copy(update={"url": data_url(store, part)})
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
-    part = whole_output(store, part)
+    part = full_output(store, part)
     attachments = tuple(
-        one.model_copy(update={"url": whole_url(store, one)})
+        one.model_copy(update={"url": data_url(store, one)})
         for one in getattr(part.state, "attachments", ())
     )
     state = part.state.model_copy(update={"attachments": attachments})
     return part.model_copy(update={"state": state})
 
 
-def whole_output(store: Store, part: ToolPart) -> ToolPart:
+def full_output(store: Store, part: ToolPart) -> ToolPart:
     """Return a call with its whole output; its attachments stay where they are."""
     state = part.state
     if not isinstance(state, ToolCompleted) or state.blob is None:
@@ -117,7 +117,7 @@ def whole_output(store: Store, part: ToolPart) -> ToolPart:
     return part.model_copy(update={"state": read})
 
 
-def whole_url(store: Store, file: FilePart | Attachment) -> str:
+def data_url(store: Store, file: FilePart | Attachment) -> str:
     """Return an attachment as a ``data:`` url where the store has it."""
     if file.url.startswith("blob:"):
         with suppress(NotFound):
@@ -146,7 +146,7 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
     comma = ""
     names: dict[str, None] = {}
     for record in store.read(session_id):
-        if lasts(record):
+        if is_exported_event(record):
             data = record.wire()
             names |= dict.fromkeys(_blob_names(data))
             yield f"{comma}\n{_dumps(clean(data))}"
@@ -223,7 +223,7 @@ def _files(
     store: Store, state: State, session: SessionInfo, project_id: str, clean: Clean
 ) -> Iterator[tuple[str, Any]]:
     """Yield the files of a session but its own, by their place in the folder."""
-    project = imported(state).get("project") or {
+    project = imported_metadata(state).get("project") or {
         "id": project_id,
         "worktree": session.directory,
         "time": {"created": session.time.created},

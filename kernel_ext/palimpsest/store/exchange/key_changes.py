@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palimpsest.store.exchange.import_merge import lightened
+from palimpsest.store.exchange.import_merge import with_blobs
 from palimpsest.store.exchange.keyed_view import Key
-from palimpsest.store.exchange.opencode_format import Unfit, read_info, read_part
+from palimpsest.store.exchange.opencode_format import NotOpenCodeValue, read_info, read_part
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound, UserError
@@ -52,7 +52,7 @@ SHARE = (
 NO_SESSION = (
     "There is no session {name!r} here, and a key begins none: palimpsest.new_session() does."
 )
-TAKEN_BACK = (
+REVERT_STANDS = (
     "Something is taken back in this session: undo that with session.unrevert(), or make it final with "
     "session.cleanup(), and write then."
 )
@@ -120,7 +120,7 @@ def message_change(key: Key, value: dict[str, Any]) -> Change:
             )
         try:
             info = read_info(given, session_id, _asked(state))
-        except Unfit as error:
+        except NotOpenCodeValue as error:
             raise UserError(f"The value for {list(key)!r} does not fit: {error}.") from error
         if isinstance(info, AssistantMessage):
             if info.time.completed is None:
@@ -140,11 +140,11 @@ def part_change(store: Store, session_id: str, key: Key, value: dict[str, Any]) 
     _agrees(key, value, sessionID=session_id, messageID=message_id, id=part_id)
     try:
         part = read_part(value | {"id": part_id}, session_id, message_id)
-    except Unfit as error:
+    except NotOpenCodeValue as error:
         raise UserError(f"The value for {list(key)!r} does not fit: {error}.") from error
     if isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning):
         raise UserError(f"The call at {list(key)!r} is completed or failed: nothing runs it.")
-    part = lightened(store, part)
+    part = with_blobs(store, part)
 
     def change(state: State) -> Sequence[Event]:
         _nothing_taken_back(state)
@@ -181,7 +181,7 @@ def _nothing_taken_back(state: State) -> None:
     if state.session is None:
         raise NotFound("The session has no readable beginning.")
     if state.session.revert is not None:
-        raise UserError(TAKEN_BACK)
+        raise UserError(REVERT_STANDS)
 
 
 def _asked(state: State) -> tuple[str, dict[str, Any]] | None:

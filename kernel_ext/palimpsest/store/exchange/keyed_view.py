@@ -36,7 +36,7 @@ NO_PREFIX = "There are no keys below {key}. Keys are {forms}."
 REVERT_NAMES = {"message_id": "messageID", "part_id": "partID"}
 
 
-class Keys:
+class KeyedView:
     """Reads a store by key.
 
     ``journal_of`` returns the open journal of a session that this kernel writes, or None: what is not
@@ -57,7 +57,7 @@ class Keys:
 
     def read(self, key: Sequence[str]) -> Json:
         """Return the value of a key; raises NotFound, and UserError for what is no key."""
-        match checked(key):
+        match checked_key(key):
             case ("session", project, session_id) if project == self.project_id:
                 return _session_value(self._session(session_id), project)
             case ("message", session_id, message_id):
@@ -170,7 +170,7 @@ class Keys:
         return part_value(self._store, part, EffectiveDecisions(decisions), moments)
 
 
-def checked(key: Sequence[str]) -> Key:
+def checked_key(key: Sequence[str]) -> Key:
     """Return a key; raises UserError for what can be none."""
     found = _texts(key, NO_KEY)
     if not found or len(found) != LENGTHS.get(found[0]):

@@ -79,7 +79,7 @@ UNREAD = "unread_parts"
 """In a message's info: the parts of a type that nobody here knows, as they came, with their places."""
 
 
-class Unfit(ValueError):
+class NotOpenCodeValue(ValueError):
     """A piece of JSON is no session, message or part; the message says which field is wrong."""
 
 
@@ -353,7 +353,7 @@ def _made(
     """
     fields = {name: value for name, value in fields.items() if name != KEPT}
     if any(not isinstance(name, str) for name in fields):
-        raise Unfit("a name in it is no text")
+        raise NotOpenCodeValue("a name in it is no text")
     for _ in range(len(fields)):
         try:
             value = read(fields)
@@ -363,10 +363,12 @@ def _made(
             places = [str(step) for step in wrong["loc"]]
             removable = next((name for name in places if name in fields), None)
             if removable is None or wrong["type"] == "missing":
-                raise Unfit(f"{'.'.join(places) or 'it'}: {wrong['msg'].lower()}") from None
+                raise NotOpenCodeValue(
+                    f"{'.'.join(places) or 'it'}: {wrong['msg'].lower()}"
+                ) from None
             fields = {name: value for name, value in fields.items() if name != removable}
     else:
-        raise Unfit("it is empty")
+        raise NotOpenCodeValue("it is empty")
     written = write(type(value).model_validate_json(value.model_dump_json(exclude_none=True)))
     expected = {name: item for name, item in source.items() if name not in own}
     kept = differences({k: v for k, v in written.items() if k not in own}, expected)

@@ -64,7 +64,7 @@ class FileRestore:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class RestoreOutcome:
     """What was done."""
 
     files: tuple[str, ...] = ()
@@ -74,7 +74,9 @@ class Done:
     """Path and what hindered it."""
 
 
-def wanted(path: str, tree: Tree, left: TreeEntry | None, *, disturbed: bool = False) -> WantedFile:
+def wanted_file(
+    path: str, tree: Tree, left: TreeEntry | None, *, disturbed: bool = False
+) -> WantedFile:
     """Return how a file was in a snapshot."""
     entry = tree.get(path)
     unknown = entry is None and tree.left_out(path)
@@ -144,9 +146,9 @@ def _conflict(
     return CHANGED_SINCE
 
 
-def perform(
+def perform_restores(
     snapshots: Snapshots, moves: Iterable[FileRestore], overwrite: Collection[str] = ()
-) -> Done:
+) -> RestoreOutcome:
     """Do what was planned; conflicts only where ``overwrite`` names the file."""
     done: list[str] = []
     failed: list[tuple[str, str]] = []
@@ -168,7 +170,7 @@ def perform(
         except (OSError, NotFound) as problem:
             words = getattr(problem, "strerror", None) or str(problem)
             failed.append((move.path, words))
-    return Done(tuple(sorted(done)), tuple(kept), tuple(sorted(failed)))
+    return RestoreOutcome(tuple(sorted(done)), tuple(kept), tuple(sorted(failed)))
 
 
 def _perform(snapshots: Snapshots, move: FileRestore) -> None:

@@ -4,8 +4,8 @@ Every hash that a log names may be a snapshot; what it holds is needed. Packs th
 the given days stay, since the step that needs them may not be in a log yet.
 """
 
-from palimpsest.store.blobs.blob_sweep import named
-from palimpsest.store.blobs.packs import Objects, PackCleanup, sweep
+from palimpsest.store.blobs.blob_sweep import named_hashes
+from palimpsest.store.blobs.packs import PackCleanup, PackedObjects, sweep_packs
 from palimpsest.store.file_snapshots.trees import reachable
 from palimpsest.store.project_folder.layout import Layout
 
@@ -14,9 +14,9 @@ def sweep_snapshots(layout: Layout, now: float, days: float, *, delete: bool) ->
     """Say how much of the snapshots nothing needs, and with ``delete`` let it go."""
     if not layout.snapshots.is_dir():
         return PackCleanup()
-    objects = Objects(layout.snapshots)
+    objects = PackedObjects(layout.snapshots)
     needed: set[str] = set()
-    for sha256 in named(layout.sessions):
+    for sha256 in named_hashes(layout.sessions):
         if objects.holds(sha256):
             reachable(objects, sha256, needed)
-    return sweep(layout.snapshots, needed, now, days=days, delete=delete)
+    return sweep_packs(layout.snapshots, needed, now, days=days, delete=delete)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from palimpsest.store.blobs.packs import Objects
+from palimpsest.store.blobs.packs import PackedObjects
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, encode, encode_root, read_tree
 from palimpsest.transcript.errors import StorageFailed, UserError
 
@@ -110,7 +110,7 @@ class Snapshots:
         protection: Callable[[str], str | None] = lambda _path: None,
     ) -> None:
         self.root = root
-        self.objects = Objects(folder)
+        self.objects = PackedObjects(folder)
         self._rules = rules
         self.never = never | OF_PROGRAMS
         """Names that no snapshot holds."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
-from palimpsest.store.blobs.packs import Objects
+from palimpsest.store.blobs.packs import PackedObjects
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.relative_paths import path_problem
 
@@ -91,7 +91,7 @@ class UnsafeTree(NotFound):
     """A snapshot that names what no snapshot of ours could; nothing of it is used."""
 
 
-def read_tree(objects: Objects, snapshot: str, never: Collection[str] = ()) -> Tree:
+def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()) -> Tree:
     """Read a snapshot; raises NotFound, and UnsafeTree for one with a name that leads elsewhere.
 
     ``never`` are names that no snapshot holds.
@@ -118,7 +118,7 @@ def read_tree(objects: Objects, snapshot: str, never: Collection[str] = ()) -> T
     return Tree(snapshot, found, ignored, cut)
 
 
-def _root(objects: Objects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
+def _root(objects: PackedObjects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
     """Return the tree of a snapshot, what was left out, and whether more was; raises NotFound."""
     fields = _table(objects, snapshot)
     tree, ignored = fields.get("tree"), fields.get("ignored", [])
@@ -131,7 +131,7 @@ def _root(objects: Objects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
     return tree, tuple(ignored), bool(fields.get("cut"))
 
 
-def _folder(objects: Objects, sha256: str) -> dict[str, TreeEntry]:
+def _folder(objects: PackedObjects, sha256: str) -> dict[str, TreeEntry]:
     """Return what one folder held; raises NotFound."""
     return {name: _entry(fields, sha256) for name, fields in _table(objects, sha256).items()}
 
@@ -147,7 +147,7 @@ def _entry(fields: Any, sha256: str) -> TreeEntry:
     return TreeEntry(kind, mode, key, size)
 
 
-def _table(objects: Objects, sha256: str) -> dict[str, Any]:
+def _table(objects: PackedObjects, sha256: str) -> dict[str, Any]:
     try:
         fields = json.loads(objects.get(sha256))
     except (ValueError, RecursionError):
@@ -162,7 +162,7 @@ def _is_plain(name: str, never: Collection[str]) -> bool:
     return _PLAIN.fullmatch(name) is not None and name not in never
 
 
-def reachable(objects: Objects, snapshot: str, known: set[str]) -> None:
+def reachable(objects: PackedObjects, snapshot: str, known: set[str]) -> None:
     """Add every object that a snapshot needs; what is not there is passed over."""
     waiting = [(snapshot, True)]
     while waiting:

@@ -105,7 +105,7 @@ def _is_too_deep(line: bytes, data: Any) -> bool:
     return True
 
 
-def checked(line: bytes) -> bytes:
+def checked_line(line: bytes) -> bytes:
     """Return an object's line with a checksum of it as the last field: for lines that others depend on."""
     return line[:-1] + b',"check":"%08x"}' % zlib.crc32(line[:-1])
 
@@ -123,7 +123,7 @@ class UnreadableLine(ValueError):
 def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Record | None:
     """Parse a line to a record; None for a type that this version does not know.
 
-    ``whole`` gives the whole of what is written short (``Longhand``). Raises Unreadable for
+    ``whole`` gives the whole of what is written short (``FullRequests``). Raises Unreadable for
     anything broken, so that readers can skip and report it.
     """
     data = load_line(line)

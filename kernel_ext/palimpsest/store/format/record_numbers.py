@@ -6,7 +6,7 @@ where the very next record falls back into what was jumped over, reading goes on
 """
 
 
-class Numbered:
+class RecordNumbering:
     """Something that takes in records in order."""
 
     def __init__(self, seq: int = 0) -> None:

@@ -3,7 +3,7 @@
 Border: pure. A request repeats its model, its policy and its tools, and a step adds two messages to
 hundreds. So a line says ``like``, the number of a request of the same segment that is written in
 full, and what differs; whatever cannot be read back exactly is written in full. Only lines are
-short: whoever reads the log is given whole requests (``Longhand``, ``Requests``).
+short: whoever reads the log is given whole requests (``FullRequests``, ``Requests``).
 """
 
 import base64
@@ -37,13 +37,13 @@ NEWEST_MARKS = 2
 Json = dict[str, Any]
 
 
-def shortened(request: Json, base: Json, number: int) -> Json | None:
+def shorten_request(request: Json, base: Json, number: int) -> Json | None:
     """Return a request as it differs from an earlier one; None where that would lose something."""
     if LIKE in request or any(name in base and name not in request for name in SHARED):
         return None
     try:
         short = {LIKE: number} | _shortened(request, base)
-        return short if filled(short, base) == request else None
+        return short if expand_request(short, base) == request else None
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
@@ -73,7 +73,7 @@ def _shortened(request: Json, base: Json) -> Json:
     return short
 
 
-def filled(short: Json, base: Json) -> Json:
+def expand_request(short: Json, base: Json) -> Json:
     """Return the whole of a request that is written short; raises ValueError where it is none."""
     try:
         return _filled(short, base)
@@ -157,7 +157,7 @@ def _long_hash(short: str) -> str:
         return short
 
 
-class Longhand:
+class FullRequests:
     """Gives the whole of what is written short, as lines of one segment are read in any order."""
 
     def __init__(self, find: Callable[[int], Mapping[str, Any] | None]) -> None:
@@ -180,4 +180,4 @@ class Longhand:
             if not isinstance(found, dict) or LIKE in found:
                 raise ValueError(f"It is like request {like!r:.20}, which cannot be read.")
             self._bases = {like: found}
-        return {**data, "request": filled(request, self._bases[like])}
+        return {**data, "request": expand_request(request, self._bases[like])}

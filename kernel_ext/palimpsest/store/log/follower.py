@@ -9,17 +9,17 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from palimpsest.store.format.record_lines import UnreadableLine, record_of
-from palimpsest.store.format.record_numbers import Numbered
-from palimpsest.store.format.request_shorthand import Longhand
+from palimpsest.store.format.record_numbers import RecordNumbering
+from palimpsest.store.format.request_shorthand import FullRequests
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.log.segments import SegmentRange, forward, locate, longhand
+from palimpsest.store.log.segments import SegmentRange, lines_forward, locate_record, longhand
 from palimpsest.transcript.session_record.events import Record
 
 POLL_SECONDS = 0.1
 """Ten looks a second cost a kernel 0.2 % of a core and a reader sees text flow."""
 
 
-class Follower(Numbered):
+class Follower(RecordNumbering):
     """A reader that remembers how far it came."""
 
     def __init__(self, store: JsonlStore, session_id: str, after: int = 0) -> None:
@@ -38,7 +38,7 @@ class Follower(Numbered):
         for piece, start in rest:
             offset = start
             whole = longhand(piece)
-            for begin, line in forward(piece, start):
+            for begin, line in lines_forward(piece, start):
                 offset = begin + len(line) + 1
                 record = _readable(line, whole)
                 if record is not None and self.is_new(record.seq):
@@ -61,7 +61,7 @@ class Follower(Numbered):
         return [(pieces[index], offset), *((piece, piece.start) for piece in pieces[index + 1 :])]
 
     def _from_seq(self, pieces: Sequence[SegmentRange]) -> list[tuple[SegmentRange, int]]:
-        found = locate(pieces, self.seq + 1) if self.seq else None
+        found = locate_record(pieces, self.seq + 1) if self.seq else None
         if found is None:
             return [(piece, piece.start) for piece in pieces]
         index = list(pieces).index(found[0])
@@ -76,7 +76,7 @@ class Follower(Numbered):
             await asyncio.sleep(poll_seconds)
 
 
-def _readable(line: bytes, whole: Longhand) -> Record | None:
+def _readable(line: bytes, whole: FullRequests) -> Record | None:
     try:
         return record_of(line, whole.fill)
     except UnreadableLine:

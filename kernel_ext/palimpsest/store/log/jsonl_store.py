@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs.blob_folder import BlobFolder
 from palimpsest.store.blobs.blob_sweep import note_unneeded
-from palimpsest.store.disk.disk_errors import guarded, reason
+from palimpsest.store.disk.disk_errors import disk_reason, storage_errors
 from palimpsest.store.disk.file_writing import write_fully
 from palimpsest.store.format.record_lines import (
     UnreadableLine,
@@ -25,27 +25,27 @@ from palimpsest.store.format.record_lines import (
     seq_of,
     type_of,
 )
-from palimpsest.store.format.record_numbers import Numbered
-from palimpsest.store.format.request_shorthand import Longhand
+from palimpsest.store.format.record_numbers import RecordNumbering
+from palimpsest.store.format.request_shorthand import FullRequests
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
-from palimpsest.store.log.late_records import refused_records
-from palimpsest.store.log.segment_start import POLL_SECONDS, begin
+from palimpsest.store.log.late_records import late_records
+from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
 from palimpsest.store.log.segment_writer import JsonlWriter, encode
 from palimpsest.store.log.segments import (
     SegmentRange,
     Segments,
-    backward,
-    epochs,
-    forward,
     header_line,
-    locate,
+    lines_backward,
+    lines_forward,
+    locate_record,
     longhand,
+    segment_epochs,
     segment_name,
     unfinished,
 )
 from palimpsest.store.log.session_index import Index
 from palimpsest.store.log.state_loader import live_state, whole_state
-from palimpsest.store.log.takeover import fork_of, forked_session, refusal, shifted
+from palimpsest.store.log.takeover import fork_of, late_fork_session, refusal, shifted
 from palimpsest.store.project_folder.layout import Layout, LayoutWatch
 from palimpsest.store.project_folder.lease import (
     HEARTBEAT_SECONDS,
@@ -107,14 +107,14 @@ class JsonlStore:
 
         May watch another kernel's lease for a few seconds before it takes a session over.
         """
-        with guarded(self.layout.session(session_id)):
+        with storage_errors(self.layout.session(session_id)):
             return self._acquire(session_id, owner, create=create, steal=steal)
 
     def _acquire(self, session_id: str, owner: Owner, *, create: bool, steal: bool) -> JsonlWriter:
         directory = self.layout.session(session_id)
         if create:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        epoch = max(epochs(directory), default=0) + 1
+        epoch = max(segment_epochs(directory), default=0) + 1
         lease = Lease(owner.host, owner.pid, owner.kernel_id, epoch, started(owner.pid))
         file = LeaseFile(directory)
         polite = self._take_lease(file, lease, steal=steal)
@@ -124,7 +124,7 @@ class JsonlStore:
         try:
             # After the lease: who brings the folder to another layout says so, and then looks at leases.
             self._layout_watch.check()
-            path = begin(self.segments, directory, epoch, owner)
+            path = begin_segment(self.segments, directory, epoch, owner)
         finally:
             if path is None:
                 file.remove(lease)
@@ -176,7 +176,7 @@ class JsonlStore:
         self, writer: JsonlWriter, owner: Owner, cut: int, records: Sequence[Record]
     ) -> TakenOver:
         """Keep what a writer wrote after the cut, and what it still holds, in a fork."""
-        place, session, late = refused_records(self.segments, writer, cut, records)
+        place, session, late = late_records(self.segments, writer, cut, records)
         if session is None:
             raise _held(writer.session_id, None)
         fork = fork_of(session)
@@ -190,13 +190,13 @@ class JsonlStore:
             if kept is not None:
                 kept.close()
             shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
-            why = reason(refused) if isinstance(refused, OSError) else str(refused)
+            why = disk_reason(refused) if isinstance(refused, OSError) else str(refused)
             raise StorageFailed(why) from refused
         return TakenOver(refusal(writer.session_id, begun), fork=begun, writer=kept, shift=1)
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Begin a session with everything of the parent up to ``seq``, by reference."""
-        with guarded(self.layout.session(session.id)):
+        with storage_errors(self.layout.session(session.id)):
             self._layout_watch.check()
             return self._begin_fork(session, self._place(parent_id, seq))
 
@@ -206,7 +206,7 @@ class JsonlStore:
             raise NotFound(f"There is no session {parent_id!r} in this project.")
         stop: tuple[SegmentRange, int] | None = None
         if seq is not None:
-            stop = locate(pieces, seq + 1)
+            stop = locate_record(pieces, seq + 1)
         if stop is None:
             stop = pieces[-1], pieces[-1].size()
         last_piece, end = stop
@@ -215,7 +215,7 @@ class JsonlStore:
             last_piece.session_id, last_piece.segment, last_piece.path, last_piece.start, end
         )
         for piece in reversed([*until, cut]):
-            for offset, line in backward(piece):
+            for offset, line in lines_backward(piece):
                 number = seq_of(line)
                 if number is not None:
                     foreign = piece.session_id != parent_id
@@ -229,7 +229,7 @@ class JsonlStore:
         raise NotFound(f"Session {parent_id!r} has no record to fork from.")
 
     def _begin_fork(self, session: SessionInfo, place: ForkedFrom) -> SessionInfo:
-        begun = forked_session(session, place.session_id, place.seq, place.segment, place.offset)
+        begun = late_fork_session(session, place.session_id, place.seq, place.segment, place.offset)
         directory = self.layout.session(session.id)
         directory.mkdir(mode=0o700, parents=True)
         owner = this_owner("fork")
@@ -298,7 +298,7 @@ class JsonlStore:
 
     def _last_seq(self, session_id: str) -> int:
         for piece in reversed(self.segments.pieces(session_id)):
-            for _, line in backward(piece):
+            for _, line in lines_backward(piece):
                 seq = seq_of(line)
                 if seq is not None:
                     return seq
@@ -337,7 +337,7 @@ class JsonlStore:
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number."""
         pieces = self.segments.pieces(session_id)
-        found = locate(pieces, after + 1) if after > 0 else None
+        found = locate_record(pieces, after + 1) if after > 0 else None
         if after > 0 and found is None:
             return iter(())
         start: int | None = None
@@ -363,7 +363,7 @@ class JsonlStore:
         return any(
             word in line
             for piece in self.segments.pieces(session_id)
-            for _, line in forward(piece)
+            for _, line in lines_forward(piece)
             for word in words
         )
 
@@ -392,14 +392,14 @@ class JsonlStore:
         """Read every record of a session and return what is unreadable in its log."""
         found = []
         pieces = self.segments.pieces(session_id)
-        numbers = Numbered()
+        numbers = RecordNumbering()
         for piece in pieces:
             where = f"{piece.session_id}/{piece.segment}"
             header = self.segments.header(piece.path)
             if header is not None and header.damaged:
                 found.append(Problem(f"{where}, byte 0", "The first line is no header."))
             whole = longhand(piece)
-            for offset, line in forward(piece):
+            for offset, line in lines_forward(piece):
                 what = _what_is_wrong(line, whole, numbers)
                 if what is not None:
                     found.append(Problem(f"{where}, byte {offset}", what))
@@ -415,7 +415,7 @@ class JsonlStore:
 
     def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
         """Keep content under its hash."""
-        with guarded(self.layout.blobs):
+        with storage_errors(self.layout.blobs):
             return self._blobs.put(content, mime)
 
     def get_blob(self, sha256: str) -> bytes:
@@ -437,14 +437,14 @@ def _held(session_id: str, lease: Lease | None) -> SessionHeld:
     )
 
 
-def _readable(line: bytes, whole: Longhand) -> Record | None:
+def _readable(line: bytes, whole: FullRequests) -> Record | None:
     try:
         return record_of(line, whole.fill)
     except UnreadableLine:
         return None
 
 
-def _what_is_wrong(line: bytes, whole: Longhand, numbers: Numbered) -> str | None:
+def _what_is_wrong(line: bytes, whole: FullRequests, numbers: RecordNumbering) -> str | None:
     """Return why a line is not read, in one sentence."""
     try:
         record = record_of(line, whole.fill)
@@ -462,7 +462,7 @@ def _what_is_wrong(line: bytes, whole: Longhand, numbers: Numbered) -> str | Non
 
 def _backward(piece: SegmentRange) -> Iterator[Record]:
     whole = longhand(piece)
-    for _, line in backward(piece):
+    for _, line in lines_backward(piece):
         record = _readable(line, whole)
         if record is not None:
             yield record
@@ -471,11 +471,11 @@ def _backward(piece: SegmentRange) -> Iterator[Record]:
 def _records(
     pieces: Sequence[SegmentRange], start: int | None, after: int, only: Collection[str] = ()
 ) -> Iterator[Record]:
-    numbers = Numbered(after)
+    numbers = RecordNumbering(after)
     wanted = frozenset(only)
     for piece in pieces:
         whole = longhand(piece)
-        for _, line in forward(piece, start):
+        for _, line in lines_forward(piece, start):
             if wanted and type_of(line) not in wanted:
                 numbers.is_new(seq_of(line) or 0)
                 continue

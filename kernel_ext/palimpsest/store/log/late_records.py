@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from palimpsest.store.format.record_lines import UnreadableLine, record_of
 from palimpsest.store.log.segment_writer import JsonlWriter
-from palimpsest.store.log.segments import Segments, forward, longhand, unfinished
+from palimpsest.store.log.segments import Segments, lines_forward, longhand, unfinished
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
 
 
-def refused_records(
+def late_records(
     segments: Segments, writer: JsonlWriter, cut: int, records: Sequence[Record]
 ) -> tuple[ForkedFrom, SessionInfo | None, list[Record]]:
     """Return where the fork begins, the session as it was there, and what comes behind.
@@ -27,7 +27,7 @@ def refused_records(
     place = ForkedFrom(session_id=writer.session_id, seq=0, segment=writer.path.name, offset=cut)
     state = State()
     for piece in segments.until(place):
-        for _, line in forward(piece):
+        for _, line in lines_forward(piece):
             state.apply_line(line)
     late = [record for record in _after(writer, cut) if record.seq > state.seq]
     newest = late[-1].seq if late else state.seq
@@ -43,7 +43,7 @@ def _after(writer: JsonlWriter, cut: int) -> list[Record]:
     end = max(cut, piece.start)
     torn = unfinished(replace(piece, end=end))
     found: list[Record] = []
-    for _, line in forward(piece, start=end if torn is None else torn):
+    for _, line in lines_forward(piece, start=end if torn is None else torn):
         with suppress(UnreadableLine):
             record = record_of(line, whole.fill)
             if record is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from palimpsest.store.interface import ABOUT_CHARS, Owner, Problem, SessionSummary, TakenOver
-from palimpsest.store.log.takeover import fork_of, forked_session, refusal, shifted
+from palimpsest.store.log.takeover import fork_of, late_fork_session, refusal, shifted
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.session_record.events import Record, SessionCreated, SessionDeleted
@@ -130,7 +130,7 @@ class MemoryStore:
             records = self._records(parent_id)
             kept = [record for record in records if seq is None or record.seq <= seq]
             last = kept[-1].seq if kept else 0
-            begun = forked_session(session, parent_id, last, SEGMENT, len(kept))
+            begun = late_fork_session(session, parent_id, last, SEGMENT, len(kept))
             log = MemoryLog(parent=begun.forked_from)
             created = SessionCreated(session=begun)
             log.records.append(Record(seq=last + 1, ts=begun.time.created, event=created))

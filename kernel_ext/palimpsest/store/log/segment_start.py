@@ -17,7 +17,7 @@ from pathlib import Path
 from palimpsest.store.disk.file_writing import write_fully
 from palimpsest.store.disk.regular_files import NOFOLLOW, is_regular
 from palimpsest.store.interface import Owner
-from palimpsest.store.log.segments import Segments, epochs, header_line, segment_name
+from palimpsest.store.log.segments import Segments, header_line, segment_epochs, segment_name
 
 HEADER_WAIT_SECONDS = 2.0
 """How long a new writer may take between making its segment and saying where it cuts the last."""
@@ -25,7 +25,7 @@ HEADER_WAIT_SECONDS = 2.0
 POLL_SECONDS = 0.01
 
 
-def begin(segments: Segments, directory: Path, epoch: int, owner: Owner) -> Path | None:
+def begin_segment(segments: Segments, directory: Path, epoch: int, owner: Owner) -> Path | None:
     """Make a session's segment and cut the one before it; None when somebody was faster.
 
     Raises OSError when the folder cannot be written.
@@ -37,14 +37,14 @@ def begin(segments: Segments, directory: Path, epoch: int, owner: Owner) -> Path
         return None
     try:
         # After our segment exists: who writes below looks for it after each write.
-        settle(segments, directory, below=epoch)
+        settle_segments(segments, directory, below=epoch)
         write_fully(fd, _header(segments, directory, epoch, owner))
     finally:
         os.close(fd)
     return path
 
 
-def settle(segments: Segments, directory: Path, *, below: int | None = None) -> None:
+def settle_segments(segments: Segments, directory: Path, *, below: int | None = None) -> None:
     """Wait until the newest segments (below an epoch) have headers, and write those that are missing.
 
     Raises NotFound when the session is gone. A file with half a header, as a full disk may leave it,
@@ -62,7 +62,7 @@ def settle(segments: Segments, directory: Path, *, below: int | None = None) -> 
 def _silent(segments: Segments, directory: Path, below: int | None) -> list[int]:
     """Return the epochs whose segments say nothing, above the newest that does, lowest first."""
     found: list[int] = []
-    for epoch in epochs(directory):
+    for epoch in segment_epochs(directory):
         path = directory / segment_name(epoch)
         if (below is None or epoch < below) and is_regular(path):
             if segments.header(path) is not None:

@@ -17,14 +17,14 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from palimpsest.store.disk.disk_errors import reason
+from palimpsest.store.disk.disk_errors import disk_reason
 from palimpsest.store.disk.file_writing import write_fully
 from palimpsest.store.disk.regular_files import NOFOLLOW
-from palimpsest.store.format.record_lines import checked, load_line
-from palimpsest.store.format.request_shorthand import REFRESH, shortened
+from palimpsest.store.format.record_lines import checked_line, load_line
+from palimpsest.store.format.request_shorthand import REFRESH, shorten_request
 from palimpsest.store.interface import TakenOver, WriteFailed
-from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle
-from palimpsest.store.log.segments import SegmentRange, Segments, locate, segment_name
+from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
+from palimpsest.store.log.segments import SegmentRange, Segments, locate_record, segment_name
 from palimpsest.transcript.context_values.decisions import BESIDE
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested
@@ -123,7 +123,7 @@ class JsonlWriter:
     def locate(self, seq: int) -> tuple[str, int]:
         """Return segment and offset of the first record numbered ``seq`` or more."""
         try:
-            found = locate(self._segments.pieces(self.session_id), seq)
+            found = locate_record(self._segments.pieces(self.session_id), seq)
         except OSError as error:
             raise StorageFailed(self._sentence(error)) from error
         if found is None:
@@ -155,7 +155,7 @@ class JsonlWriter:
         """
         base = self._base
         if isinstance(record.event, Checkpoint):
-            return checked(encode(record)[:-1]) + b"\n", None
+            return checked_line(encode(record)[:-1]) + b"\n", None
         if not isinstance(record.event, StepRequested):
             return encode(record), base
         whole = load_line(encode(record)) or {}
@@ -163,7 +163,7 @@ class JsonlWriter:
         if record.event.request.purpose in BESIDE:
             return encode(record), base  # it stands beside the chain of requests, and is like none
         if base is not None and base.uses < REFRESH:
-            short = shortened(request, base.request, base.seq)
+            short = shorten_request(request, base.request, base.seq)
             if short is not None:
                 data = {**whole, "request": short}
                 line = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
@@ -223,7 +223,7 @@ class JsonlWriter:
                 return self._size
             time.sleep(POLL_SECONDS)
         with suppress(NotFound):
-            settle(self._segments, self.path.parent)
+            settle_segments(self._segments, self.path.parent)
             pieces = self._segments.own(self.session_id)
             end = {piece.segment: piece.end for piece in pieces}.get(self.path.name, 0)
             if end is not None:
@@ -241,6 +241,6 @@ class JsonlWriter:
 
     def _sentence(self, error: OSError) -> str:
         return (
-            f"{reason(error)}: {str(self.path.parent)!r} cannot be written. Everything is kept in memory"
+            f"{disk_reason(error)}: {str(self.path.parent)!r} cannot be written. Everything is kept in memory"
             " and will be written as soon as it can."
         )

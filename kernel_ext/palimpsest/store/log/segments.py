@@ -15,9 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.disk.regular_files import is_regular, opened
-from palimpsest.store.format.record_lines import HEAD, checked, is_intact, load_line, seq_of
-from palimpsest.store.format.request_shorthand import Longhand
+from palimpsest.store.disk.regular_files import is_regular, open_regular
+from palimpsest.store.format.record_lines import HEAD, checked_line, is_intact, load_line, seq_of
+from palimpsest.store.format.request_shorthand import FullRequests
 from palimpsest.store.project_folder.layout import Layout
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.sessions import ForkedFrom
@@ -75,7 +75,7 @@ def segment_name(epoch: int) -> str:
     return f"log-{epoch}.jsonl"
 
 
-def epochs(directory: Path) -> list[int]:
+def segment_epochs(directory: Path) -> list[int]:
     """Return the epochs of a session, highest first; raises NotFound without a directory."""
     try:
         found = (SEGMENT_NAME.fullmatch(path.name) for path in directory.iterdir())
@@ -97,7 +97,7 @@ def header_line(
         "cut": cut,
         "writer": writer,
     }
-    return checked(json.dumps(header, separators=(",", ":")).encode()) + b"\n"
+    return checked_line(json.dumps(header, separators=(",", ":")).encode()) + b"\n"
 
 
 class Segments:
@@ -146,7 +146,7 @@ class Segments:
 
     def _recognise(self, session_id: str, directory: Path) -> None:
         """Forget what is remembered of a session whose folder is another one by now."""
-        with suppress(OSError), opened(directory / segment_name(1)) as file:
+        with suppress(OSError), open_regular(directory / segment_name(1)) as file:
             first = file.read(HEAD_BYTES).partition(b"\n")[0]
             if self._first.get(session_id) != first:
                 self.forget(session_id)
@@ -159,7 +159,7 @@ class Segments:
         """
         directory = self._layout.session(session_id)
         self._recognise(session_id, directory)
-        for epoch in epochs(directory):
+        for epoch in segment_epochs(directory):
             name = segment_name(epoch)
             if below is not None and epoch >= below:
                 continue
@@ -219,7 +219,7 @@ class Segments:
         return found[::-1]
 
 
-def locate(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRange, int] | None:
+def locate_record(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRange, int] | None:
     """Return the piece and offset of the first record numbered ``seq`` or more."""
     best: tuple[SegmentRange, int] | None = None
     for piece in reversed(pieces):
@@ -232,7 +232,7 @@ def locate(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRange, int]
     return best
 
 
-def longhand(piece: SegmentRange) -> Longhand:
+def longhand(piece: SegmentRange) -> FullRequests:
     """Return what gives the whole of the requests that are written short in a piece."""
     segment = SegmentRange(piece.session_id, piece.segment, piece.path, piece.start, None)
 
@@ -242,7 +242,7 @@ def longhand(piece: SegmentRange) -> Longhand:
         data = None if line is None else load_line(line)
         return data if data is not None and data.get("seq") == seq else None
 
-    return Longhand(find)
+    return FullRequests(find)
 
 
 def _fork_place(line: bytes) -> ForkedFrom | None:
@@ -264,7 +264,7 @@ def _guessed(path: Path, length: int) -> Header | None:
     if match is None:
         return None
     epoch = int(match[1])
-    below = (path.parent / segment_name(one) for one in epochs(path.parent) if one < epoch)
+    below = (path.parent / segment_name(one) for one in segment_epochs(path.parent) if one < epoch)
     previous = next((one for one in below if is_regular(one)), None)
     cut = (
         None
@@ -312,7 +312,7 @@ def noted_place(path: Path, offset: int, seq: int) -> int:
 
 def _begins_line(path: Path, offset: int) -> bool:
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             file.seek(max(0, offset - 1))
             return offset == 0 or file.read(1) == b"\n"
     except OSError:
@@ -322,7 +322,7 @@ def _begins_line(path: Path, offset: int) -> bool:
 def _number_at(path: Path, offset: int) -> int | None:
     """Return the number of the record that begins at a byte, where its line is in our own form."""
     try:
-        with opened(path) as file:
+        with open_regular(path) as file:
             file.seek(offset)
             found = HEAD.match(file.read(HEAD_BYTES))
     except OSError:
@@ -333,7 +333,7 @@ def _number_at(path: Path, offset: int) -> int | None:
 def read_line(path: Path, start: int, end: int) -> bytes | None:
     """Return the line that begins at ``start``, without its newline; None while unfinished."""
     found = bytearray()
-    with opened(path) as file:
+    with open_regular(path) as file:
         file.seek(start)
         while start + len(found) < end:
             block = file.read(min(NARROW, end - start - len(found)))
@@ -346,7 +346,7 @@ def read_line(path: Path, start: int, end: int) -> bytes | None:
     return None
 
 
-def blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[bytes]]:
+def line_blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[bytes]]:
     """Yield the finished lines in large lists, oldest first; the fast way to read everything.
 
     Empty lines are among them, so that offsets can be counted.
@@ -356,7 +356,7 @@ def blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[bytes
     rest: list[bytes] = []
     """The line that is not finished yet: joined once, since it may be of 100 MB."""
     try:
-        file = opened(piece.path)
+        file = open_regular(piece.path)
     except FileNotFoundError:
         return
     with file:
@@ -374,10 +374,10 @@ def blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[bytes
             yield lines
 
 
-def forward(piece: SegmentRange, start: int | None = None) -> Iterator[tuple[int, bytes]]:
+def lines_forward(piece: SegmentRange, start: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield offset and content of the finished lines, oldest first."""
     offset = piece.start if start is None else start
-    for lines in blocks(piece, start):
+    for lines in line_blocks(piece, start):
         for line in lines:
             if line:
                 yield offset, line
@@ -390,7 +390,7 @@ def unfinished(piece: SegmentRange) -> int | None:
     position, kept = end, 0
     if not piece.path.exists():
         return None
-    with opened(piece.path) as file:
+    with open_regular(piece.path) as file:
         while position > piece.start:
             size = min(NARROW, position - piece.start)
             position -= size
@@ -402,10 +402,10 @@ def unfinished(piece: SegmentRange) -> int | None:
     return None if end <= piece.start else piece.start
 
 
-def backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
+def lines_backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
     """Yield offset and content of the finished lines, newest first, reading no more than asked."""
     try:
-        file = opened(piece.path)
+        file = open_regular(piece.path)
     except FileNotFoundError:
         return
     with file:

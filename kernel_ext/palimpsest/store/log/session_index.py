@@ -26,8 +26,8 @@ from palimpsest.store.log.segments import (
     SEGMENT_NAME,
     SegmentRange,
     Segments,
-    backward,
-    forward,
+    lines_backward,
+    lines_forward,
     segment_name,
 )
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
@@ -256,7 +256,7 @@ class _Tail:
         for piece in reversed(pieces):
             if self.done or budget < 0:
                 break
-            for _, line in backward(piece):
+            for _, line in lines_backward(piece):
                 budget -= len(line)
                 if self.take(line) or budget < 0:
                     break
@@ -308,7 +308,7 @@ def _first(pair: tuple[int, Any]) -> int:
 
 def _first_session(own: list[SegmentRange]) -> SessionInfo | None:
     for piece in own[:1]:
-        for _, line in forward(piece):
+        for _, line in lines_forward(piece):
             return _session((load_line(line) or {}).get("session"))
     return None
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from palimpsest.store.format.record_lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
-from palimpsest.store.log.segments import SegmentRange, backward, blocks, noted_place
+from palimpsest.store.log.segments import SegmentRange, line_blocks, lines_backward, noted_place
 from palimpsest.store.session_state.live_window import is_too_short
 from palimpsest.store.session_state.state import State
 from palimpsest.store.session_state.state_values import Summary
@@ -55,7 +55,7 @@ def live_state(pieces: Sequence[SegmentRange]) -> State:
     """Fold the last checkpoint's window and what follows; everything when there is none."""
     later: list[bytes] = []
     for index in range(len(pieces) - 1, -1, -1):
-        for offset, line in backward(pieces[index]):
+        for offset, line in lines_backward(pieces[index]):
             head = head_of(line)
             if head is not None and head[OTHER] == b"session.checkpoint" and is_intact(line):
                 state = _open(pieces, (index, offset), line, later[::-1])
@@ -70,7 +70,7 @@ def whole_state(pieces: Sequence[SegmentRange]) -> State:
     """Fold everything, from the first record on."""
     state = State()
     for piece in pieces:
-        for lines in blocks(piece):
+        for lines in line_blocks(piece):
             state.apply_lines(lines)
     return state
 
@@ -130,7 +130,7 @@ def _read_window(
         piece = pieces[index]
         if index == end[0]:
             piece = replace(piece, end=end[1])
-        for lines in blocks(piece, begin[1] if index == begin[0] else None):
+        for lines in line_blocks(piece, begin[1] if index == begin[0] else None):
             for line in lines:
                 head = head_of(line)
                 if head is not None and int(head[1]) >= window_seq:
@@ -147,7 +147,7 @@ def _older(
     found: set[str] = set()
     for index, piece in enumerate(pieces[: begin[0] + 1]):
         stretch = replace(piece, end=begin[1]) if index == begin[0] else piece
-        for lines in blocks(stretch) if doubtful else ():
+        for lines in line_blocks(stretch) if doubtful else ():
             heads = (head_of(line) for line in lines)
             known = {head[INFO].decode() for head in heads if head and head.lastindex == INFO}
             found |= doubtful & known

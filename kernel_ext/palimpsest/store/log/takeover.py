@@ -35,7 +35,7 @@ def refusal(session_id: str, fork: SessionInfo) -> str:
     )
 
 
-def forked_session(
+def late_fork_session(
     session: SessionInfo, parent_id: str, seq: int, segment: str, offset: int
 ) -> SessionInfo:
     """Return the session's record with the place where it leaves its parent."""

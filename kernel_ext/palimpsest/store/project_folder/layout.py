@@ -24,7 +24,7 @@ from palimpsest.store.project_folder.layout_file import (
 from palimpsest.store.project_folder.migration_run import (
     LayoutNotReady,
     being_migrated,
-    bring,
+    migrate,
     refuse_newer,
 )
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, is_older, newest
@@ -122,7 +122,7 @@ def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
     if found == LayoutFile() and not _holds_sessions(root):
         _make(root, version)
     elif is_older(root, steps):
-        notice = bring(root, steps)
+        notice = migrate(root, steps)
         _make_folders(root)
         if problem := foreign(project):
             raise ForeignFolder(problem)

@@ -18,9 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk.disk_errors import reason
+from palimpsest.store.disk.disk_errors import disk_reason
 from palimpsest.store.disk.file_writing import sync, write_atomically
-from palimpsest.store.disk.regular_files import opened
+from palimpsest.store.disk.regular_files import open_regular
 from palimpsest.store.project_folder.layout_file import (
     COPY,
     FILE,
@@ -86,7 +86,7 @@ def refuse_newer(root: Path, known: int) -> LayoutFile:
     return found
 
 
-def bring(root: Path, steps: Sequence[LayoutStep]) -> str:
+def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
     """Bring a folder to the newest layout; returns one sentence for a person, or nothing.
 
     Raises LayoutTooNew, and LayoutNotReady where it has to wait for something.
@@ -98,7 +98,7 @@ def bring(root: Path, steps: Sequence[LayoutStep]) -> str:
     except (LayoutNotReady, LayoutTooNew):
         raise
     except OSError as error:
-        raise LayoutNotReady(_failed(root, old, newest(steps), reason(error))) from error
+        raise LayoutNotReady(_failed(root, old, newest(steps), disk_reason(error))) from error
 
 
 def being_migrated(root: Path) -> str:
@@ -196,7 +196,7 @@ class _Migration:
             write_layout(root, ended(found))
         except OSError as error:
             old = f"{going.to - 1}"
-            told = FAILED.format(root=str(root), old=old, new=going.to, why=reason(error))
+            told = FAILED.format(root=str(root), old=old, new=going.to, why=disk_reason(error))
             half = HALF.format(copy=str(root / going.copy), advice=ADVICE)
             raise LayoutNotReady(told + half) from error
         self._note(going)
@@ -245,7 +245,7 @@ def _failed(root: Path, old: int, new: int, why: str) -> str:
 def _why(error: Exception) -> str:
     if isinstance(error, StepRefused):
         return str(error)
-    return reason(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+    return disk_reason(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
 
 
 def _busy(root: Path, held: Lease) -> str:
@@ -380,7 +380,7 @@ def _copy(source: Path, target: Path) -> None:
             _copy(one, target / one.name)
     elif stat.S_ISREG(found.st_mode):
         fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with opened(source) as read, open(fd, "wb") as write:  # noqa: PTH123  a descriptor has no path
+        with open_regular(source) as read, open(fd, "wb") as write:  # noqa: PTH123  a descriptor has no path
             shutil.copyfileobj(read, write, 1 << 20)
     else:
         return

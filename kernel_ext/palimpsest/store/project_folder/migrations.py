@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.store.disk.regular_files import opened
+from palimpsest.store.disk.regular_files import open_regular
 from palimpsest.store.format.record_lines import is_intact, load_line
 from palimpsest.store.project_folder.layout_file import read_layout
 
@@ -55,7 +55,7 @@ def _list_of_sessions(root: Path) -> Sequence[str]:
 def _version_of(log: Path) -> int:
     """Return the version that the first line of a log says; 0 where it says none for certain."""
     try:
-        with opened(log) as file:
+        with open_regular(log) as file:
             line = file.read(HEAD_BYTES).partition(b"\n")[0]
     except OSError:
         return 0

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk.regular_files import opened
+from palimpsest.store.disk.regular_files import open_regular
 from palimpsest.store.format.record_lines import load_line
 
 GIT_SECONDS = 5.0
@@ -50,7 +50,7 @@ def _named_by_sessions(root: Path) -> str:
 def _names(root: Path) -> Iterator[str]:
     with suppress(OSError):
         for directory in sorted((root / "sessions").iterdir())[:LOOKED_AT]:
-            with suppress(OSError), opened(directory / "log-1.jsonl") as file:
+            with suppress(OSError), open_regular(directory / "log-1.jsonl") as file:
                 head = file.read(HEAD_BYTES)
                 for line in head.split(b"\n")[:2]:
                     session = (load_line(line) or {}).get("session")

@@ -34,7 +34,7 @@ def event_of(line: bytes, report: Report) -> Event | None:
         return None
 
 
-class Latest(Generic[T]):
+class LatestValue(Generic[T]):
     """A value of which only the newest version counts."""
 
     __slots__ = ("_lines", "_pick", "_value")
@@ -187,7 +187,7 @@ class MessageSlot:
         self.id = identifier
         self.first_seq = first_seq
         """The sequence number of the record in which the message first appeared."""
-        self.info: Latest[MessageInfo | None] = Latest(None, _pick_info)
+        self.info: LatestValue[MessageInfo | None] = LatestValue(None, _pick_info)
         self.parts: dict[str, PartSlot] = {}
         self.built: Message | None = None
         """The message as it was last read; None after a change."""

@@ -21,8 +21,8 @@ from palimpsest.store.format.record_lines import (
     record_of,
     seq_of,
 )
-from palimpsest.store.format.record_numbers import Numbered
-from palimpsest.store.session_state.changing_values import Latest, MessageSlot, event_of
+from palimpsest.store.format.record_numbers import RecordNumbering
+from palimpsest.store.session_state.changing_values import LatestValue, MessageSlot, event_of
 from palimpsest.store.session_state.message_list import MessageList
 from palimpsest.store.session_state.state_values import StateSnapshot, Summary
 from palimpsest.store.session_state.step_requests import Requests
@@ -72,7 +72,7 @@ def _pick_status(event: Event) -> Status | None:
     return event.status if isinstance(event, SessionStatus) else None
 
 
-class State(Numbered):
+class State(RecordNumbering):
     """The fold of a journal.
 
     Not safe for several threads: the journal's lock protects the live one, and ``snapshot``
@@ -100,8 +100,8 @@ class State(Numbered):
         """How many messages were left in the log."""
         self.unreadable: list[tuple[int | None, str]] = []
         """Records that were skipped: sequence number, where it is known, and what is wrong."""
-        self._session: Latest[SessionInfo | None] = Latest(None, _pick_session)
-        self._status: Latest[Status] = Latest(Idle(), _pick_status)
+        self._session: LatestValue[SessionInfo | None] = LatestValue(None, _pick_session)
+        self._status: LatestValue[Status] = LatestValue(Idle(), _pick_status)
         self._decisions: list[Decision | bytes] = []
         self._decided: tuple[Decision, ...] | None = ()
         self._requests = Requests(self._report)

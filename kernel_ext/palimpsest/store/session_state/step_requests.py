@@ -9,7 +9,7 @@ A request for a title or a turn summary stands beside the chain: it shares nothi
 from typing import Any
 
 from palimpsest.store.format.record_lines import load_line, seq_of
-from palimpsest.store.format.request_shorthand import SHORT, Longhand
+from palimpsest.store.format.request_shorthand import SHORT, FullRequests
 from palimpsest.store.session_state.changing_values import Report, event_of
 from palimpsest.transcript.context_values.decisions import BESIDE, ContextItem, StepRequest
 from palimpsest.transcript.session_record.events import StepRequested
@@ -29,7 +29,7 @@ class Requests:
         self._pending: list[StepRequest | bytes] = []
         self._lines: dict[int, bytes] = {}
         """Lines that later ones may be like, by number: those that are whole."""
-        self._longhand = Longhand(self._line)
+        self._longhand = FullRequests(self._line)
 
     def put(self, request: StepRequest) -> None:
         """Take in a request."""
