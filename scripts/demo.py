@@ -21,7 +21,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.formats.html import render_page
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
@@ -91,7 +91,7 @@ def session_page(folder: Path) -> tuple[str, list[str]]:
     store = JsonlStore(prepare(folder))
     (summary,) = store.list()
     state = store.load(summary.id)
-    notes = Notes.of(store.read(summary.id))
+    notes = OutlineNotes.of(store.read(summary.id))
     messages = tuple(_with_figures(message, store) for message in state.messages())
     models = {message.info.model.id for message in messages}
     facts = (("model", ", ".join(sorted(models))), ("messages", str(len(messages))))

@@ -45,7 +45,7 @@ RULE = (
 
 from collections.abc import Callable
 
-from palimpsest.context.reduction.shown_outputs import outputs
+from palimpsest.context.reduction.shown_outputs import shown_outputs
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.effective_decisions import pinned_parts
@@ -74,7 +74,7 @@ def prune_largest(
             tokens_before=count(one.shown),
             tokens_after=count(rule.placeholder),
         )
-        for one in outputs(view, view.messages)
+        for one in shown_outputs(view, view.messages)
         if one.part.id not in kept and count(one.shown) > rule.largest_tokens
     )
 ''',
@@ -133,8 +133,8 @@ class CountWordsTool:
     ),
     Change(
         f"{PACKAGE}/tools/registration/builtin_tools.py",
-        '    Own(CountWordsTool, "allow"),\n    Own(WebFetchTool, "ask"),\n',
-        '    Own(WebFetchTool, "ask"),\n',
+        '    BuiltinTool(CountWordsTool, "allow"),\n    BuiltinTool(WebFetchTool, "ask"),\n',
+        '    BuiltinTool(WebFetchTool, "ask"),\n',
     ),
     Change(
         "docs/tools.md",
@@ -177,7 +177,7 @@ FormedPart =''',
     ),
     Change(
         f"{PACKAGE}/render/content/outline.py",
-        '            case LinkPart():\n                return [Notice("↗", self._line(part.title))]\n'
+        '            case LinkPart():\n                return [NoticeItem("↗", self._line(part.title))]\n'
         "            case StepStartPart() | SnapshotPart():\n",
         "            case StepStartPart() | SnapshotPart():\n",
     ),

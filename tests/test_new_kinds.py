@@ -81,11 +81,11 @@ WORKS = """
 import asyncio, json
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.visible_messages.view import View
-from palimpsest.context.conversion.part_conversion import convert
+from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.render.formats import html, text
-from palimpsest.render.content.decision_reasons import mark
+from palimpsest.render.content.decision_reasons import decision_sentence
 from palimpsest.tools.permission_rules.permissions import evaluate
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, builtin_tools, is_own_name
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, builtin_tools, is_reserved_name
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.parts import LinkPart
@@ -101,11 +101,11 @@ made = prune(View((asked, answer), (), {}), policy, facts, lambda: "dec_1", lamb
 link = LinkPart(id="prt_l", session_id="s", message_id="m", title="The data")
 said = build.user("see", link)
 print(json.dumps({
-    "mark": [mark(one) for one in made],
+    "mark": [decision_sentence(one) for one in made],
     "offered": "count_words" in Registry(builtin_tools()).names,
     "action": evaluate("count_words", "*", DEFAULT_RULES).action,
-    "own": is_own_name("count_words"),
-    "model": [block.text for one in convert((said,), MODEL) for block in one.blocks],
+    "own": is_reserved_name("count_words"),
+    "model": [block.text for one in neutral_messages((said,), MODEL) for block in one.blocks],
     "shown": ["The data" in view.render_message(said) for view in (html, text)],
 }))
 """

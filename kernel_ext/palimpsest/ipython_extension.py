@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.frontends.magic.agent_magics import AgentMagics, Cells, current_notebook
+from palimpsest.frontends.magic.agent_magics import AgentMagics, RunningCells, current_notebook
 from palimpsest.frontends.magic.completion import Completions
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _TARGET = "palimpsest"
 _WAIT_SECONDS = 0.05
 """How often the first use looks whether loading has ended; an interrupt is heard in between."""
 
-Build = Callable[[Any, Cells], Any]
+Build = Callable[[Any, RunningCells], Any]
 
 
 class Extension:
@@ -35,7 +35,7 @@ class Extension:
 
     def __init__(self, shell: Any, build: Build | None = None) -> None:
         self.shell = shell
-        self.cells = Cells(shell, running=_cells_on_the_stack())
+        self.cells = RunningCells(shell, running=_cells_on_the_stack())
         self.magics = AgentMagics(shell, self.front, self._place, self.cells)
         self._completions = Completions(lambda: self._front)
         self._build = build or _build
@@ -175,15 +175,15 @@ def _cells_on_the_stack() -> int:
     return count
 
 
-def _build(shell: Any, cells: Cells) -> Any:
+def _build(shell: Any, cells: RunningCells) -> Any:
     """Wire the application to this kernel; in the background."""
     from palimpsest.app.wiring import App
-    from palimpsest.frontends.frontend import Front
-    from palimpsest.frontends.kernel.main_thread import Pump, main_loop_of
+    from palimpsest.frontends.frontend import Frontend
+    from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
     from palimpsest.session.engine.thread import EngineThread
 
     engine = EngineThread()
-    pump = Pump(shell, lambda: engine.loop, main_loop_of(shell))
+    pump = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
     app = App(
         start=Path(getattr(shell, "starting_dir", ".")),
         kernel_id=_kernel_id(shell),
@@ -192,7 +192,7 @@ def _build(shell: Any, cells: Cells) -> Any:
         engine=engine,
         notebook=lambda: current_notebook(shell),
     )
-    front = Front(app, pump, shell=shell, cells_running=lambda: cells.running)
+    front = Frontend(app, pump, shell=shell, cells_running=lambda: cells.running)
     app.preload()
     return front
 

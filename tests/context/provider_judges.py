@@ -19,7 +19,7 @@ from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.wire.provider_messages import sendable, to_provider, with_marks
-from palimpsest.model.wire.tool_call_text import unread
+from palimpsest.model.wire.tool_call_text import uninterpreted_text
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef
@@ -132,7 +132,7 @@ def _by_family(messages: list[Body], wire: str, family: str) -> list[str]:
 def _unread(message: Body) -> Body:
     if message["role"] != "tool" or not isinstance(message["content"], str):
         return message
-    return {**message, "content": unread(message["content"])}
+    return {**message, "content": uninterpreted_text(message["content"])}
 
 
 def _gemini(name: str) -> Road:

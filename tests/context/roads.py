@@ -27,7 +27,7 @@ from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import says
 from palimpsest.model.wire.provider_messages import can_think, sendable, to_provider, with_marks
 from palimpsest.testing import FaultServer, ReceivedRequest
-from palimpsest.testing.dialects import Dialect
+from palimpsest.testing.dialects import WireFormat
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     NeutralMessage,
@@ -61,7 +61,7 @@ def head() -> NeutralMessages:
 class Road:
     """The way to one model of one provider."""
 
-    def __init__(self, dialect: Dialect, name: str, **more: Any) -> None:
+    def __init__(self, dialect: WireFormat, name: str, **more: Any) -> None:
         self.dialect = dialect
         ref = ModelRef(provider=dialect, name=name, variant=more.pop("variant", None))
         fields = {"window": 200_000, "output_limit": 8_000, "vision": True, **more}

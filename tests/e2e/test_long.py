@@ -71,7 +71,7 @@ SETTLED = f"""() => new Promise(done => {{
   let before = '', same = 0;
   const next = () => {{
     const now = place();
-    same = String(now) === before ? same + 1 : 0;
+    same = now && String(now) === before ? same + 1 : 0;
     before = String(now);
     same < 10 ? requestAnimationFrame(next) : done(now);
   }};

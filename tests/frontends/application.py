@@ -9,9 +9,9 @@ from typing import Any
 
 from palimpsest import ipython_extension
 from palimpsest.app.wiring import App
-from palimpsest.frontends.frontend import Front
-from palimpsest.frontends.kernel.main_thread import Pump, main_loop_of
-from palimpsest.frontends.magic.agent_magics import Cells
+from palimpsest.frontends.frontend import Frontend
+from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.engine.thread import EngineThread
 from palimpsest.testing import ScriptedModel
@@ -40,9 +40,9 @@ def load(shell: Any) -> Stage:
     """Load the extension with an application whose model plays a script; returns its stage."""
     stage = Stage()
 
-    def build(shell: Any, cells: Cells) -> Front:
+    def build(shell: Any, cells: RunningCells) -> Frontend:
         engine = EngineThread()
-        pump = Pump(shell, lambda: engine.loop, main_loop_of(shell))
+        pump = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
         app = App(
             start=Path.cwd(),
             overrides=SETTINGS,
@@ -51,7 +51,7 @@ def load(shell: Any) -> Stage:
             engine=engine,
             model=lambda _info: stage.model,
         )
-        return Front(app, pump, shell=shell, cells_running=lambda: cells.running)
+        return Frontend(app, pump, shell=shell, cells_running=lambda: cells.running)
 
     ipython_extension.load_ipython_extension(shell, build)
     extension = ipython_extension.extension_of(shell)

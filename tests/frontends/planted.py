@@ -11,9 +11,9 @@ from typing import Any
 
 from palimpsest import ipython_extension
 from palimpsest.app.wiring import App
-from palimpsest.frontends.frontend import Front
-from palimpsest.frontends.kernel.main_thread import Pump, main_loop_of
-from palimpsest.frontends.magic.agent_magics import Cells, current_notebook
+from palimpsest.frontends.frontend import Frontend
+from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+from palimpsest.frontends.magic.agent_magics import RunningCells, current_notebook
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.engine.thread import EngineThread
 from palimpsest.testing import ScriptedModel
@@ -50,9 +50,9 @@ def plant(project: Path, session_id: str = SESSION, **fields: Any) -> Path:
 def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
     """Return how the whole application is built around a scripted model."""
 
-    def build(shell: Any, cells: Cells) -> Front:
+    def build(shell: Any, cells: RunningCells) -> Frontend:
         engine = EngineThread()
-        pump = Pump(shell, lambda: engine.loop, main_loop_of(shell))
+        pump = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
         model = ScriptedModel(*answers)
         app = App(
             start=Path.cwd(),
@@ -64,7 +64,7 @@ def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
             model=lambda _info: model,
             overrides={"model": "rehearsal/rules", "titles": False, **overrides},
         )
-        return Front(app, pump, shell=shell, cells_running=lambda: cells.running)
+        return Frontend(app, pump, shell=shell, cells_running=lambda: cells.running)
 
     return build
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from palimpsest import ipython_extension
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.frontends.frontend import Front
-from palimpsest.frontends.kernel.main_thread import Pump, main_loop_of
-from palimpsest.frontends.magic.agent_magics import Cells
+from palimpsest.frontends.frontend import Frontend
+from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.definitions.agents import known_agents
 from palimpsest.session.engine.thread import EngineThread
@@ -25,7 +25,7 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.transcript.ids import Ids
@@ -35,14 +35,14 @@ INFO = ModelInfo(ref=ModelRef(provider="test", name="scripted"), window=100_000,
 
 
 class Room:
-    """What ``Front`` needs of an application."""
+    """What ``Frontend`` needs of an application."""
 
     def __init__(
         self, shell: Any, model: ScriptedModel, rules: Any = None, *, snapshots: bool = False
     ) -> None:
         self.model = model
         self.engine = EngineThread()
-        self.pump = Pump(shell, lambda: self.engine.loop, main_loop_of(shell))
+        self.pump = MainThread(shell, lambda: self.engine.loop, main_loop_of(shell))
         root = Path.cwd()
         self.services = Services(
             store=MemoryStore(),
@@ -75,17 +75,17 @@ class Room:
 def keeping(root: Path) -> Snapshots:
     """Return what keeps the files of a folder as they were."""
     kept = root / ".palimpsest" / "snapshots"
-    return Snapshots(root, kept, rules=Ignore, never=ALWAYS_LEFT_OUT)
+    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
 
 
 def load(shell: Any, *answers: ModelAnswer, rules: Any = None, snapshots: bool = False) -> Room:
     """Load the extension with a model that plays these answers; returns the room."""
     made: list[Room] = []
 
-    def build(shell: Any, cells: Cells) -> Front:
+    def build(shell: Any, cells: RunningCells) -> Frontend:
         room = Room(shell, ScriptedModel(*answers), rules, snapshots=snapshots)
         made.append(room)
-        return Front(room, room.pump, shell=shell, cells_running=lambda: cells.running)
+        return Frontend(room, room.pump, shell=shell, cells_running=lambda: cells.running)
 
     ipython_extension.load_ipython_extension(shell, build)
     extension = ipython_extension.extension_of(shell)

@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import Any
 
-from palimpsest.frontends.turn_output.cell_output import CellStory
-from palimpsest.render.content.outline import Notes
+from palimpsest.frontends.turn_output.cell_output import CellOutput
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.interfaces.kernel_session import Snapshot
 from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
 from palimpsest.transcript.parts import Span, TextPart, ToolCompleted, ToolPart, ToolRunning
@@ -40,7 +40,7 @@ class Feed:
     first_seq = 1
     turn_id = "msg_0"
     session = None
-    notes = Notes()
+    notes = OutlineNotes()
     changes = steps = 0
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ def test_it_is_shown_once_more_when_its_message_is_complete() -> None:
         found = [segment for name, segment in published if name == "0"]
         return found[-1]["messages"][0]["info"]["time"].get("completed"), len(found)
 
-    story = CellStory(feed, publish, scrub=str, watched=lambda: False)  # type: ignore[arg-type]
+    story = CellOutput(feed, publish, scrub=str, watched=lambda: False)  # type: ignore[arg-type]
     story.native("call_1")
     feed.newest = answer(ENDED)
     story.refresh(force=True)

@@ -7,7 +7,7 @@ import pytest
 from tests.frontends.kernel import AWAITING, BLOCKING, Kernel, Message
 from tests.waiting import eventually
 
-from palimpsest.frontends.page_channel.page_presence import Watches
+from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import WATCH_SECONDS
 
 pytestmark = pytest.mark.slow
@@ -362,7 +362,7 @@ def test_what_cannot_be_done_is_told_in_one_sentence(page: Kernel) -> None:
 
 def test_a_watch_ends_by_itself() -> None:
     now = 100.0
-    watches = Watches(clock=lambda: now)
+    watches = PageWatches(clock=lambda: now)
 
     watches.renew("page", "ses_1")
     watches.renew("other", None)
@@ -378,7 +378,7 @@ def test_a_watch_ends_by_itself() -> None:
 
 def test_a_page_that_greets_again_watches_no_shorter() -> None:
     now = 100.0
-    watches = Watches(clock=lambda: now)
+    watches = PageWatches(clock=lambda: now)
 
     watches.renew("page", None, 1.0)
     watches.renew("page", None)

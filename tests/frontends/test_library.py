@@ -10,7 +10,7 @@ from palimpsest.frontends.cell_turn.services import CellPlace
 from palimpsest.frontends.magic.completion import Completions
 from palimpsest.frontends.magic.line_parser import parse
 from palimpsest.frontends.page_channel.notices import choices_of
-from palimpsest.frontends.subcommands.dispatch import Commands
+from palimpsest.frontends.subcommands.dispatch import Subcommands
 from palimpsest.model.script import calls, says
 from palimpsest.public.session_object import open_session
 from palimpsest.testing import ScriptedModel
@@ -39,7 +39,7 @@ def app(tmp_path: Path) -> App:
 def said(app: App, line: str) -> str:
     request = parse(line)
     assert request.command is not None
-    return Commands(app, None).run(request, CellPlace()).markdown  # type: ignore[arg-type]
+    return Subcommands(app, None).run(request, CellPlace()).markdown  # type: ignore[arg-type]
 
 
 def test_agents_are_listed_with_their_origin_and_what_is_wrong(app: App) -> None:

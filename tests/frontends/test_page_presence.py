@@ -11,7 +11,7 @@ from tests.waiting import eventually
 from palimpsest.frontends.page_channel.page_presence import (
     FORGOTTEN_SECONDS,
     PING_SECONDS,
-    Presence,
+    PagePresence,
 )
 from palimpsest.model.script import calls, says
 from palimpsest.session.prompts.unattended_refusal import LOOK_SECONDS, refuse_unattended
@@ -28,7 +28,7 @@ class Page:
         self.now = 100.0
         self.pings = 0
         self.fresh = False
-        self.presence = Presence(lambda _: self.fresh, self._pinged, lambda: self.now)
+        self.presence = PagePresence(lambda _: self.fresh, self._pinged, lambda: self.now)
 
     def _pinged(self) -> None:
         self.pings += 1

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.frontends.magic.agent_magics import Cells, current_notebook, rename_notebook
+from palimpsest.frontends.magic.agent_magics import RunningCells, current_notebook, rename_notebook
 
 
 def shell(**names: Any) -> Any:
@@ -57,7 +57,7 @@ def test_takes_a_new_name_where_its_own_notebook_is_meant(
 
 
 def test_the_outermost_cell_is_the_one_that_asks() -> None:
-    cells = Cells(SimpleNamespace())
+    cells = RunningCells(SimpleNamespace())
 
     cells.begin(SimpleNamespace(cell_id="outer"))
     cells.begin(SimpleNamespace(cell_id=None))

@@ -10,11 +10,17 @@ from tests.session.test_revert import files, three_turns
 
 from palimpsest.frontends.magic.line_parser import OptionError, parse
 from palimpsest.frontends.protocol.commands import COMMANDS
-from palimpsest.frontends.subcommands.reverts import answer, diff_words, fenced, run, said
+from palimpsest.frontends.subcommands.reverts import (
+    answer_revert_command,
+    diff_words,
+    fenced,
+    run_revert_command,
+    said,
+)
 from palimpsest.frontends.turn_output.file_changes import saved_changes, turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import MIME, Frame, bundle
 from palimpsest.frontends.turn_output.segments import Position, Segment
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.reverts import RevertPreview
 
@@ -57,7 +63,7 @@ async def do(name: str, text: str, session: Any) -> tuple[str, str]:
     def submit(work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result(10)
 
-    return await asyncio.to_thread(run, name, text, session.undoing, submit)
+    return await asyncio.to_thread(run_revert_command, name, text, session.undoing, submit)
 
 
 async def test_a_preview_names_what_goes_and_changes_nothing(tmp_path: Path) -> None:
@@ -115,7 +121,7 @@ async def test_a_page_commands_the_same(tmp_path: Path) -> None:
         made = COMMANDS.validate_python(
             {"type": "revert", "id": action, "action": action, **fields}
         )
-        return await answer(made, session.undoing)  # type: ignore[arg-type]  # it is a Revert
+        return await answer_revert_command(made, session.undoing)  # type: ignore[arg-type]  # it is a Revert
 
     looked = await command("preview", target="last")
     done = await command("revert", target="last")
@@ -144,7 +150,7 @@ async def test_a_cell_says_and_saves_what_its_turn_changed(tmp_path: Path) -> No
     turn = [one for one in messages if getattr(one.info, "parent_id", "") == messages[0].id]
     frame = Frame(session.id, messages[0].id, (0, 9), changes=changes)
 
-    made = bundle(turn, Segment(0, Position()), frame, notes=Notes.of(()), scrub=str)
+    made = bundle(turn, Segment(0, Position()), frame, notes=OutlineNotes.of(()), scrub=str)
 
     assert made["text/plain"].endswith("1 file changed, +1 -1: a.txt")
     assert [one["file"] for one in made[MIME]["changes"]] == ["a.txt"]

@@ -7,8 +7,8 @@ import pytest
 from tests.render import told
 from tests.render.stories import assistant, ran, user
 
-from palimpsest.frontends.turn_output.terminal_output import TerminalStory
-from palimpsest.render.content.outline import Notes
+from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.sessions import Idle
@@ -20,7 +20,7 @@ class Feed:
     def __init__(self, *messages: Message) -> None:
         self.changes = 0
         self.problems = 0
-        self.notes = Notes()
+        self.notes = OutlineNotes()
         self._messages = messages
 
     def snapshot(self) -> Any:
@@ -45,10 +45,10 @@ def cleared(part_id: str, number: int = 1) -> Decision:
 
 
 def printed(
-    feed: Feed, capsys: pytest.CaptureFixture[str], story: TerminalStory | None = None
+    feed: Feed, capsys: pytest.CaptureFixture[str], story: TerminalOutput | None = None
 ) -> str:
     feed.changes += 1
-    (story or TerminalStory(feed, scrub=str)).refresh()  # type: ignore[arg-type]
+    (story or TerminalOutput(feed, scrub=str)).refresh()  # type: ignore[arg-type]
     return capsys.readouterr().out
 
 
@@ -56,7 +56,7 @@ def test_a_call_stands_with_what_the_model_no_longer_sees_of_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     feed = Feed(assistant(ran("read", "line", path="a.txt")))
-    feed.notes = Notes(decisions=(cleared("prt_c"),))
+    feed.notes = OutlineNotes(decisions=(cleared("prt_c"),))
 
     assert (
         "    --- Cleared for the model: 4,000 → 15 tokens, by rule prune/batch; the whole text is kept. "
@@ -68,10 +68,10 @@ def test_what_is_cleared_later_is_said_once_for_all_that_are_alike(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     feed = Feed(assistant(ran("read", "one", "prt_a"), ran("read", "two", "prt_b")))
-    story = TerminalStory(feed, scrub=str)  # type: ignore[arg-type]
+    story = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
     assert "---" not in printed(feed, capsys, story)
 
-    feed.notes = Notes(decisions=(cleared("prt_a", 1), cleared("prt_b", 2)))
+    feed.notes = OutlineNotes(decisions=(cleared("prt_a", 1), cleared("prt_b", 2)))
 
     assert printed(feed, capsys, story) == (
         "--- 2 earlier outputs · Cleared for the model: 8,000 → 30 tokens, by rule prune/batch; the "

@@ -14,10 +14,10 @@ from palimpsest.tools.permission_rules.permissions import (
     Denied,
     PendingAsk,
     Rules,
+    apply_reply,
     decide,
     evaluate,
     refusal,
-    settle,
 )
 from palimpsest.transcript.values import Ask, Reply, Rule
 
@@ -72,7 +72,7 @@ class Flow:
     def reply(self, step: dict[str, Any]) -> None:
         reply = Reply(answer=step["reply"], feedback=step.get("message"))
         key = step.get("key", self.pending[0].ask.id)
-        settled = settle(self.pending, key, reply, self.approved)
+        settled = apply_reply(self.pending, key, reply, self.approved)
         self.approved = settled.approved
         for answered, given in settled.replies:
             self.events.append({"type": "permission.replied", "reply": given.answer})

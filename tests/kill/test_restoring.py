@@ -13,7 +13,7 @@ from tests.amount import amount
 
 from palimpsest.store.file_snapshots.file_restore import perform_restores, plan_moves, wanted_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 
 FILES = 150
 ROUNDS = amount(3, 200)
@@ -34,7 +34,7 @@ while True:
 
 def keeper(root: Path) -> Snapshots:
     kept = root / ".palimpsest" / "snapshots"
-    return Snapshots(root, kept, rules=Ignore, never=ALWAYS_LEFT_OUT)
+    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
 
 
 def move(shots: Snapshots, wants: str, left: str) -> None:

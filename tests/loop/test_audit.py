@@ -22,7 +22,7 @@ from tests.review.laws import holds
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says
-from palimpsest.render.content.outline import REJECTED, Thought, told
+from palimpsest.render.content.outline import REJECTED, ReasoningItem, outline_message
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.transcript.parts import TextPart
 
@@ -64,7 +64,7 @@ async def test_a_summary_that_lacks_something_is_written_again(
     assert "know the penguins" in sent(model, 4)
     assert bad[:40] not in sent(model, 4)
     [summary] = [one for one in session.snapshot().messages if getattr(one.info, "summary", False)]
-    titles = [item.title for item in told(summary) if isinstance(item, Thought)]
+    titles = [item.title for item in outline_message(summary) if isinstance(item, ReasoningItem)]
     assert REJECTED in titles
     await assert_rebuilt(room, session, model)
     holds(room.store, session.id)

@@ -23,7 +23,7 @@ from tests.loop.studio import Studio, ask, until
 from tests.waiting import settled
 
 from palimpsest.model.script import says, stalls
-from palimpsest.review.inspection.report_builder import weigh
+from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
@@ -329,6 +329,6 @@ async def test_what_was_taken_out_is_explained(tmp_path: Path) -> None:
     _, _, session = await talked(tmp_path, says("## Goal").stalls(), policy=policy)
     await asyncio.wait_for(session.compact(), 5)
 
-    seen = str(weigh(session.basis(), lambda only: session.records_after(0, only)))
+    seen = str(build_context_report(session.basis(), lambda only: session.records_after(0, only)))
 
     assert "It belongs to a compaction that took too long, so the history goes on" in seen

@@ -8,7 +8,7 @@ turned back into the events that made them.
 import json
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 
-from palimpsest.model.adapter.stream_joiner import called
+from palimpsest.model.adapter.stream_joiner import tool_called
 from palimpsest.model.interface import (
     ModelRequest,
     ReasoningDelta,
@@ -102,7 +102,7 @@ def _events_of(part: Part) -> Iterator[StreamEvent]:
 
 
 def _called(part: ToolPart) -> StreamEvent:
-    return called(part.call_id, part.tool, _raw(part))
+    return tool_called(part.call_id, part.tool, _raw(part))
 
 
 def _raw(part: ToolPart) -> str:

@@ -9,14 +9,14 @@ import pytest
 
 from palimpsest.model.adapter.litellm_model import wait
 from palimpsest.model.catalog import litellm_table, local_servers
-from palimpsest.model.catalog.model_info import info
+from palimpsest.model.catalog.model_info import model_info
 from palimpsest.model.providers import DEFAULT_MODELS
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import ModelRef, Price
 
 
 def test_knows_a_model_from_the_offline_table() -> None:
-    found = info("anthropic/claude-sonnet-4-5", environment={})
+    found = model_info("anthropic/claude-sonnet-4-5", environment={})
 
     assert (found.window, found.window_assumed, found.output_limit) == (200_000, False, 64_000)
     assert (found.tools, found.vision, found.caching) == (True, True, True)
@@ -25,38 +25,38 @@ def test_knows_a_model_from_the_offline_table() -> None:
 
 
 def test_a_round_window_is_put_together_from_its_halves() -> None:
-    found = info("openai/gpt-5.1", environment={})
+    found = model_info("openai/gpt-5.1", environment={})
 
     assert (found.window, found.input_limit, found.output_limit) == (400_000, 272_000, 128_000)
 
 
 def test_long_prompts_may_cost_more() -> None:
-    found = info("gemini/gemini-2.5-pro", environment={})
+    found = model_info("gemini/gemini-2.5-pro", environment={})
 
     assert [(tier.above, tier.price.input) for tier in found.price.tiers] == [(200_000, 2.5)]
 
 
 def test_the_answer_never_takes_the_whole_window() -> None:
-    found = info("mistral/mistral-large-latest", environment={})
+    found = model_info("mistral/mistral-large-latest", environment={})
 
     assert found.output_limit <= found.window // 2
 
 
 def test_an_unknown_model_has_an_assumed_window_and_no_price() -> None:
-    found = info("somewhere/new-model", environment={})
+    found = model_info("somewhere/new-model", environment={})
 
     assert (found.window, found.window_assumed, found.price) == (200_000, True, Price())
 
 
 def test_a_bare_name_finds_its_provider() -> None:
-    assert info("gpt-4o", environment={}).ref == ModelRef(provider="openai", name="gpt-4o")
-    assert info("rehearsal", environment={}).price.input == 0.0
+    assert model_info("gpt-4o", environment={}).ref == ModelRef(provider="openai", name="gpt-4o")
+    assert model_info("rehearsal", environment={}).price.input == 0.0
 
 
 @pytest.mark.parametrize("name", ["", "gpt-nonsense", "/x", "openai/"])
 def test_a_name_that_cannot_be_is_explained(name: str) -> None:
     with pytest.raises(ConfigError, match="Write it as provider/name"):
-        info(name, environment={})
+        model_info(name, environment={})
 
 
 def test_configuration_wins() -> None:
@@ -67,7 +67,7 @@ def test_configuration_wins() -> None:
         "api_base": "http://127.0.0.1:1/v1",
     }
 
-    found = info("local/qwen", {"local/qwen": settings}, environment={}, variant="high")
+    found = model_info("local/qwen", {"local/qwen": settings}, environment={}, variant="high")
 
     assert (found.window, found.window_assumed, found.output_limit) == (9_000, False, 1_000)
     assert (found.price.input, found.api_base) == (1.0, "http://127.0.0.1:1/v1")
@@ -77,13 +77,13 @@ def test_configuration_wins() -> None:
 @pytest.mark.parametrize("settings", [{"window": "big"}, {"window": -1}, {"price": {"in": 1}}, 7])
 def test_a_wrong_setting_is_named(settings: object) -> None:
     with pytest.raises(ConfigError, match=r"models\.local/qwen"):
-        info("local/qwen", {"local/qwen": settings}, environment={})
+        model_info("local/qwen", {"local/qwen": settings}, environment={})
 
 
 def test_the_environment_names_servers() -> None:
     base = {"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1/", "OLLAMA_HOST": "0.0.0.0:1"}
 
-    assert info("openai/qwen", environment=base).api_base == "http://127.0.0.1:8000/v1"
+    assert model_info("openai/qwen", environment=base).api_base == "http://127.0.0.1:8000/v1"
     assert local_servers.base(base) == "http://127.0.0.1:1"
 
 
@@ -106,7 +106,7 @@ def test_the_address_of_ollama_is_read_as_ollama_reads_it(named: str, address: s
 
 def test_default_models_are_known_and_call_tools() -> None:
     for provider, name in DEFAULT_MODELS.items():
-        found = info(f"{provider}/{name}", environment={})
+        found = model_info(f"{provider}/{name}", environment={})
 
         assert found.tools
         assert provider == "openrouter" or not found.window_assumed
@@ -144,7 +144,7 @@ def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
             if type(error).__name__ != "ModelNotMappedError":
                 raise
             continue
-        ours = litellm_table.find(ModelRef(provider=provider, name=name)) or {}
+        ours = litellm_table.find_model(ModelRef(provider=provider, name=name)) or {}
         wrong = [
             field for field in FACTS if (ours.get(field) or None) != (theirs.get(field) or None)
         ]
@@ -156,8 +156,8 @@ def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
 
 
 def test_a_model_of_bedrock_and_of_vertex_is_known_by_its_usual_name() -> None:
-    bedrock = info("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", environment={})
-    vertex = info("vertex_ai/claude-sonnet-4-5", environment={})
+    bedrock = model_info("bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", environment={})
+    vertex = model_info("vertex_ai/claude-sonnet-4-5", environment={})
 
     assert (bedrock.window_assumed, bedrock.vision, bedrock.reasoning) == (False, True, True)
     assert bedrock.price.input == 3.3
@@ -165,7 +165,7 @@ def test_a_model_of_bedrock_and_of_vertex_is_known_by_its_usual_name() -> None:
 
 
 def test_the_table_leaves_dated_copies_out() -> None:
-    names = litellm_table.names("anthropic")
+    names = litellm_table.model_names("anthropic")
 
     assert "claude-sonnet-4-5" in names
     assert "claude-sonnet-4-5-20250929" not in names

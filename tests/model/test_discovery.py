@@ -9,9 +9,9 @@ from tests.model.listing_server import listing_server
 from tests.model.raw_server import answer, serving
 
 from palimpsest.model.catalog import local_servers
-from palimpsest.model.catalog.discovery import choose, is_set_up, known, silent
+from palimpsest.model.catalog.discovery import choose, is_set_up, known_models, unresponsive_servers
 from palimpsest.model.catalog.local_servers import LocalModel, LocalModels
-from palimpsest.model.catalog.model_info import info
+from palimpsest.model.catalog.model_info import model_info
 from palimpsest.model.providers import DEFAULT_MODELS, KEY_VARIABLES
 from palimpsest.session.config.settings import ModelSettings
 from palimpsest.transcript.errors import ConfigError
@@ -46,7 +46,7 @@ def test_a_local_model_needs_a_window_and_tools() -> None:
 
 def test_lists_what_is_available_and_why() -> None:
     local = LocalModel("good", 32_768, tools=True)
-    found = known({"ANTHROPIC_API_KEY": "x"}, {"my/model": {"window": 5_000}}, having(local))
+    found = known_models({"ANTHROPIC_API_KEY": "x"}, {"my/model": {"window": 5_000}}, having(local))
 
     names = [item.info.ref.id for item in found]
     assert names[:2] == ["my/model", f"anthropic/{DEFAULT_MODELS['anthropic']}"]
@@ -64,7 +64,7 @@ def local_server() -> Iterator[str]:
 def test_asks_a_local_ollama_for_its_models(local_server: str) -> None:
     environment = {"OLLAMA_HOST": local_server}
 
-    found = info("ollama/qwen", environment=environment)
+    found = model_info("ollama/qwen", environment=environment)
 
     assert local_servers.models(environment).models == (
         LocalModel("qwen:latest", 32_768, tools=True),
@@ -85,7 +85,7 @@ def test_an_ollama_that_nobody_named_may_be_missing(monkeypatch: pytest.MonkeyPa
 
     assert local_servers.models({}) == LocalModels(missing="silent")
     assert choose({}).id == "rehearsal/rehearsal"
-    assert list(silent({})) == []
+    assert list(unresponsive_servers({})) == []
 
 
 @pytest.mark.parametrize("variable", ["OLLAMA_HOST", "OLLAMA_API_BASE"])
@@ -99,7 +99,7 @@ def test_an_ollama_that_is_named_and_down_is_never_replaced_by_the_rehearsal(var
     with pytest.raises(ConfigError) as caught:
         choose(gone)
     assert str(caught.value) == told
-    assert list(silent(gone)) == [told]
+    assert list(unresponsive_servers(gone)) == [told]
 
 
 def test_a_server_that_is_down_is_named_and_never_replaced() -> None:
@@ -112,8 +112,8 @@ def test_a_server_that_is_down_is_named_and_never_replaced() -> None:
     with pytest.raises(ConfigError) as caught:
         choose(gone, nothing)
     assert str(caught.value) == told
-    assert list(silent(gone, nothing)) == [told]
-    assert list(silent({**gone, "OPENAI_MODEL": "mine"}, nothing)) == []
+    assert list(unresponsive_servers(gone, nothing)) == [told]
+    assert list(unresponsive_servers({**gone, "OPENAI_MODEL": "mine"}, nothing)) == []
 
 
 OLLAMA_ANSWERS = [
@@ -172,7 +172,7 @@ async def test_a_length_of_nothing_is_not_taken_for_a_model_without_a_limit() ->
     listed = answer('{"models": [{"name": "odd"}]}')
     facts = {"model_info": {"x.context_length": 0}, "capabilities": ["tools"]}
     async with serving(listed, answer(json.dumps(facts))) as host:
-        found = await asyncio.to_thread(info, "ollama/odd", environment={"OLLAMA_HOST": host})
+        found = await asyncio.to_thread(model_info, "ollama/odd", environment={"OLLAMA_HOST": host})
 
     assert found.window == local_servers.USUAL_WINDOW
 
@@ -202,7 +202,7 @@ def test_a_server_is_asked_with_its_key_and_what_cannot_chat_is_skipped(local_se
     environment = {"OPENAI_BASE_URL": f"{local_server}/keyed", "OPENAI_API_KEY": "sk-right"}
 
     assert choose(environment, nothing).id == "openai/qwen3-8b"
-    listed = [one for one in known(environment, None, nothing) if "listed by" in one.because]
+    listed = [one for one in known_models(environment, None, nothing) if "listed by" in one.because]
     assert [one.info.ref.id for one in listed] == ["openai/qwen3-8b", "openai/llama-4"]
     with pytest.raises(ConfigError, match="does not list its models"):
         choose({**environment, "OPENAI_API_KEY": "sk-wrong"}, nothing)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.adapter.stream_joiner import Joiner, called
+from palimpsest.model.adapter.stream_joiner import StreamJoiner, tool_called
 from palimpsest.model.interface import ReasoningEnded, StreamEvent, TextDelta, ToolCalled
 
 
@@ -15,7 +15,7 @@ def piece(index: int | None, identifier: str | None, name: str | None, arguments
 
 
 def joined(*deltas: Any) -> list[StreamEvent]:
-    joiner = Joiner("openai")
+    joiner = StreamJoiner("openai")
     events = [event for delta in deltas for event in joiner.delta(delta)]
     return [*events, *joiner.end()]
 
@@ -55,13 +55,13 @@ def test_a_call_without_id_or_index_gets_an_id() -> None:
 
 
 def test_twice_encoded_input_is_decoded_twice() -> None:
-    assert called("a", "t", '"{\\"x\\": 1}"').input == {"x": 1}
-    assert called("a", "t", '"words"').input == "words"
+    assert tool_called("a", "t", '"{\\"x\\": 1}"').input == {"x": 1}
+    assert tool_called("a", "t", '"words"').input == "words"
 
 
 @pytest.mark.parametrize("raw", ["{", '{"a": 1}}', "nonsense", "[" * 100_000])
 def test_what_does_not_parse_is_a_problem(raw: str) -> None:
-    found = called("a", "t", raw)
+    found = tool_called("a", "t", raw)
 
     assert (found.input, found.raw) == ({}, raw)
     assert found.problem
@@ -90,11 +90,11 @@ def test_text_between_thinking_makes_blocks_of_their_own() -> None:
 
 
 def test_finishes_have_six_names() -> None:
-    joiner = Joiner("openai")
+    joiner = StreamJoiner("openai")
     list(joiner.delta(piece(0, "a", "one", "{}")))
 
     with_calls = [joiner.reason(word) for word in ("stop", "tool_calls", "odd", "length")]
-    without = [Joiner("x").reason(word) for word in ("STOP", "tool_calls", "odd", "SAFETY")]
+    without = [StreamJoiner("x").reason(word) for word in ("STOP", "tool_calls", "odd", "SAFETY")]
 
     assert with_calls == ["tool-calls", "tool-calls", "tool-calls", "length"]
     assert without == ["stop", "stop", "unknown", "content-filter"]

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.model.wire.tool_call_text import allowed_ids, arguments, clean, tool_name, unread
+from palimpsest.model.wire.tool_call_text import (
+    allowed_ids,
+    arguments,
+    clean,
+    tool_name,
+    uninterpreted_text,
+)
 from palimpsest.transcript.context_values.neutral_messages import CallBlock, NeutralMessage
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelRef
@@ -58,7 +64,7 @@ def test_the_short_way_to_write_an_input_leads_to_the_same_json(value: dict[str,
     ],
 )
 def test_a_result_is_told_to_gemini_so_that_nothing_is_read_into_it(text: str, read: str) -> None:
-    assert unread(text) == read
+    assert uninterpreted_text(text) == read
 
 
 @pytest.mark.parametrize(

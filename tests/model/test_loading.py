@@ -139,7 +139,7 @@ def test_importing_the_adapter_imports_neither_litellm_nor_tiktoken(tmp_path: Pa
         """
         import sys
         import palimpsest.model.adapter.litellm_model, palimpsest.model.catalog.model_info, palimpsest.model.tokenizer
-        palimpsest.model.catalog.model_info.info("gpt-4o")
+        palimpsest.model.catalog.model_info.model_info("gpt-4o")
         assert not {"litellm", "tiktoken", "openai"} & set(sys.modules)
         """,
         tmp_path,

@@ -1,7 +1,7 @@
 """Equal calls of one answer become steps of their own, and everything else stays as it is."""
 
 from palimpsest.model.wire.provider_messages import to_provider
-from palimpsest.model.wire.sequential_calls import in_rounds
+from palimpsest.model.wire.sequential_calls import sequential_calls
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     NeutralMessage,
@@ -39,7 +39,7 @@ def test_the_second_of_equal_calls_is_asked_after_the_first() -> None:
         ASKS,
     )
 
-    assert in_rounds(history) == (
+    assert sequential_calls(history) == (
         ASKS,
         answers(words, call("1", "a"), call("3", "b")),
         returns("1", "3"),
@@ -54,14 +54,14 @@ def test_the_second_of_equal_calls_is_asked_after_the_first() -> None:
 def test_other_histories_stay_the_same() -> None:
     history = (ASKS, answers(call("1", "a"), call("2", "b")), returns("1", "2"), answers())
 
-    assert in_rounds(history) == history
+    assert sequential_calls(history) == history
 
 
 def test_calls_that_nobody_answered_are_kept() -> None:
     unanswered = (ASKS, answers(call("1", "a"), call("2", "a")))
 
-    assert in_rounds(unanswered) == (ASKS, answers(call("1", "a")), answers(call("2", "a")))
-    assert in_rounds((*unanswered, ASKS))[1:] == (
+    assert sequential_calls(unanswered) == (ASKS, answers(call("1", "a")), answers(call("2", "a")))
+    assert sequential_calls((*unanswered, ASKS))[1:] == (
         answers(call("1", "a")),
         answers(call("2", "a")),
         ASKS,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.adapter.raw_stream import Forgetting, Tap, native_finish
+from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap, native_finish
 
 
 class Reader:
@@ -37,8 +37,8 @@ def gemini(finish: str | None = None, part: str = "text") -> dict[str, Any]:
     return {"candidates": [{**candidate, "finishReason": finish} if finish else candidate]}
 
 
-async def tapped(*chunks: dict[str, Any]) -> Tap:
-    tap = Tap()
+async def tapped(*chunks: dict[str, Any]) -> StreamTap:
+    tap = StreamTap()
     stream = SimpleNamespace(completion_stream=Reader(*chunks), make_call=None)
     assert not tap.attach(stream)
     async for _ in stream.completion_stream:
@@ -66,7 +66,7 @@ async def test_the_providers_own_end_counts(
 
 
 async def test_a_request_sent_late_is_tapped_late() -> None:
-    tap = Tap()
+    tap = StreamTap()
 
     async def call(**_: Any) -> Reader:
         return Reader(gemini("STOP"))
@@ -83,7 +83,7 @@ async def test_a_request_sent_late_is_tapped_late() -> None:
 async def test_closing_the_tap_closes_what_is_below() -> None:
     reader = Reader(gemini())
     stream = SimpleNamespace(completion_stream=reader, make_call=None)
-    Tap().attach(stream)
+    StreamTap().attach(stream)
 
     await stream.completion_stream.aclose()
 
@@ -91,7 +91,7 @@ async def test_closing_the_tap_closes_what_is_below() -> None:
 
 
 def test_what_cannot_be_watched_is_taken_at_its_word() -> None:
-    tap = Tap()
+    tap = StreamTap()
     stream = SimpleNamespace(
         completion_stream=object(), make_call=None, received_finish_reason="stop"
     )
@@ -109,6 +109,6 @@ def test_other_chunks_say_nothing() -> None:
         "",
         None,
     ]
-    kept = Forgetting()
+    kept = DiscardingList()
     kept.append(1)
     assert kept == []

@@ -8,7 +8,7 @@ import pytest
 from tests.model.raw_server import answer, serving
 from tests.model.requests import info, request, run
 
-from palimpsest.model.adapter.stream_joiner import Joiner
+from palimpsest.model.adapter.stream_joiner import StreamJoiner
 from palimpsest.model.interface import (
     ReasoningDelta,
     StepFinished,
@@ -110,7 +110,7 @@ async def test_comments_numbers_and_delays_between_events_are_passed_over() -> N
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 200])
 def test_thinking_between_tags_is_thinking_wherever_it_is_cut(size: int) -> None:
     words = "\n<think>\nIs 1 < 2? </thin no.</think>\n\nYes: <think> is a word."
-    joiner = Joiner("other")
+    joiner = StreamJoiner("other")
     events: list[StreamEvent] = []
     for at in range(0, len(words), size):
         events += joiner.delta(Delta(content=words[at : at + size]))
@@ -122,7 +122,7 @@ def test_thinking_between_tags_is_thinking_wherever_it_is_cut(size: int) -> None
 
 @pytest.mark.parametrize("words", ["<th", "<b>bold</b>", "  <think", "plain"])
 def test_what_only_looks_like_a_tag_is_said(words: str) -> None:
-    joiner = Joiner("other")
+    joiner = StreamJoiner("other")
 
     events = [event for letter in words for event in joiner.delta(Delta(content=letter))]
     events += joiner.end()

@@ -21,7 +21,7 @@ from tests.render.stories import (
     user,
 )
 
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.formats.html import render_page
 from palimpsest.render.formats.markdown import render_message as as_markdown
 from palimpsest.render.formats.text import render_message as as_text
@@ -103,7 +103,7 @@ def test_needs_nothing_from_elsewhere() -> None:
 
 
 def test_tells_one_of_everything() -> None:
-    notes = Notes(ASKS, REPLIES, DECISIONS)
+    notes = OutlineNotes(ASKS, REPLIES, DECISIONS)
 
     words = "".join(Page(render_page((assistant(*EVERYTHING),), "Penguins", notes=notes)).words)
 
@@ -221,7 +221,9 @@ def test_words_have_the_direction_of_their_script() -> None:
 
 def test_a_number_stands_on_one_line_with_its_unit() -> None:
     """At 400 pixels a line ended in "4.1", and the next one began with "s"."""
-    page = render_page((assistant(*EVERYTHING),), "Penguins", notes=Notes(ASKS, REPLIES, DECISIONS))
+    page = render_page(
+        (assistant(*EVERYTHING),), "Penguins", notes=OutlineNotes(ASKS, REPLIES, DECISIONS)
+    )
     lines = re.findall(r'<p class="(?:step|notice|strip)[^>]*>.*?</p>', page)
 
     assert "4.1\N{NO-BREAK SPACE}s" in "".join(lines)

@@ -20,7 +20,7 @@ from tests.render.stories import (
     user,
 )
 
-from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats.markdown import render_message, render_parts, render_session
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.errors import ContextOverflowError
@@ -28,7 +28,7 @@ from palimpsest.transcript.parts import (
     TextPart,
 )
 
-NOTES = Notes(ASKS, REPLIES, DECISIONS)
+NOTES = OutlineNotes(ASKS, REPLIES, DECISIONS)
 
 
 def page(markdown: str) -> Page:

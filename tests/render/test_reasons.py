@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.render.content.decision_reasons import mark, reason
+from palimpsest.render.content.decision_reasons import decision_sentence, reason
 from palimpsest.transcript.context_values.decisions import Decision
 
 ACTIONS: dict[str, Any] = {"compact": "summarise", "truncate": "truncate"}
@@ -138,8 +138,8 @@ def test_a_summary_is_told_from_the_whole_conversation() -> None:
         tokens_after=6_322,
     )
 
-    assert mark(made) == (
+    assert decision_sentence(made) == (
         "The conversation takes 6,322 tokens in a request instead of 33,029: the summary, and the messages "
         "that stay as they are. Every path, identifier, error and number of them is still in view."
     )
-    assert "33,029" not in mark(made.model_copy(update={"rule": "compact/plan"}))
+    assert "33,029" not in decision_sentence(made.model_copy(update={"rule": "compact/plan"}))

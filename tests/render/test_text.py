@@ -16,7 +16,7 @@ from tests.render.stories import (
 )
 
 from palimpsest.model.errors.classification import auth_sentence
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import (
     count,
     duration,
@@ -40,7 +40,7 @@ def test_tells_a_session() -> None:
 
 
 def test_tells_one_of_everything() -> None:
-    shown = render_parts(EVERYTHING, notes=Notes(ASKS, REPLIES, DECISIONS))
+    shown = render_parts(EVERYTHING, notes=OutlineNotes(ASKS, REPLIES, DECISIONS))
 
     for words in (
         "Thought for 3.2 s",

@@ -13,7 +13,7 @@ from palimpsest.frontends.protocol.page_records import page_record
 from palimpsest.frontends.turn_output.mime_bundle import MIME, Frame, bundle
 from palimpsest.frontends.turn_output.segments import Position, Segment
 from palimpsest.render.content import decision_reasons
-from palimpsest.render.content.outline import Notes, tell
+from palimpsest.render.content.outline import OutlineNotes, outline_parts
 from palimpsest.render.formats import html, markdown, text
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE
@@ -49,7 +49,7 @@ def test_there_is_a_sample_of_every_rule_and_of_every_type_of_part() -> None:
 def test_every_rule_has_a_sentence(rule: str) -> None:
     for decision, _ in DECISIONS:
         if decision.rule == rule:
-            assert decision_reasons.told(decision).endswith(".")
+            assert decision_reasons.reason_from_numbers(decision).endswith(".")
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -62,7 +62,9 @@ def test_the_rule_that_a_preset_prunes_by_has_a_sentence(preset: str) -> None:
 @pytest.mark.parametrize(("decision", "strip"), STRIPS, ids=named(STRIPS))
 @pytest.mark.parametrize("view", [text, markdown, html], ids=lambda one: one.__name__)
 def test_every_view_shows_the_same_words(view: Any, decision: Decision, strip: str) -> None:
-    made: str = view.render_message(told.message_of(decision), notes=Notes(decisions=(decision,)))
+    made: str = view.render_message(
+        told.message_of(decision), notes=OutlineNotes(decisions=(decision,))
+    )
 
     assert told.words(made.replace("\\", "")).count(strip) == 1
 
@@ -75,7 +77,7 @@ def test_a_saved_notebook_and_a_page_are_sent_the_words(decision: Decision, stri
         [message],
         Segment(0, Position()),
         Frame("ses_1", "msg_1", (1, 2)),
-        notes=Notes(decisions=(bare,)),
+        notes=OutlineNotes(decisions=(bare,)),
         scrub=str,
     )
 
@@ -86,7 +88,7 @@ def test_a_saved_notebook_and_a_page_are_sent_the_words(decision: Decision, stri
 @pytest.mark.parametrize(("decision", "strip"), STRIPS, ids=named(STRIPS))
 def test_the_context_window_gives_the_same_reason(decision: Decision, strip: str) -> None:
     by_hand = decision.rule in ("user/pin", "user/exclude")  # who did it is said with what was done
-    told_why = decision_reasons.told(decision)
+    told_why = decision_reasons.reason_from_numbers(decision)
 
     assert by_hand or told_why in strip
     assert decision_reasons.reason(decision) == (
@@ -112,7 +114,7 @@ def test_words_that_are_saved_hold_no_key() -> None:
         numbers={"retention": {"identifiers": {"found": 1, "lost": 1, "names": ["sk-secret"]}}},
     )
     scrub: Callable[[str], str] = lambda words: words.replace("sk-secret", "[key]")  # noqa: E731
-    notes = Notes(decisions=(decision,))
+    notes = OutlineNotes(decisions=(decision,))
     message = told.message_of(decision)
     saved = bundle(
         [message], Segment(0, Position()), Frame("s", "m", (1, 2)), notes=notes, scrub=scrub
@@ -132,7 +134,7 @@ def test_what_html_shows_of_a_part_text_and_markdown_show(part: Any) -> None:
     said = [bool(view.render_message(assistant(part)).strip()) for view in (text, markdown)]
 
     assert said == [sample["shown"]] * 2
-    assert bool(tell([part])) == sample["shown"]
+    assert bool(outline_parts([part])) == sample["shown"]
 
 
 @pytest.mark.parametrize("end", TOLD["ends"], ids=lambda end: end["by"])

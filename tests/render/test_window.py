@@ -11,7 +11,14 @@ from tests.render.stories import PAYLOADS
 from tests.render.test_html import OUR_OWN
 
 from palimpsest.render.content.css import DARK, HEX, LIGHT, WINDOW
-from palimpsest.render.reports.context_window import Fill, Mark, Sheet, WindowEntry, share, to_html
+from palimpsest.render.reports.context_window import (
+    ContextReportView,
+    KindShare,
+    ReductionRow,
+    WindowEntry,
+    share,
+    to_html,
+)
 from palimpsest.render.reports.context_window_text import BAR, SIGNS, bar, to_markdown, to_text
 from palimpsest.render.reports.gauge import KINDS
 
@@ -19,17 +26,17 @@ OURS = {*OUR_OWN, "<bdi>", "<i>", "div.role", "div.aria-label"}
 """What the drawing is made of beside what a page is."""
 
 
-def sheet(words: str = "data/raw_2009.csv", **more: object) -> Sheet:
+def sheet(words: str = "data/raw_2009.csv", **more: object) -> ContextReportView:
     fields: dict[str, object] = {
         "title": f"Context window of {words}",
         "head": ("46,210 of 200,000 tokens (23%)", words),
         "window": 200_000,
         "fills": (
-            Fill("system", "System prompt", 1_204),
-            Fill("instructions", "Instructions", 10, words),
-            Fill("output", "Tool outputs", 44_996, words),
-            Fill("free", "Free", 133_790),
-            Fill("reserve", "Kept for the answer", 20_000),
+            KindShare("system", "System prompt", 1_204),
+            KindShare("instructions", "Instructions", 10, words),
+            KindShare("output", "Tool outputs", 44_996, words),
+            KindShare("free", "Free", 133_790),
+            KindShare("reserve", "Kept for the answer", 20_000),
         ),
         "warning": words,
         "remarks": (words, "Policy: palimpsest."),
@@ -40,10 +47,13 @@ def sheet(words: str = "data/raw_2009.csv", **more: object) -> Sheet:
         ),
         "more_entries": words,
         "marks_title": "What the model no longer sees whole",
-        "marks": (Mark(words, words, ("cleared", words), words), Mark("summary", "", (), "")),
+        "marks": (
+            ReductionRow(words, words, ("cleared", words), words),
+            ReductionRow("summary", "", (), ""),
+        ),
         "more_marks": words,
     }
-    return Sheet(**{**fields, **more})  # type: ignore[arg-type]
+    return ContextReportView(**{**fields, **more})  # type: ignore[arg-type]
 
 
 def alive(html: str) -> list[str]:
@@ -108,8 +118,8 @@ def test_the_bar_of_signs_is_always_as_long_and_hides_nothing(
     sizes: list[tuple[str, int]], window: int
 ) -> None:
     used = sum(tokens for _, tokens in sizes)
-    fills = [Fill(kind, kind, tokens) for kind, tokens in sizes]
-    drawn = bar([*fills, Fill("free", "Free", max(window - used, 0))], window)
+    fills = [KindShare(kind, kind, tokens) for kind, tokens in sizes]
+    drawn = bar([*fills, KindShare("free", "Free", max(window - used, 0))], window)
 
     assert len(drawn) == (BAR if used or window else 0)
     for kind, tokens in sizes:
@@ -117,7 +127,7 @@ def test_the_bar_of_signs_is_always_as_long_and_hides_nothing(
 
 
 def test_the_bar_is_to_scale() -> None:
-    half = [Fill("output", "", 50), Fill("free", "", 30), Fill("reserve", "", 20)]
+    half = [KindShare("output", "", 50), KindShare("free", "", 30), KindShare("reserve", "", 20)]
 
     assert bar(half, 100, 10) == "▤▤▤▤▤···//"
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.builders import Builder
 
-from palimpsest.render.content.outline import Notes, OutlineCall, tell
+from palimpsest.render.content.outline import OutlineCall, OutlineNotes, outline_parts
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.parts import ToolPart
 
@@ -23,7 +23,7 @@ def strips(*decided: tuple[str, str]) -> tuple[str, ...]:
         )
         for number, (action, rule) in enumerate(decided)
     )
-    [call] = tell([part], notes=Notes(decisions=decisions))
+    [call] = outline_parts([part], notes=OutlineNotes(decisions=decisions))
     assert isinstance(call, OutlineCall)
     return call.strips
 

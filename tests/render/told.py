@@ -13,9 +13,15 @@ from typing import Any, TypeGuard, get_args
 
 from tests.render.stories import EVERYTHING, IDS, T0, assistant, ran
 
-from palimpsest.frontends.protocol.page_records import with_words
+from palimpsest.frontends.protocol.page_records import with_sentence
 from palimpsest.loop.turn_end import STOP, UNATTENDED_WORDS, WORDS
-from palimpsest.render.content.outline import Item, Notes, Notice, Strip, tell
+from palimpsest.render.content.outline import (
+    Item,
+    NoticeItem,
+    OutlineNotes,
+    ReductionItem,
+    outline_parts,
+)
 from palimpsest.render.formats.html import render_message
 from palimpsest.session.runs.tool_gate import ENDED
 from palimpsest.transcript.context_values.decisions import OWN_RULES, Decision, DecisionAction
@@ -98,7 +104,7 @@ def decisions() -> Iterator[dict[str, Any]]:
             tokens_after=15,
         )
         yield {
-            "decision": with_words(made).model_dump(mode="json", exclude_none=True),
+            "decision": with_sentence(made).model_dump(mode="json", exclude_none=True),
             "strip": strip(made),
         }
 
@@ -114,7 +120,7 @@ def message_of(decision: Decision) -> Message:
 
 def strip(decision: Decision) -> str:
     """Return the strip that HTML shows under what a decision is about."""
-    made = render_message(message_of(decision), notes=Notes(decisions=(decision,)))
+    made = render_message(message_of(decision), notes=OutlineNotes(decisions=(decision,)))
     found = re.findall(r'<p class="strip">(.*?)</p>', made)
     return words(found[0]) if found else ""
 
@@ -123,7 +129,7 @@ def parts() -> Iterator[dict[str, Any]]:
     """Yield each part, and which of its own words HTML shows."""
     for part in PARTS:
         said = words(render_message(assistant(part)))
-        sentences = [one.words for one in tell([part]) if _is_fixed(one)]
+        sentences = [one.words for one in outline_parts([part]) if _is_fixed(one)]
         yield {
             "part": part.model_dump(mode="json", exclude_none=True),
             "shown": bool(said),
@@ -134,9 +140,11 @@ def parts() -> Iterator[dict[str, Any]]:
         }
 
 
-def _is_fixed(item: Item) -> TypeGuard[Strip | Notice]:
+def _is_fixed(item: Item) -> TypeGuard[ReductionItem | NoticeItem]:
     """Tell whether a part has nothing of its own to say, but a sentence about it."""
-    return isinstance(item, Strip) or (isinstance(item, Notice) and item.tone == "error")
+    return isinstance(item, ReductionItem) or (
+        isinstance(item, NoticeItem) and item.tone == "error"
+    )
 
 
 def ends() -> Iterator[dict[str, Any]]:

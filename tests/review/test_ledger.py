@@ -14,8 +14,12 @@ from palimpsest.context.budget.budget_check import check_budget
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls, thinks
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.inspection.context_report import Ledger
-from palimpsest.review.inspection.report_builder import _calibrated, weigh, weigh_recorded
+from palimpsest.review.inspection.context_report import ContextReport
+from palimpsest.review.inspection.report_builder import (
+    _calibrated,
+    build_context_report,
+    build_recorded_report,
+)
 from palimpsest.review.inspection.report_view import _since
 from palimpsest.review.inspection.window_contents import Reduction, ReportItem
 from palimpsest.session.open_sessions.followed_session import FollowedSession
@@ -66,20 +70,20 @@ def studio(root: Path, *answers: ModelAnswer, policy: Policy = DEFAULT, **more: 
     return room
 
 
-async def look(session: LiveSession) -> Ledger:
+async def look(session: LiveSession) -> ContextReport:
     await session.journal.flush()
-    return weigh(session.basis(), lambda only: session.records_after(0, only))
+    return build_context_report(session.basis(), lambda only: session.records_after(0, only))
 
 
 def read(number: int) -> ModelAnswer:
     return calls("read", path=f"{number}.csv")
 
 
-def named(ledger: Ledger, kind: str) -> list[str]:
+def named(ledger: ContextReport, kind: str) -> list[str]:
     return [item.name for item in ledger.items if item.kind == kind]
 
 
-def of(ledger: Ledger, way: str) -> list[Reduction]:
+def of(ledger: ContextReport, way: str) -> list[Reduction]:
     return [one for one in ledger.gone if one.way == way]
 
 
@@ -121,7 +125,9 @@ async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path
     await ask(session, "Three?")
     records = requested(await room.records(session))
 
-    ledgers = [weigh_recorded(room.store, session.id, one.request.id, counter) for one in records]
+    ledgers = [
+        build_recorded_report(room.store, session.id, one.request.id, counter) for one in records
+    ]
 
     assert [one.request.purpose for one in records].count("compaction") == 1
     for one, ledger in zip(records, ledgers, strict=True):
@@ -149,7 +155,8 @@ async def test_what_would_be_sent_is_what_is_sent_then(tmp_path: Path) -> None:
 
     records = requested(await room.records(session))
     first, last = (
-        weigh_recorded(room.store, session.id, records[at].request.id, counter) for at in (0, -1)
+        build_recorded_report(room.store, session.id, records[at].request.id, counter)
+        for at in (0, -1)
     )
     assert empty.items == first.items[:-1]
     assert first.items[-1].words == "How many?"
@@ -236,7 +243,7 @@ async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_p
     assert "tools" not in ledger.kinds
     assert named(ledger, "instructions") == ["further words"]
     [sent] = requested(await room.records(session))
-    then = weigh_recorded(room.store, session.id, sent.request.id, counter)
+    then = build_recorded_report(room.store, session.id, sent.request.id, counter)
     assert (then.items, then.window, then.reserve) == (ledger.items, ledger.window, ledger.reserve)
     session.cancel()
     await asking
@@ -259,7 +266,7 @@ async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_pat
     ours = await look(session)
     await until(lambda: followed.snapshot().seq == session.snapshot().seq)
 
-    seen = weigh(followed.basis(), lambda only: followed.records_after(0, only))
+    seen = build_context_report(followed.basis(), lambda only: followed.records_after(0, only))
     assert without_tokens(seen.items) == without_tokens(ours.items)
     assert [one.way for one in seen.gone] == ["truncate"]
     assert seen.gone[0].since == ours.gone[0].since
@@ -323,7 +330,7 @@ async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Pa
     assert cleared[0].since is not None
     since = cleared[0].since
     steps = [
-        weigh_recorded(room.store, session.id, one.request.id, counter)
+        build_recorded_report(room.store, session.id, one.request.id, counter)
         for one in requested(await room.records(session))
     ]
     shown = [
@@ -570,7 +577,7 @@ async def test_keys_reach_no_view(tmp_path: Path) -> None:
     session = await room.session()
     await ask(session, "My key is abc12345.")
 
-    ledger = weigh(
+    ledger = build_context_report(
         session.basis(), lambda _only: (), lambda words: words.replace("abc12345", "hidden words")
     )
 
@@ -585,4 +592,4 @@ async def test_an_unknown_request_is_named(tmp_path: Path) -> None:
     await session.journal.flush()
 
     with pytest.raises(NotFound, match="no request 'req_x'"):
-        weigh_recorded(room.store, session.id, "req_x", counter)
+        build_recorded_report(room.store, session.id, "req_x", counter)

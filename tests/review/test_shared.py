@@ -10,13 +10,17 @@ from palimpsest.context.budget.token_estimate import message_tokens, quarter_cha
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.presets import OPENCODE_1_1, OPENCODE_1_18
 from palimpsest.model.wire.provider_messages import ProviderMessage, message_hash
-from palimpsest.review.counterfactual.message_caches import Flattened, Hashed, Weighed
+from palimpsest.review.counterfactual.message_caches import (
+    ConvertedMessages,
+    MessageHashes,
+    TokenCounts,
+)
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.values import ModelRef
 
 
 def test_messages_are_flattened_once_while_they_and_the_terms_are_the_same() -> None:
-    build, flatten = Builder(), Flattened()
+    build, flatten = Builder(), ConvertedMessages()
     asks = build.user("Read it.")
     answer = build.assistant(build.thought("Hm."), build.ran("read", "x,y"), to=asks)
     other = ModelRef(provider="other", name="model")
@@ -41,7 +45,7 @@ def test_a_message_is_weighed_once_while_it_is_asked_for() -> None:
         counted.append(text)
         return len(text)
 
-    weighed = Weighed(count)
+    weighed = TokenCounts(count)
     message = NeutralMessage(role="user", blocks=(TextBlock(text="Hello."), TextBlock(text="Two.")))
     for _ in range(3):
         assert weighed.message(message) == message_tokens(message, len)
@@ -66,7 +70,7 @@ def test_a_message_is_weighed_once_while_it_is_asked_for() -> None:
 def test_a_hash_is_taken_over_only_from_the_very_same_words(
     before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    hashed = Hashed()
+    hashed = MessageHashes()
 
     for body in (before, after, after, before):
         assert hashed([ProviderMessage(body, None, ())]) == (message_hash(body),)

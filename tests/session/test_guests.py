@@ -18,8 +18,8 @@ from palimpsest.model.script import calls, says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.mcp import servers as mcp_servers
-from palimpsest.tools.mcp.servers import Servers
-from palimpsest.tools.mcp.values import ServerSpec
+from palimpsest.tools.mcp.servers import McpServers
+from palimpsest.tools.mcp.values import McpServerSpec
 from palimpsest.tools.permission_rules.permissions import from_config
 from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.tools.registration.registry import Registry
@@ -38,13 +38,15 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
 
 
-def demo(mode: str = "stdio", **more: Any) -> ServerSpec:
-    return ServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
+def demo(mode: str = "stdio", **more: Any) -> McpServerSpec:
+    return McpServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
 
 
-def studio(tmp_path: Path, model: ScriptedModel, *specs: ServerSpec) -> tuple[Studio, Servers]:
+def studio(
+    tmp_path: Path, model: ScriptedModel, *specs: McpServerSpec
+) -> tuple[Studio, McpServers]:
     house = Studio(tmp_path, model, rules=ALLOWED)
-    servers = Servers(specs, house.services.registry, dict(os.environ), tmp_path)
+    servers = McpServers(specs, house.services.registry, dict(os.environ), tmp_path)
     object.__setattr__(house.services, "servers", servers)
     return house, servers
 
@@ -82,7 +84,9 @@ def test_what_servers_say_is_a_section_of_its_own() -> None:
 
 async def test_a_dead_server_costs_a_sentence_and_never_a_turn(tmp_path: Path) -> None:
     model = ScriptedModel(calls("demo_die"), says("It died."), says("Fine."))
-    house, servers = studio(tmp_path, model, demo(), ServerSpec("gone", command="no-such-program"))
+    house, servers = studio(
+        tmp_path, model, demo(), McpServerSpec("gone", command="no-such-program")
+    )
     session = await house.session()
 
     answer = await ask(session, "Die")
@@ -245,7 +249,7 @@ async def test_the_first_prompt_may_name_a_tool_of_a_server(tmp_path: Path) -> N
 
 
 async def test_a_tool_of_a_dead_server_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
-    house, servers = studio(tmp_path, ScriptedModel(), ServerSpec("gone", command="/no/such"))
+    house, servers = studio(tmp_path, ScriptedModel(), McpServerSpec("gone", command="/no/such"))
     session = await house.session()
 
     with pytest.raises(UserError, match=r"There is no tool 'gone_add'\. Tools: .*\. .*'gone'.*"):
@@ -256,7 +260,7 @@ async def test_a_tool_of_a_dead_server_is_refused_with_what_is_wrong(tmp_path: P
 
 
 async def test_no_server_means_no_work(tmp_path: Path) -> None:
-    servers = Servers((), Registry(), {}, tmp_path)
+    servers = McpServers((), Registry(), {}, tmp_path)
 
     assert await asyncio.wait_for(servers.turn_began(), 1) == ()
     assert not servers

@@ -14,7 +14,7 @@ from tests.waiting import beating
 
 from palimpsest.model.script import calls, says
 from palimpsest.model.tokenizer import counter
-from palimpsest.review.inspection.report_builder import weigh_recorded
+from palimpsest.review.inspection.report_builder import build_recorded_report
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import rebuild
 from palimpsest.session.extensions.hooks import HookRegistry, HookSource, mark
@@ -389,7 +389,7 @@ async def test_the_window_of_an_opaque_request_says_whose_it_is(tmp_path: Path) 
     await ask(session, "Hello")
     (event,) = requested(await house.records(session))
 
-    found = weigh_recorded(house.store, session.id, event.request.id, counter)
+    found = build_recorded_report(house.store, session.id, event.request.id, counter)
 
     assert found.opaque_by == "hook/rewrite"
     assert [item.words for item in found.items if item.kind == "user"] == ["Say boo."]

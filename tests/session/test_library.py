@@ -14,7 +14,7 @@ from palimpsest.session.definitions.project_definitions import (
     ProjectDefinitions,
     skill_rules,
 )
-from palimpsest.tools.file_access.gitignore import Ignore
+from palimpsest.tools.file_access.gitignore import GitignoreRules
 from palimpsest.tools.permission_rules.permissions import Allowed, Denied, MustAsk, decide
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError
@@ -127,7 +127,7 @@ def test_a_pipe_is_not_waited_for(project: Path, shelf: Shelf) -> None:
     assert [words.rpartition("/")[2] for words in found.problems] == [
         "pipe.md is left out: it is no file."
     ]
-    assert Ignore.at(project, project).covers(project / "x", is_dir=False) is False
+    assert GitignoreRules.at(project, project).covers(project / "x", is_dir=False) is False
 
 
 def test_a_project_s_agent_can_be_more_careful_and_never_less(project: Path, shelf: Shelf) -> None:

@@ -28,14 +28,14 @@ from palimpsest.session.open_sessions.storage_cleanup import prune_storage
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.modes import answered_by
-from palimpsest.tools.permission_rules.permissions import Allowed, MustAsk, decide, limiting
+from palimpsest.tools.permission_rules.permissions import Allowed, MustAsk, as_limits, decide
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.session_record.budgets import Budget
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, Rule
 
-LOCKED = limiting((Rule(permission="bash", action="ask"),), "lock")
+LOCKED = as_limits((Rule(permission="bash", action="ask"),), "lock")
 RUN = calls("bash", command="echo 1")
 ALLOW = (Rule(permission="bash", action="allow"),)
 

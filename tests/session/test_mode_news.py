@@ -7,7 +7,7 @@ import pytest
 
 from palimpsest.context.engine_text.mode_notes import BUILD_BESIDE_NEWEST, PLAN_BESIDE_NEWEST
 from palimpsest.context.presets import PRESETS
-from palimpsest.review.reconstruction.decision_points import Occasion
+from palimpsest.review.reconstruction.decision_points import DecisionPoint
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.messages import Messages
 
@@ -20,7 +20,7 @@ AGENT = {"agent": {"poet": {"description": "Writes poems.", "prompt": "Write a p
 
 def talk(
     preset: str, *prompts: tuple[str, str]
-) -> tuple[list[list[str]], Sequence[Occasion], Messages]:
+) -> tuple[list[list[str]], Sequence[DecisionPoint], Messages]:
     """Return what the user's messages of each request said, for prompts with their agents."""
     model = ScriptedModel(*(says("Good.") for _ in prompts))
     with isolated_session(model, settings={"policy": preset, **AGENT}) as session:

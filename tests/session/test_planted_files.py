@@ -12,7 +12,7 @@ from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.public.session_object import Session
 from palimpsest.session.turn_setup.environment import read_files, read_instructions
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
+from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
 from palimpsest.transcript.user_notices import user_notice_text
 
 
@@ -176,5 +176,5 @@ def test_a_file_of_the_project_is_no_file_of_keys_because_of_where_the_project_l
     (root / "AGENTS.md").write_text("x")
 
     assert read_for_prompt(root / "AGENTS.md", root, 10) == b"x"
-    with pytest.raises(LeftOut, match="keys"):
+    with pytest.raises(UnreadableForPrompt, match="keys"):
         read_for_prompt(root / "AGENTS.md", None, 10)

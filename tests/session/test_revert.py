@@ -18,7 +18,7 @@ from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 from palimpsest.transcript.errors import NotFound, SessionBusy, UserError
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import (
@@ -34,7 +34,7 @@ from palimpsest.transcript.session_record.events import SessionDiff
 def studio(root: Path, *answers: Any, limits: SnapshotLimits | None = None, **more: Any) -> Studio:
     layout = prepare(root)
     snapshots = Snapshots(
-        root, layout.snapshots, rules=Ignore, never=ALWAYS_LEFT_OUT, limits=limits
+        root, layout.snapshots, rules=GitignoreRules, never=ALWAYS_LEFT_OUT, limits=limits
     )
     fields = {"snapshots": snapshots} | more
     return Studio(root, ScriptedModel(*answers), store=JsonlStore(layout), **fields)
@@ -98,7 +98,7 @@ async def test_takes_back_the_newest_prompt_and_its_files(tmp_path: Path) -> Non
 async def test_a_prompt_keeps_the_files_as_it_found_them(tmp_path: Path) -> None:
     made, session = await three_turns(tmp_path)
     layout = prepare(tmp_path)
-    snapshots = Snapshots(tmp_path, layout.snapshots, rules=Ignore, never=ALWAYS_LEFT_OUT)
+    snapshots = Snapshots(tmp_path, layout.snapshots, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
     (tmp_path / "c.txt").write_text("my own\n")
     await ask(session, "four?")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.model.script import calls, says
-from palimpsest.render.content.outline import told
+from palimpsest.render.content.outline import outline_message
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import AssistantMessage, Message
@@ -69,7 +69,9 @@ async def test_the_queue_that_goes_with_a_stop_is_named(tmp_path: Path) -> None:
         "2 prompts that waited were taken back with this stop, and were not sent: "
         "“third”, “word word word word word word word word …”."
     )
-    assert words in [getattr(item, "words", "") for item in told(session.snapshot().messages[-1])]
+    assert words in [
+        getattr(item, "words", "") for item in outline_message(session.snapshot().messages[-1])
+    ]
 
 
 async def test_a_stop_between_two_requests_is_said(tmp_path: Path) -> None:

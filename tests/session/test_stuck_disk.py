@@ -9,7 +9,7 @@ import pytest
 from tests.loop.studio import Studio, ask, until
 
 from palimpsest.frontends.page_channel.notices import head_of
-from palimpsest.frontends.turn_output.cell_output import CellStory
+from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
 from palimpsest.model.script import says
 from palimpsest.session.engine import session_log
@@ -139,7 +139,7 @@ async def test_the_cell_says_what_it_waits_for(tmp_path: Path, store: StuckStore
     feed = TurnFeed("pmt_1", origin)
     feed.attach(session)
     shown: list[str] = []
-    story = CellStory(
+    story = CellOutput(
         feed,
         lambda data, *_, **__: shown.append(data["text/plain"]),
         scrub=str,

@@ -17,7 +17,7 @@ from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle
 from palimpsest.frontends.turn_output.segments import Position, Segment
 from palimpsest.model.script import ModelAnswer
 from palimpsest.public.session_object import Session
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.interfaces.sharing_operations import Form
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.parts import ReasoningPart, ToolCompleted, ToolPart
@@ -115,7 +115,7 @@ def _is_sendable(live: Session, before: int) -> None:
     kernel_session: Any = live._live
     segment = Segment(0, Position())
     frame = Frame(session=live.id, turn="msg_0", seq=(0, 0), status="waits")
-    json_packer(bundle(live.messages, segment, frame, notes=Notes(), scrub=scrub))
+    json_packer(bundle(live.messages, segment, frame, notes=OutlineNotes(), scrub=scrub))
     notices = [*pictures(kernel_session, "a"), *records_since(kernel_session, before, "b")]
     for notice in notices:
         json_packer(notice.model_dump(mode="json", exclude_none=True))

@@ -6,7 +6,7 @@ import pytest
 
 from palimpsest.app.loaded_config import ConfigFolders, load
 from palimpsest.app.wiring import App
-from palimpsest.model.catalog.model_check import check_effort, check_model, slip
+from palimpsest.model.catalog.model_check import check_effort, check_model, closest_name
 from palimpsest.model.script import says
 from palimpsest.public.session_object import Session
 from palimpsest.testing import ScriptedModel
@@ -43,7 +43,7 @@ def test_a_new_model_and_one_that_the_settings_name_are_taken() -> None:
     check_model(found("openai/gpt-5.9"), (), lambda _: ())
     check_model(found("mine/some"), ("mine/some",), lambda _: ())
     check_model(found("mine/some", "http://h/v1"), (), lambda _: ())
-    assert slip("gpt-5.2", ["gpt-5.1"]) is None
+    assert closest_name("gpt-5.2", ["gpt-5.1"]) is None
 
 
 def test_a_server_of_ones_own_says_what_it_has() -> None:

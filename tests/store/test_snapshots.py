@@ -25,7 +25,7 @@ from palimpsest.store.file_snapshots.file_restore import (
 )
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots, SnapshotsOff
 from palimpsest.store.file_snapshots.trees import reachable
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
 
@@ -33,7 +33,7 @@ def snapshots(root: Path, limits: SnapshotLimits | None = None) -> Snapshots:
     return Snapshots(
         root,
         root / ".palimpsest" / "snapshots",
-        rules=Ignore,
+        rules=GitignoreRules,
         never=ALWAYS_LEFT_OUT,
         limits=limits,
     )

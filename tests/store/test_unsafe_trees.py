@@ -16,7 +16,7 @@ from palimpsest.store.file_snapshots.trees import (
     encode_root,
     reachable,
 )
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 from palimpsest.tools.file_access.protected_files import protection_of
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.relative_paths import path_problem
@@ -35,7 +35,7 @@ def shots(root: Path) -> Snapshots:
     return Snapshots(
         root,
         root / ".palimpsest/snapshots",
-        rules=Ignore,
+        rules=GitignoreRules,
         never=ALWAYS_LEFT_OUT,
         protection=protection_of,
     )

@@ -10,12 +10,12 @@ from typing import Any
 
 from tests.strict import anthropic, gemini, mistral, openai
 
-from palimpsest.testing.dialects import dialect_of, model_of
+from palimpsest.testing.dialects import model_of, wire_format_of
 
 
 def problems(path: str, body: Any) -> list[str]:
     """Return what the provider would refuse in a request, one sentence each."""
-    match dialect_of(path):
+    match wire_format_of(path):
         case "openai":
             return openai.problems(body)
         case "anthropic":

@@ -29,7 +29,7 @@ from tests.model.strict_bodies import (
 from tests.strict import anthropic, gemini, mistral, openai
 from tests.strict.dialects import problems
 
-from palimpsest.testing.dialects import Dialect, dialect_of, model_of
+from palimpsest.testing.dialects import WireFormat, model_of, wire_format_of
 
 USER = {"role": "user", "content": "Hi."}
 
@@ -473,7 +473,7 @@ MISTRAL_CASES: dict[str, tuple[Break, str]] = {
     "no messages": (sets("messages", to=[]), "0 entries"),
 }
 
-VALIDATORS: dict[Dialect, tuple[Any, Body, dict[str, tuple[Break, str]]]] = {
+VALIDATORS: dict[WireFormat, tuple[Any, Body, dict[str, tuple[Break, str]]]] = {
     "openai": (openai.problems, OPENAI, OPENAI_CASES),
     "anthropic": (anthropic.problems, ANTHROPIC, ANTHROPIC_CASES),
     "gemini": (gemini.problems, GEMINI, GEMINI_CASES),
@@ -487,7 +487,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("dialect", "change", "says"), CASES)
-def test_a_wrong_request_is_refused(dialect: Dialect, change: Break, says: str) -> None:
+def test_a_wrong_request_is_refused(dialect: WireFormat, change: Break, says: str) -> None:
     validate, good, _ = VALIDATORS[dialect]
     found = validate(broken(good, change))
 
@@ -496,13 +496,13 @@ def test_a_wrong_request_is_refused(dialect: Dialect, change: Break, says: str) 
 
 
 @pytest.mark.parametrize("dialect", VALIDATORS)
-def test_each_provider_has_fifteen_cases_at_least(dialect: Dialect) -> None:
+def test_each_provider_has_fifteen_cases_at_least(dialect: WireFormat) -> None:
     assert len(VALIDATORS[dialect][2]) >= 15
 
 
 PREFILL = {**ANTHROPIC, "messages": [USER, {"role": "assistant", "content": "I think"}]}
 LONE_QUESTION = {"model": "m", "messages": [USER]}
-GOOD: list[tuple[Dialect, Body]] = [
+GOOD: list[tuple[WireFormat, Body]] = [
     ("openai", OPENAI),
     ("openai", LONE_QUESTION),
     ("openai", {**LONE_QUESTION, "messages": [{"role": "developer", "content": "Hi."}]}),
@@ -528,7 +528,7 @@ GOOD: list[tuple[Dialect, Body]] = [
 
 
 @pytest.mark.parametrize(("dialect", "body"), GOOD)
-def test_a_good_request_is_taken(dialect: Dialect, body: Body) -> None:
+def test_a_good_request_is_taken(dialect: WireFormat, body: Body) -> None:
     before = copy.deepcopy(body)
 
     assert VALIDATORS[dialect][0](body) == []
@@ -537,7 +537,7 @@ def test_a_good_request_is_taken(dialect: Dialect, body: Body) -> None:
 
 @pytest.mark.parametrize("dialect", VALIDATORS)
 @pytest.mark.parametrize("body", [None, [], "x", 3, {}, {"messages": None}, {"contents": {}}])
-def test_whatever_is_sent_is_refused_in_sentences(dialect: Dialect, body: Any) -> None:
+def test_whatever_is_sent_is_refused_in_sentences(dialect: WireFormat, body: Any) -> None:
     assert VALIDATORS[dialect][0](body)
 
 
@@ -615,8 +615,8 @@ def test_gemini_3_wants_the_signatures_of_the_turn_that_goes_on() -> None:
         ("/mistral/v1/chat/completions", "mistral"),
     ],
 )
-def test_the_address_says_whose_rules_hold(path: str, dialect: Dialect) -> None:
-    assert dialect_of(path) == dialect
+def test_the_address_says_whose_rules_hold(path: str, dialect: WireFormat) -> None:
+    assert wire_format_of(path) == dialect
     assert problems(path, VALIDATORS[dialect][1]) == []
     assert problems(path, json.loads("{}"))
 

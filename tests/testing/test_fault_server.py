@@ -16,7 +16,7 @@ from tests.strict.dialects import problems
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
 from palimpsest.model.script_file import parse_scenario, read_scenario
 from palimpsest.testing import FaultServer
-from palimpsest.testing.dialects import Dialect
+from palimpsest.testing.dialects import WireFormat
 from palimpsest.transcript.errors import UserError
 
 
@@ -181,19 +181,19 @@ def test_a_function_may_answer() -> None:
     assert b"mine" in body
 
 
-PATHS: dict[Dialect, str] = {
+PATHS: dict[WireFormat, str] = {
     "openai": "/chat/completions",
     "anthropic": "/v1/messages",
     "gemini": "/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
     "mistral": "/chat/completions",
 }
-GOOD: dict[Dialect, dict[str, Any]] = {
+GOOD: dict[WireFormat, dict[str, Any]] = {
     "openai": OPENAI,
     "anthropic": ANTHROPIC,
     "gemini": GEMINI,
     "mistral": MISTRAL,
 }
-REFUSALS: dict[Dialect, dict[str, Any]] = {
+REFUSALS: dict[WireFormat, dict[str, Any]] = {
     "openai": {
         "error": {"message": "temperature", "type": None, "param": None, "code": None},
     },
@@ -217,7 +217,7 @@ def shape(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("dialect", PATHS)
-def test_a_strict_server_refuses_as_the_provider_does_and_then_goes_on(dialect: Dialect) -> None:
+def test_a_strict_server_refuses_as_the_provider_does_and_then_goes_on(dialect: WireFormat) -> None:
     with FaultServer(says("Hi."), check=problems) as server:
         url = server.base(dialect) + PATHS[dialect]
         refused, _, body = post(url, {**GOOD[dialect], "temperature": 9, "colour": "red"})
@@ -230,7 +230,7 @@ def test_a_strict_server_refuses_as_the_provider_does_and_then_goes_on(dialect: 
 
 
 @pytest.mark.parametrize("dialect", PATHS)
-def test_a_server_that_is_not_strict_answers_anything(dialect: Dialect) -> None:
+def test_a_server_that_is_not_strict_answers_anything(dialect: WireFormat) -> None:
     with FaultServer(says("Hi.")) as server:
         status, _, _ = post(server.base(dialect) + PATHS[dialect], {"colour": "red"})
 

@@ -7,7 +7,7 @@ import pytest
 
 from palimpsest.app.wiring import APPS
 from palimpsest.testing import FaultServer, ScriptedModel, calls, isolated_session, says
-from palimpsest.testing.dialects import Dialect
+from palimpsest.testing.dialects import WireFormat
 from palimpsest.transcript.errors import ConfigError, UserError
 
 pytestmark = pytest.mark.slow
@@ -90,7 +90,7 @@ def test_what_makes_no_sense_is_said_before_anything_runs(
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini", "mistral"])
-def test_asks_a_fault_server_in_every_format(dialect: Dialect) -> None:
+def test_asks_a_fault_server_in_every_format(dialect: WireFormat) -> None:
     with (
         FaultServer(says("Hi.")) as server,
         isolated_session(settings=server.settings(dialect)) as session,

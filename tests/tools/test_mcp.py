@@ -19,8 +19,8 @@ from tests.waiting import eventually, settled, until
 
 from palimpsest.tools.mcp import client
 from palimpsest.tools.mcp import servers as mcp_servers
-from palimpsest.tools.mcp.servers import Servers
-from palimpsest.tools.mcp.values import ServerSpec
+from palimpsest.tools.mcp.servers import McpServers
+from palimpsest.tools.mcp.values import McpServerSpec
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.errors import Aborted, UserError
 from palimpsest.transcript.parts import ResourceSource
@@ -36,8 +36,8 @@ ENVIRONMENT = {
 pytestmark = pytest.mark.slow
 
 
-def stdio(mode: str = "stdio", **more: Any) -> ServerSpec:
-    return ServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
+def stdio(mode: str = "stdio", **more: Any) -> McpServerSpec:
+    return McpServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
 
 
 @pytest.fixture(autouse=True)
@@ -48,11 +48,11 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def servers(
-    tmp_path: Path, *specs: ServerSpec
-) -> AsyncIterator[tuple[Servers, Bench, tuple[str, ...]]]:
+    tmp_path: Path, *specs: McpServerSpec
+) -> AsyncIterator[tuple[McpServers, Bench, tuple[str, ...]]]:
     bench = Bench(tmp_path, registry=Registry(), extra={"environment": ENVIRONMENT})
     bench.desk = Desk()
-    found = Servers(specs, bench.registry, ENVIRONMENT, tmp_path)
+    found = McpServers(specs, bench.registry, ENVIRONMENT, tmp_path)
     try:
         said = await found.turn_began()
         yield found, bench, said
@@ -223,7 +223,7 @@ async def test_a_server_that_failed_is_not_waited_for_again(
 
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    spec = ServerSpec("demo", command="no-such-program")
+    spec = McpServerSpec("demo", command="no-such-program")
     async with servers(tmp_path, spec) as (_found, _bench, said):
         assert said == (
             "The MCP server 'demo' cannot be started: there is no program 'no-such-program'.",
@@ -260,7 +260,7 @@ async def test_tools_that_come_later_are_offered_from_the_next_turn_on(tmp_path:
 async def test_a_server_of_an_older_protocol_works_whatever_its_schemas_say(
     tmp_path: Path,
 ) -> None:
-    spec = ServerSpec("old", command=sys.executable, args=(str(OLDER),))
+    spec = McpServerSpec("old", command=sys.executable, args=(str(OLDER),))
     async with servers(tmp_path, spec) as (found, bench, said):
         assert said == ()
         names = bench.registry.names
@@ -281,7 +281,7 @@ async def test_a_server_of_an_older_protocol_works_whatever_its_schemas_say(
 
 
 async def test_a_list_of_tools_that_breaks_the_protocol_costs_a_sentence(tmp_path: Path) -> None:
-    spec = ServerSpec("old", command=sys.executable, args=(str(OLDER), "wrong"))
+    spec = McpServerSpec("old", command=sys.executable, args=(str(OLDER), "wrong"))
     async with servers(tmp_path, spec) as (found, _bench, said):
         assert len(said) == 1
         assert said[0].startswith("The MCP server 'old' did not list its tools: 1 validation error")
@@ -326,7 +326,7 @@ async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_pat
 async def test_a_server_over_http_works_and_is_spoken_to_again_after_its_restart(
     tmp_path: Path, address: Callable[[], str]
 ) -> None:
-    spec = ServerSpec("demo", url=address())
+    spec = McpServerSpec("demo", url=address())
     async with servers(tmp_path, spec) as (found, bench, said):
         assert said == ()
         assert (await bench.call("demo_add", a=2, b=3)).output == "5"
@@ -341,14 +341,14 @@ async def test_a_server_over_http_works_and_is_spoken_to_again_after_its_restart
 
 
 async def test_an_address_where_nobody_answers_costs_a_sentence(tmp_path: Path) -> None:
-    spec = ServerSpec("demo", url="http://127.0.0.1:9/mcp", headers={"X-Key": "${DEMO_TOKEN}"})
+    spec = McpServerSpec("demo", url="http://127.0.0.1:9/mcp", headers={"X-Key": "${DEMO_TOKEN}"})
     async with servers(tmp_path, spec) as (_f, _b, said):
         assert len(said) == 1
         assert "s3cr3t" not in said[0]
 
 
 async def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> None:
-    found = Servers([stdio()], Registry(), ENVIRONMENT, tmp_path, installed=lambda: False)
+    found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path, installed=lambda: False)
 
     said = await found.turn_began()
 
@@ -377,7 +377,7 @@ async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
     tmp_path: Path, mode: str
 ) -> None:
     before = {one.pid for one in psutil.Process().children(recursive=True)}
-    found = Servers([stdio(mode)], Registry(), ENVIRONMENT, tmp_path)
+    found = McpServers([stdio(mode)], Registry(), ENVIRONMENT, tmp_path)
     found.begin()
     below: list[psutil.Process] = []
 
@@ -408,7 +408,7 @@ async def test_closing_while_the_package_is_imported_starts_nothing(
     monkeypatch.setattr(client, "load", load)
     begun: list[object] = []
     monkeypatch.setattr(client, "connect", lambda *given, **_: begun.append(given))
-    found = Servers([stdio()], Registry(), ENVIRONMENT, tmp_path)
+    found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path)
     found.begin()
     await until(imports.is_set)
     closing = asyncio.create_task(found.close())
@@ -422,14 +422,14 @@ async def test_closing_while_the_package_is_imported_starts_nothing(
 def test_a_server_ends_with_a_kernel_that_is_killed(tmp_path: Path) -> None:
     words = f"""
 import asyncio, sys
-sys.path.insert(0, {str(Path(mcp_servers.__file__).parents[2])!r})
+sys.path.insert(0, {str(Path(mcp_servers.__file__).parents[3])!r})
 from pathlib import Path
-from palimpsest.tools.mcp.servers import Servers
-from palimpsest.tools.mcp.values import ServerSpec
+from palimpsest.tools.mcp.servers import McpServers
+from palimpsest.tools.mcp.values import McpServerSpec
 from palimpsest.tools.registration.registry import Registry
 async def main():
-    spec = ServerSpec("demo", command=sys.executable, args=({str(DEMO)!r}, "stubborn"))
-    servers = Servers([spec], Registry(), dict(__import__("os").environ), Path({str(tmp_path)!r}))
+    spec = McpServerSpec("demo", command=sys.executable, args=({str(DEMO)!r}, "stubborn"))
+    servers = McpServers([spec], Registry(), dict(__import__("os").environ), Path({str(tmp_path)!r}))
     servers.begin()
     await asyncio.Event().wait()
 asyncio.run(main())

@@ -3,7 +3,7 @@
 import pytest
 
 from palimpsest.tools.web.html_conversion import to_markdown, to_text
-from palimpsest.tools.web.html_tokens import Reader, seen, words
+from palimpsest.tools.web.html_tokens import HtmlReader, head_and_body, visible_text
 
 CHARS = 300_000
 """Of a parser that looks back, each of these pages takes minutes."""
@@ -65,19 +65,19 @@ def test_five_megabytes_are_read_in_time() -> None:
     ],
 )
 def test_the_words_are_those_that_are_seen(page: str, expected: str) -> None:
-    assert words(page).strip() == expected
+    assert visible_text(page).strip() == expected
 
 
 def test_the_title_is_the_first_one() -> None:
     page = "<TITLE> A &amp;\n b </TITLE><svg><title>no</title></svg><title>c</title>x"
 
-    assert seen(page) == ("x", "A & b", False)
+    assert head_and_body(page) == ("x", "A & b", False)
 
 
 def test_what_is_seen_is_given_as_it_was() -> None:
     page = '<div class="a">b<i>c</i></div><br>'
 
-    assert "".join(piece.source for piece in Reader(page).pieces()) == page
+    assert "".join(piece.source for piece in HtmlReader(page).pieces()) == page
 
 
 def test_a_page_without_the_end_of_its_head_has_words() -> None:

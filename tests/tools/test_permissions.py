@@ -11,13 +11,13 @@ from palimpsest.tools.permission_rules.permissions import (
     Denied,
     MustAsk,
     PendingAsk,
+    apply_reply,
+    as_limits,
     decide,
     disabled,
     evaluate,
     from_config,
-    limiting,
     refusal,
-    settle,
 )
 from palimpsest.tools.permission_rules.wildcard import beginning, matches
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
@@ -181,14 +181,14 @@ def test_always_also_answers_what_it_now_allows() -> None:
         PendingAsk(ask("d", "bash", "git log"), "ses_2"),
     ]
 
-    settled = settle(waiting, "a", Reply(answer="always"))
+    settled = apply_reply(waiting, "a", Reply(answer="always"))
 
     assert [answered for answered, _ in settled.replies] == ["a", "b"]
     assert settled.approved == (Rule(permission="bash", pattern="git *", action="allow"),)
 
 
 def test_answering_twice_changes_nothing() -> None:
-    settled = settle([], "a", Reply(answer="always"))
+    settled = apply_reply([], "a", Reply(answer="always"))
 
     assert settled.replies == ()
     assert settled.approved == ()
@@ -240,19 +240,19 @@ def lines(*said: str) -> tuple[Rule, ...]:
 def test_a_limit_only_tightens_what_stands_before_it(
     before: tuple[str, ...], limits: tuple[str, ...], verdict: str
 ) -> None:
-    said = (*lines(*before), *limiting(lines(*limits)))
+    said = (*lines(*before), *as_limits(lines(*limits)))
 
     assert type(decide("bash", ["git push"], said)).__name__ == verdict
 
 
 def test_no_later_rule_lifts_a_limit() -> None:
-    said = (*limiting(lines("bash * deny")), *lines("bash * allow"))
+    said = (*as_limits(lines("bash * deny")), *lines("bash * allow"))
 
     assert isinstance(decide("bash", ["ls"], said), Denied)
 
 
 def test_nothing_answers_a_locked_question_beforehand() -> None:
-    said = (*lines("python * allow"), *limiting(lines("python * ask"), "lock"))
+    said = (*lines("python * allow"), *as_limits(lines("python * ask"), "lock"))
     answers = (*answered_by("bypass"), *lines("python * allow"))
 
     assert decide("python", ["1"], said, answers) == MustAsk(("1",), locked=True)
@@ -262,9 +262,9 @@ def test_nothing_answers_a_locked_question_beforehand() -> None:
 @pytest.mark.parametrize(
     ("said", "hidden"),
     [
-        ((*lines("bash * deny"), *limiting(lines("bash * allow"))), True),
-        ((*lines("bash * allow"), *limiting(lines("* * deny", "bash * allow"))), False),
-        ((*lines("bash * allow"), *limiting(lines("* * deny"))), True),
+        ((*lines("bash * deny"), *as_limits(lines("bash * allow"))), True),
+        ((*lines("bash * allow"), *as_limits(lines("* * deny", "bash * allow"))), False),
+        ((*lines("bash * allow"), *as_limits(lines("* * deny"))), True),
     ],
 )
 def test_a_tool_is_hidden_where_rule_or_limit_denies_all_of_it(

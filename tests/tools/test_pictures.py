@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from tests.tools.desk import Bench
 
-from palimpsest.tools.calls.images import LARGEST_BYTES, fitted, preview
+from palimpsest.tools.calls.images import LARGEST_BYTES, fit_image, preview
 from palimpsest.transcript.errors import UserError
 
 
@@ -30,14 +30,14 @@ def opened(data: bytes) -> Image.Image:
 def test_a_small_picture_is_sent_as_it_is() -> None:
     data = noise(20)
 
-    found = fitted(data, "a.png")
+    found = fit_image(data, "a.png")
 
     assert (found.mime, found.data, found.note) == ("image/png", data, "")
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
 def test_a_large_picture_is_shrunk(mode: str) -> None:
-    found = fitted(noise(1_300, mode), "a.png")
+    found = fit_image(noise(1_300, mode), "a.png")
 
     assert len(found.data) <= LARGEST_BYTES
     assert opened(found.data).format == "JPEG"
@@ -49,7 +49,7 @@ def test_a_very_long_picture_is_shrunk_whatever_its_bytes() -> None:
     out = io.BytesIO()
     Image.new("RGB", (9_000, 90), "white").save(out, "PNG")
 
-    found = fitted(out.getvalue(), "a.png")
+    found = fit_image(out.getvalue(), "a.png")
 
     assert opened(found.data).size == (2_000, 20)
     assert "from 9000 x 90 to 2000 x 20 pixels" in found.note
@@ -60,7 +60,7 @@ def test_a_picture_that_cannot_be_opened_is_told_in_the_same_words_every_time() 
     for data in (b"\x89PNG\r\n\x1a\n", b"GIF89a" + bytes(9), b"\xff\xd8\xff" + b"x" * 40):
         for _ in range(2):
             with pytest.raises(UserError) as refused:
-                fitted(data, "a.png")
+                fit_image(data, "a.png")
             told.add(str(refused.value))
 
     assert told == {"a.png cannot be opened as a picture: it is damaged, or only a part of one."}
@@ -68,7 +68,7 @@ def test_a_picture_that_cannot_be_opened_is_told_in_the_same_words_every_time() 
 
 def test_a_damaged_picture_that_is_too_large_is_refused() -> None:
     with pytest.raises(UserError, match=r"a\.png cannot be opened as a picture"):
-        fitted(b"\x89PNG\r\n\x1a\n" + bytes(LARGEST_BYTES), "a.png")
+        fit_image(b"\x89PNG\r\n\x1a\n" + bytes(LARGEST_BYTES), "a.png")
 
 
 def test_without_pillow_a_large_picture_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,8 +83,8 @@ def test_without_pillow_a_large_picture_is_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(builtins, "__import__", without)
 
     with pytest.raises(UserError, match="at most 3,750,000 can be attached"):
-        fitted(data, "a.png")
-    assert fitted(data[:1000], "a.png").data == data[:1000]
+        fit_image(data, "a.png")
+    assert fit_image(data[:1000], "a.png").data == data[:1000]
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA"])
@@ -128,11 +128,11 @@ async def test_what_only_the_name_makes_a_picture_is_not_sent(
 
 def test_half_a_picture_is_not_sent() -> None:
     with pytest.raises(UserError, match=r"a\.png cannot be opened as a picture"):
-        fitted(noise(60)[:2_000], "a.png")
+        fit_image(noise(60)[:2_000], "a.png")
 
 
 def test_a_picture_under_a_wrong_name_goes_by_what_it_is() -> None:
     out = io.BytesIO()
     Image.new("RGB", (9, 9), "white").save(out, "JPEG")
 
-    assert fitted(out.getvalue(), "a.png").mime == "image/jpeg"
+    assert fit_image(out.getvalue(), "a.png").mime == "image/jpeg"

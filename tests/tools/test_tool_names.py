@@ -8,10 +8,14 @@ import pytest
 from tests.tools.desk import Bench
 
 from palimpsest.tools.mcp import servers as mcp_servers
-from palimpsest.tools.mcp.remote_tools import key_of, owner_of, resource_tools
-from palimpsest.tools.mcp.servers import Servers
-from palimpsest.tools.mcp.values import ServerSpec
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, OWN_NAMES, is_own_name
+from palimpsest.tools.mcp.remote_tools import resource_tools, server_of, tool_name
+from palimpsest.tools.mcp.servers import McpServers
+from palimpsest.tools.mcp.values import McpServerSpec
+from palimpsest.tools.registration.builtin_tools import (
+    DEFAULT_RULES,
+    RESERVED_NAMES,
+    is_reserved_name,
+)
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.workflow.skill import SkillTool
 from palimpsest.tools.workflow.task import TaskTool
@@ -20,8 +24,8 @@ from palimpsest.transcript.errors import UserError
 DEMO = Path(__file__).with_name("mcp_demo.py")
 
 
-def spec(server: str, *tools: str) -> ServerSpec:
-    return ServerSpec(server, command=sys.executable, args=(str(DEMO), "named", *tools))
+def spec(server: str, *tools: str) -> McpServerSpec:
+    return McpServerSpec(server, command=sys.executable, args=(str(DEMO), "named", *tools))
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +38,7 @@ def test_all_names_of_our_own_are_known() -> None:
     names = {one.name for one in own} | {one.permission for one in own}
     names |= {rule.permission for rule in DEFAULT_RULES} - {"*"}
 
-    assert names <= OWN_NAMES
+    assert names <= RESERVED_NAMES
 
 
 @pytest.mark.parametrize(
@@ -42,12 +46,12 @@ def test_all_names_of_our_own_are_known() -> None:
     ["bash", "BASH", "Read", "read_", "_write", "external-directory", "\uff42ash", "doom_loop"],
 )
 def test_what_reads_like_one_is_one(name: str) -> None:
-    assert is_own_name(name)
+    assert is_reserved_name(name)
 
 
 @pytest.mark.parametrize("name", ["bashful", "demo_bash", "read_csv", "b_sh"])
 def test_other_names_are_free(name: str) -> None:
-    assert not is_own_name(name)
+    assert not is_reserved_name(name)
 
 
 @pytest.mark.parametrize("name", ["bash", "read", "Write", "external_directory", "task"])
@@ -76,7 +80,7 @@ async def test_a_server_does_not_take_a_name_of_our_own(bench: Bench) -> None:
     )
     bench.registry = Registry(builtin_tools())
     before = {name: bench.registry.resolve(name) for name in bench.registry.names}
-    servers = Servers(specs, bench.registry, {}, bench.root)
+    servers = McpServers(specs, bench.registry, {}, bench.root)
     try:
         said = await servers.turn_began()
         again = await servers.turn_began()
@@ -88,7 +92,7 @@ async def test_a_server_does_not_take_a_name_of_our_own(bench: Bench) -> None:
     assert type(own["read_mcp_resource"]).__name__ == "ReadResource"
     assert type(own["list_mcp_resources"]).__name__ == "ListResources"
     others = {name: one for name, one in own.items() if type(one).__name__ == "McpTool"}
-    assert not {one.permission for one in others.values()} & OWN_NAMES
+    assert not {one.permission for one in others.values()} & RESERVED_NAMES
     assert {"external_directory", "private_network", "doom_loop"}.isdisjoint(others)
     assert sum("of its own" in words for words in said) >= 6
     assert again == ()
@@ -104,10 +108,10 @@ async def test_a_name_belongs_to_one_server_whoever_is_connected(bench: Bench) -
     for specs in (
         (one, other),
         (other, one),
-        (one, ServerSpec("notes_read", command="/nothing/here")),
+        (one, McpServerSpec("notes_read", command="/nothing/here")),
     ):
         bench.registry = Registry(builtin_tools())
-        servers = Servers(specs, bench.registry, {}, bench.root)
+        servers = McpServers(specs, bench.registry, {}, bench.root)
         try:
             said = await servers.turn_began()
         finally:
@@ -121,7 +125,7 @@ async def test_a_name_belongs_to_one_server_whoever_is_connected(bench: Bench) -
 
 
 def test_the_longest_name_owns() -> None:
-    assert owner_of(key_of("a", "b_c"), ["a", "a_b"]) == "a_b"
-    assert owner_of(key_of("a", "x"), ["a", "a_b"]) == "a"
-    assert owner_of(key_of("my.notes", "x"), ["my_notes", "my.notes"]) == "my_notes"
-    assert owner_of("other_x", ["a"]) is None
+    assert server_of(tool_name("a", "b_c"), ["a", "a_b"]) == "a_b"
+    assert server_of(tool_name("a", "x"), ["a", "a_b"]) == "a"
+    assert server_of(tool_name("my.notes", "x"), ["my_notes", "my.notes"]) == "my_notes"
+    assert server_of("other_x", ["a"]) is None

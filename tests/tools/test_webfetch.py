@@ -13,7 +13,7 @@ import pytest_asyncio
 from tests.tools.desk import Bench
 
 from palimpsest.tools.web.html_conversion import to_markdown, to_text
-from palimpsest.tools.web.http_fetch import FetchTarget, Refused, decoded, target
+from palimpsest.tools.web.http_fetch import FetchRefused, FetchTarget, decoded, target
 from palimpsest.tools.web.webfetch import WebFetchTool
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.values import Reply
@@ -234,7 +234,7 @@ async def test_a_name_is_looked_up_once_and_connected_to_where_it_was_found(
 
 @pytest.mark.parametrize("url", ["http://a.b\\.evil.example/", "http://a.b\\/x"])
 async def test_a_backslash_is_no_part_of_a_name(url: str) -> None:
-    with pytest.raises(Refused, match="backslash"):
+    with pytest.raises(FetchRefused, match="backslash"):
         await target(url)
 
 
@@ -446,7 +446,7 @@ async def test_a_proxy_looks_names_up_itself(monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_an_endless_address_is_refused() -> None:
-    with pytest.raises(Refused, match="too long"):
+    with pytest.raises(FetchRefused, match="too long"):
         await target("http://a.b/" + "x" * 9_000)
 
 

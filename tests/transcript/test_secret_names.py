@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from palimpsest.tools.calls.key_redaction import child_environment
 from palimpsest.tools.mcp.client import environment_for
-from palimpsest.tools.mcp.values import ServerSpec
+from palimpsest.tools.mcp.values import McpServerSpec
 from palimpsest.transcript.redaction.secret_names import holds_password, is_secret_name
 from palimpsest.transcript.redaction.text import scrub_values, secret_values
 
@@ -79,7 +79,7 @@ def test_a_value_with_a_password_is_kept_from_programs(value: str) -> None:
     assert holds_password(value)
     assert "DATABASE_URL" not in child_environment({"DATABASE_URL": value})
     environment = {"HTTPS_PROXY": value, "PATH": "/bin"}
-    assert "HTTPS_PROXY" not in environment_for(ServerSpec("x", command="x"), environment)
+    assert "HTTPS_PROXY" not in environment_for(McpServerSpec("x", command="x"), environment)
 
 
 @pytest.mark.parametrize("value", WITHOUT)

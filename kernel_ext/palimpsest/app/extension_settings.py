@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.session.config.settings import HookTable, McpSettings
 from palimpsest.session.extensions.hooks import HookSource
-from palimpsest.tools.mcp.values import TIMEOUT_SECONDS, ServerSpec
+from palimpsest.tools.mcp.values import TIMEOUT_SECONDS, McpServerSpec
 
 
 def hook_sources(tables: Sequence[HookTable], origins: Mapping[str, str]) -> tuple[HookSource, ...]:
@@ -28,16 +28,16 @@ def hook_sources(tables: Sequence[HookTable], origins: Mapping[str, str]) -> tup
 
 def server_specs(
     servers: Mapping[str, McpSettings], origins: Mapping[str, str]
-) -> tuple[ServerSpec, ...]:
+) -> tuple[McpServerSpec, ...]:
     """Return the MCP servers that the settings name."""
     return tuple(_spec(name, one, origins) for name, one in servers.items())
 
 
-def _spec(name: str, one: McpSettings, origins: Mapping[str, str]) -> ServerSpec:
+def _spec(name: str, one: McpSettings, origins: Mapping[str, str]) -> McpServerSpec:
     keys = (f"mcp.{name}.command", f"mcp.{name}.url", f'mcp."{name}".command', f'mcp."{name}".url')
     origin = next((origins[key] for key in keys if key in origins), "settings")
     given: dict[str, Any] = {"env": dict(one.env), "headers": dict(one.headers)}
-    return ServerSpec(
+    return McpServerSpec(
         name=name,
         command=one.command,
         args=tuple(one.args),

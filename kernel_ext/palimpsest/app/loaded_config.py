@@ -37,7 +37,7 @@ from palimpsest.session.trust.trust_store import TrustStore, digest_of
 from palimpsest.session.trust.untrusted_allow_list import SettingsBaseline
 from palimpsest.session.trust.untrusted_layer import lay_untrusted
 from palimpsest.store.log.store_factory import find_project
-from palimpsest.tools.permission_rules.permissions import Rules, from_config, limiting, merge
+from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from_config, merge
 
 __all__ = ["Config", "ConfigFolders", "LoadedConfig", "load"]
 
@@ -77,7 +77,7 @@ class LoadedConfig:
         found: list[Rules] = []
         for at, table in enumerate(tables):
             rules = rules_from((table,))
-            found.append(limiting(rules) if (key, at) in self.limited else rules)
+            found.append(as_limits(rules) if (key, at) in self.limited else rules)
         return tuple(rule for rules in found for rule in rules)
 
     def models(self) -> frozenset[str]:

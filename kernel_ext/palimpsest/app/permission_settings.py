@@ -7,7 +7,7 @@ values to values; ``app`` calls it.
 from palimpsest.app.loaded_config import LoadedConfig, rules_from
 from palimpsest.session.config.layer_merge import dotted, origin_of
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.tools.permission_rules.permissions import limiting, merge
+from palimpsest.tools.permission_rules.permissions import as_limits, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.session_record.budgets import Budget
 
@@ -17,7 +17,7 @@ def apply_permission_settings(permitting: EffectiveRules, config: LoadedConfig) 
     value = config.value
     rules = config.rules("permission", value.permission)
     permitting.rules = merge(DEFAULT_RULES, rules)
-    permitting.fixed = limiting(
+    permitting.fixed = as_limits(
         (
             rule
             for rule in rules_from(config.locked_rules)

@@ -68,9 +68,9 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.project_folder.project_number import ProjectNumber
-from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, Ignore
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 from palimpsest.tools.file_access.protected_files import protection_of
-from palimpsest.tools.mcp.servers import CLOSE_SECONDS, Servers
+from palimpsest.tools.mcp.servers import CLOSE_SECONDS, McpServers
 from palimpsest.tools.permission_rules.permissions import Rules, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.function_tools import FunctionTool
@@ -146,7 +146,7 @@ class App:
         )
         limited = self._config.is_limited("max_steps")
         specs = server_specs(config.mcp, self._config.origins)
-        self.servers = Servers(
+        self.servers = McpServers(
             specs, self.registry, self.environment, self.project, changed=self._changed
         )
         self.permitting = EffectiveRules(
@@ -307,7 +307,7 @@ class App:
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
         """Return what is known of a model; raises ConfigError for a name that cannot be one."""
         config = self.config.value
-        known = model_info.info(
+        known = model_info.model_info(
             model_id,
             config.models,
             variant=self.locks.free("variant", variant) or config.variant,
@@ -331,13 +331,18 @@ class App:
         """Return the models that can be used now: id, window, and why it is here."""
         found = {
             known.info.ref.id: (known.info, known.because)
-            for known in discovery.known(self.environment, self.config.value.models, self._ollama)
+            for known in discovery.known_models(
+                self.environment, self.config.value.models, self._ollama
+            )
         }
         rows = [
             (name, window_text(info, self.services.policy.guard), because)
             for name, (info, because) in found.items()
         ]
-        rows += [(SERVER, "", told) for told in discovery.silent(self.environment, self._ollama)]
+        rows += [
+            (SERVER, "", told)
+            for told in discovery.unresponsive_servers(self.environment, self._ollama)
+        ]
         try:
             default = self.default_model()
         except ConfigError:
@@ -470,7 +475,7 @@ def _snapshots(store: Store, project: Path) -> Snapshots | None:
     return Snapshots(
         project,
         store.layout.snapshots,
-        rules=Ignore,
+        rules=GitignoreRules,
         never=ALWAYS_LEFT_OUT,
         protection=protection_of,
     )

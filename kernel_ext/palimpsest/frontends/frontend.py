@@ -11,13 +11,17 @@ from typing import Any
 from IPython.core.error import UsageError
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
-from palimpsest.frontends.cell_turn.background_prompts import Background, join, send
+from palimpsest.frontends.cell_turn.background_prompts import (
+    Background,
+    await_background_prompt,
+    send_background_prompt,
+)
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
-from palimpsest.frontends.kernel.main_thread import Pump
+from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.magic.line_parser import MagicLine
 from palimpsest.frontends.page_channel.channel import Channel
-from palimpsest.frontends.subcommands.dispatch import Commands
+from palimpsest.frontends.subcommands.dispatch import Subcommands
 from palimpsest.frontends.subcommands.parts import part_rows
 from palimpsest.frontends.subcommands.permissions import waiting_words
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
@@ -28,7 +32,7 @@ NESTED = (
 )
 
 
-class Front:
+class Frontend:
     """One kernel's front end.
 
     Responsibilities: run prompts of cells and subcommands; refuse an agent inside the agent.
@@ -37,7 +41,7 @@ class Front:
     def __init__(
         self,
         services: FrontendServices,
-        pump: Pump,
+        pump: MainThread,
         *,
         shell: Any,
         cells_running: Callable[[], int] = lambda: 0,
@@ -47,7 +51,7 @@ class Front:
         self.shell = shell
         self.channel = Channel(services, pump, shell)
         pump.cells_running = cells_running
-        self._commands = Commands(services, self.channel)
+        self._commands = Subcommands(services, self.channel)
         self._warned = False
 
     def ask(self, request: MagicLine, place: CellPlace) -> AgentAnswer | Background | None:
@@ -56,7 +60,11 @@ class Front:
             self._refuse_nested()
             self._warn()
             given = self.services, self.pump, self.channel
-            return send(*given, request, place) if _apart(request) else join(*given, place)
+            return (
+                send_background_prompt(*given, request, place)
+                if _apart(request)
+                else await_background_prompt(*given, place)
+            )
         if request.command in {"compact", "retry"}:
             self._turn(request, place).run()
             return None

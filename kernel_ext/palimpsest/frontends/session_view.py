@@ -20,11 +20,11 @@ from IPython.core.getipython import get_ipython
 from pydantic import BaseModel
 
 from palimpsest.frontends.page_channel.notices import head_of, in_batches, pictures, records_since
-from palimpsest.frontends.page_channel.page_presence import Watches
+from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.protocol.page_records import page_record
 from palimpsest.frontends.protocol.transcript import RecordsNotice
-from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.session.engine.thread import EngineThread
@@ -64,7 +64,7 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
     def __init__(self, live: KernelSession, engine: EngineThread) -> None:
         self._live = live
         self._engine = engine
-        self._watches = Watches()
+        self._watches = PageWatches()
         self._outputs: list[tuple[str, dict[str, Any]]] = []
         self._refreshing: Any = None
         super().__init__(key=secrets.token_hex(8), session=live.id)
@@ -102,7 +102,9 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
         """Return the session as HTML and as plain text, without keys."""
         picture = self._live.snapshot()
         values = secret_values(os.environ)
-        notes = Notes(asks=picture.asks, decisions=self._live.decisions(), answers=picture.replies)
+        notes = OutlineNotes(
+            asks=picture.asks, decisions=self._live.decisions(), answers=picture.replies
+        )
         title = _title(picture)
 
         def clean(words: str) -> str:
@@ -204,7 +206,7 @@ def _remark(picture: Snapshot) -> str:
     return f"{steps} model request{'' if steps == 1 else 's'}{model}"
 
 
-def _plain(picture: Snapshot, title: str, clean: Callable[[str], str], notes: Notes) -> str:
+def _plain(picture: Snapshot, title: str, clean: Callable[[str], str], notes: OutlineNotes) -> str:
     """Return the end of the session as plain text."""
     words = text.render_session(picture.messages, title, caps=Caps(), scrub=clean, notes=notes)
     if len(words) <= PLAIN_CHARS:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from palimpsest.model.interface import ToolCalled, ToolErred, ToolReturned
 from palimpsest.processor.stream_processor import ABORTED
-from palimpsest.tools.calls.error_containment import Escaped, awaited
+from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 
@@ -101,7 +101,7 @@ async def _run(
         return _aborted(call, {})
     except UserError as problem:
         return ToolErred(call.id, str(problem))
-    except Escaped as escaped:
+    except ExitAttempted as escaped:
         return ToolErred(call.id, f"The tool {tool.name!r} failed: {escaped}.")
     except Exception as broken:  # noqa: BLE001  a tool's defect must not end the session
         return _broken(call, tool, broken)
@@ -130,7 +130,7 @@ async def _until_abort(
         loop.call_soon_threadsafe(stopped.set)
 
     unregister = context.abort.on_abort(stop)
-    work = asyncio.ensure_future(awaited(tool.run(arguments, context)))
+    work = asyncio.ensure_future(await_contained(tool.run(arguments, context)))
     waiting = asyncio.ensure_future(stopped.wait())
     try:
         await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)

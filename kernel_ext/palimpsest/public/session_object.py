@@ -14,8 +14,8 @@ from palimpsest.public.session_lifecycle import SessionLifecycle
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
 from palimpsest.review.counterfactual.whatif import WhatIf, whatif
-from palimpsest.review.inspection.context_report import Ledger
-from palimpsest.review.inspection.report_builder import weigh, weigh_recorded
+from palimpsest.review.inspection.context_report import ContextReport
+from palimpsest.review.inspection.report_builder import build_context_report, build_recorded_report
 from palimpsest.review.reconstruction.decision_points import Redecision
 from palimpsest.review.reconstruction.redecision import redecide
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
@@ -26,7 +26,7 @@ from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.prompts.prompt_checks import PromptWords
-from palimpsest.tools.mcp.servers import ServerStatus
+from palimpsest.tools.mcp.servers import McpServerStatus
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
@@ -311,11 +311,11 @@ class Session:
         return self._app.hooks.status()
 
     @property
-    def servers(self) -> tuple[ServerStatus, ...]:
+    def servers(self) -> tuple[McpServerStatus, ...]:
         """The MCP servers of this kernel, with their state and tools."""
         return self._app.servers.status()
 
-    def connect_servers(self) -> tuple[ServerStatus, ...]:
+    def connect_servers(self) -> tuple[McpServerStatus, ...]:
         """Connect the MCP servers that are not connected, and wait a moment for them."""
         return self._app.engine.submit(self._app.servers.restart()).result()
 
@@ -370,7 +370,7 @@ class Session:
         request_id = request if isinstance(request, str) else request.id
         return rebuild(self._app.services.store, self.id, request_id)
 
-    def context(self, request: StepRequest | str | None = None) -> Ledger:
+    def context(self, request: StepRequest | str | None = None) -> ContextReport:
         """Weigh what the model sees: of the next request, or of a recorded one.
 
         As the last line of a cell it is drawn: the window, what fills it, and what is gone, since
@@ -385,8 +385,10 @@ class Session:
         if request is not None:
             request_id = request if isinstance(request, str) else request.id
             store = self._app.services.store
-            return weigh_recorded(store, self.id, request_id, counter, clean)
-        return weigh(self._live.basis(), lambda only: self._live.records_after(0, only), clean)
+            return build_recorded_report(store, self.id, request_id, counter, clean)
+        return build_context_report(
+            self._live.basis(), lambda only: self._live.records_after(0, only), clean
+        )
 
     def whatif(self, *words: str | Policy, summary_tokens: int = SUMMARY_TOKENS) -> WhatIf:
         """Say what would have been sent under another policy; no model is asked.

@@ -3,14 +3,14 @@
 import re
 from typing import Any, Literal
 
-Dialect = Literal["openai", "anthropic", "gemini", "mistral"]
+WireFormat = Literal["openai", "anthropic", "gemini", "mistral"]
 
 GEMINI_PATH = re.compile(r".*/models/([^/:]+):(?:streamGenerateContent|generateContent)")
 MISTRAL_ROOT = "/mistral"
 """Mistral's addresses are OpenAI's, so the fault server gives it a root of its own."""
 
 
-def dialect_of(path: str) -> Dialect:
+def wire_format_of(path: str) -> WireFormat:
     """Return whose format a request has that was sent to this path."""
     if path.endswith("/messages"):
         return "anthropic"

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from palimpsest.model.script import Failure, ModelAnswer, fails
-from palimpsest.testing.dialects import MISTRAL_ROOT, Dialect, dialect_of, model_of
+from palimpsest.testing.dialects import MISTRAL_ROOT, WireFormat, model_of, wire_format_of
 from palimpsest.testing.fault_http import (
     ReceivedRequest,
     hang_up_noticed,
@@ -39,13 +39,13 @@ from palimpsest.testing.openai_anthropic_wire import (
 NO_ANSWER_STATUS = 400
 REFUSED_STATUS = 400
 
-ERRORS: dict[Dialect, Callable[[Failure], bytes]] = {
+ERRORS: dict[WireFormat, Callable[[Failure], bytes]] = {
     "openai": openai_error,
     "anthropic": anthropic_error,
     "gemini": gemini_error,
     "mistral": mistral_error,
 }
-FRAMES: dict[Dialect, Callable[[ModelAnswer, str, int, int], Iterable[Frame]]] = {
+FRAMES: dict[WireFormat, Callable[[ModelAnswer, str, int, int], Iterable[Frame]]] = {
     "openai": openai_frames,
     "anthropic": anthropic_frames,
     "gemini": gemini_frames,
@@ -107,9 +107,9 @@ class FaultServer:
         """The ``api_base`` of Mistral clients."""
         return f"{self.url}{MISTRAL_ROOT}/v1"
 
-    def base(self, dialect: Dialect) -> str:
+    def base(self, dialect: WireFormat) -> str:
         """Return the ``api_base`` of a format."""
-        bases: dict[Dialect, str] = {
+        bases: dict[WireFormat, str] = {
             "openai": self.openai_base,
             "anthropic": self.anthropic_base,
             "gemini": self.gemini_base,
@@ -117,7 +117,7 @@ class FaultServer:
         }
         return bases[dialect]
 
-    def settings(self, dialect: Dialect = "openai") -> dict[str, Any]:
+    def settings(self, dialect: WireFormat = "openai") -> dict[str, Any]:
         """Return the settings with which a session asks this server, in the provider's format.
 
         The model is called ``<dialect>/scripted``, has a window of 200,000 tokens, answers with at
@@ -241,7 +241,7 @@ class FaultServer:
             request.completed = True
 
     async def _answer(self, request: ReceivedRequest, writer: asyncio.StreamWriter) -> None:
-        dialect = dialect_of(request.path)
+        dialect = wire_format_of(request.path)
         if self._check is not None:
             request.problems += self._check(request.path, request.body)
         answer = self._next(request) if not request.problems else _refusal(request.problems)

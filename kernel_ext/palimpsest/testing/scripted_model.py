@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from types import SimpleNamespace
 
 from palimpsest.model.adapter import usage
-from palimpsest.model.adapter.stream_joiner import Joiner
+from palimpsest.model.adapter.stream_joiner import StreamJoiner
 from palimpsest.model.errors.classification import ended_early, overflow_error, refusal_code
 from palimpsest.model.errors.explanations import auth_sentence
 from palimpsest.model.errors.overflow_detection import is_overflow
@@ -88,7 +88,7 @@ class ScriptedModel:
     async def _play(
         self, answer: ModelAnswer, request: ModelRequest
     ) -> AsyncGenerator[StreamEvent, None]:
-        joiner = Joiner(family(request.model.ref))
+        joiner = StreamJoiner(family(request.model.ref))
         yield StepStarted()
         for action in answer.actions:
             if isinstance(action, Pause):
@@ -103,7 +103,7 @@ class ScriptedModel:
         used = self._usage(answer, joiner, request)
         yield StepFinished(joiner.reason(finish), used, usage.cost(used, request.model.price))
 
-    def _usage(self, answer: ModelAnswer, joiner: Joiner, request: ModelRequest) -> Usage:
+    def _usage(self, answer: ModelAnswer, joiner: StreamJoiner, request: ModelRequest) -> Usage:
         prompt = prompt_text(request.messages, request.tools)
         if answer.usage == "none":
             return usage.estimate(

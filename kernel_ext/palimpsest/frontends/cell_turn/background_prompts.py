@@ -18,7 +18,7 @@ from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.cell_questions import Questions
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.cell_turn.turn import TurnStopped, without_cell
-from palimpsest.frontends.kernel.main_thread import CellWait, Pump
+from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
 from palimpsest.frontends.magic.line_parser import MagicLine, MagicOptions
 from palimpsest.render.safety.escaping import inline
 from palimpsest.render.safety.safe_markdown import safe_markdown
@@ -93,7 +93,7 @@ class BackgroundWait:
     Responsibilities: run the agent's Python meanwhile; ask what is asked where no page does.
     """
 
-    def __init__(self, services: FrontendServices, pump: Pump, pages: Pages) -> None:
+    def __init__(self, services: FrontendServices, pump: MainThread, pages: Pages) -> None:
         self._services = services
         self._pump = pump
         self._pages = pages
@@ -104,7 +104,7 @@ class BackgroundWait:
 
     def checked(self, made: AgentAnswer) -> AgentAnswer:
         """Return an answer; raises AgentTurnFailed as the cell that asked would have."""
-        cell_failure.check(made, self._services, self._pump.shell, scrubber())
+        cell_failure.raise_if_failed(made, self._services, self._pump.shell, scrubber())
         return made
 
     def wait(self, session: KernelSession, future: "Future[Answer]") -> AgentAnswer:
@@ -178,8 +178,8 @@ class _Nobody:
         """Show nothing."""
 
 
-def send(
-    services: FrontendServices, pump: Pump, pages: Pages, request: MagicLine, place: CellPlace
+def send_background_prompt(
+    services: FrontendServices, pump: MainThread, pages: Pages, request: MagicLine, place: CellPlace
 ) -> Background:
     """Send a prompt and return at once; raises UsageError for one that is refused."""
     typed = cell_failure.may_type(pump.shell)
@@ -192,7 +192,9 @@ def send(
     return Background(session, future, BackgroundWait(services, pump, pages))
 
 
-def join(services: FrontendServices, pump: Pump, pages: Pages, place: CellPlace) -> AgentAnswer:
+def await_background_prompt(
+    services: FrontendServices, pump: MainThread, pages: Pages, place: CellPlace
+) -> AgentAnswer:
     """Wait for the run of the notebook's session, and show its answer; ``%agent wait``."""
     try:
         session = services.engine.submit(services.workspace.current(place.notebook)).result()
@@ -211,7 +213,7 @@ def join(services: FrontendServices, pump: Pump, pages: Pages, place: CellPlace)
 
 async def _begin(
     services: FrontendServices,
-    pump: Pump,
+    pump: MainThread,
     pages: Pages,
     request: MagicLine,
     place: CellPlace,
@@ -287,7 +289,7 @@ def _chosen(options: MagicOptions, place: CellPlace) -> PromptOptions:
     )
 
 
-def _show(pump: Pump, words: str) -> None:
+def _show(pump: MainThread, words: str) -> None:
     pump.shell.display_pub.publish({"text/markdown": inline(words), "text/plain": words})
 
 

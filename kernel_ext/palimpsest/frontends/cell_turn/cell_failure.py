@@ -38,7 +38,9 @@ class AgentTurnFailed(UserError):
         self.answer = answer
 
 
-def check(answer: AgentAnswer, services: Any, shell: Any, clean: Callable[[str], str]) -> None:
+def raise_if_failed(
+    answer: AgentAnswer, services: Any, shell: Any, clean: Callable[[str], str]
+) -> None:
     """Raise AgentTurnFailed where the turn failed and the setting ``on_failure`` lets the cell fail."""
     if answer.stopped_by in WELL:
         return

@@ -21,10 +21,10 @@ from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.cell_questions import Questions
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.kernel.code_execution import flush_figures
-from palimpsest.frontends.kernel.main_thread import CellWait, Pump
+from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
 from palimpsest.frontends.magic.line_parser import MagicLine
-from palimpsest.frontends.turn_output.cell_output import CellStory
-from palimpsest.frontends.turn_output.terminal_output import TerminalStory
+from palimpsest.frontends.turn_output.cell_output import CellOutput
+from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
@@ -67,7 +67,7 @@ class CellTurn:
     def __init__(
         self,
         services: FrontendServices,
-        pump: Pump,
+        pump: MainThread,
         request: MagicLine,
         place: CellPlace,
         pages: Pages,
@@ -258,13 +258,13 @@ class CellTurn:
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped(told=not self._mute and not self._options.quiet)
         made = AgentAnswer(answer, self._pump.shell)
-        cell_failure.check(made, self._services, self._pump.shell, self._scrub)
+        cell_failure.raise_if_failed(made, self._services, self._pump.shell, self._scrub)
         return made
 
-    def _new_story(self) -> "CellStory | TerminalStory":
+    def _new_story(self) -> "CellOutput | TerminalOutput":
         if not cell_failure.shows_updates(self._pump.shell):
-            return TerminalStory(self._feed, scrub=self._scrub, quiet=self._options.quiet)
-        return CellStory(
+            return TerminalOutput(self._feed, scrub=self._scrub, quiet=self._options.quiet)
+        return CellOutput(
             self._feed,
             self._publish,
             scrub=self._scrub,
@@ -274,7 +274,7 @@ class CellTurn:
 
 
 async def without_cell(
-    pump: Pump,
+    pump: MainThread,
     pages: Pages,
     session: KernelSession,
     turn: Coroutine[Any, Any, Answer],

@@ -30,7 +30,7 @@ _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
 _DRIVE: CodeType = drive.__code__
 
 
-class Interruptible(Protocol):
+class InterruptibleJob(Protocol):
     """What stands on the main thread: a piece of the agent's code, a question, a description."""
 
     interrupted: bool
@@ -47,7 +47,7 @@ class Interruptible(Protocol):
         ...
 
 
-class Catching:
+class InterruptHold:
     """One turn's hold on SIGINT.
 
     Contract: ``told`` is called on the engine thread at each signal while the hold lasts. A
@@ -93,10 +93,10 @@ class Interrupts:
     """
 
     def __init__(self, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-        self.running: Interruptible | None = None
+        self.running: InterruptibleJob | None = None
         """What stands on the main thread now."""
         self._loop = loop
-        self._catching: list[Catching] = []
+        self._catching: list[InterruptHold] = []
         self._pair: tuple[socket.socket, socket.socket] | None = None
         self._before_fd = -1
         self._reading = threading.Lock()
@@ -110,12 +110,12 @@ class Interrupts:
         self._cancels: asyncio.Task[Any] | None = None
         """The task that is to be cancelled as soon as its loop comes to it."""
 
-    def catch(self, told: Callable[[], object]) -> Catching | None:
+    def catch(self, told: Callable[[], object]) -> InterruptHold | None:
         """Catch the signal for a turn; None off the main thread, where no handler can be set."""
         if threading.current_thread() is not threading.main_thread():
             return None
         self._listen()
-        catching = Catching(self, told)
+        catching = InterruptHold(self, told)
         self._catching.append(catching)
         return catching
 
@@ -124,7 +124,7 @@ class Interrupts:
         """Whether a signal that comes now comes to us."""
         return any(catching.in_place for catching in self._catching)
 
-    def forget(self, catching: Catching) -> None:
+    def forget(self, catching: InterruptHold) -> None:
         """Tell this hold no more; what the socket still has was meant for it."""
         with self._reading:
             if self._pair is not None and catching.in_place:
@@ -132,7 +132,7 @@ class Interrupts:
             if catching in self._catching:
                 self._catching.remove(catching)
 
-    def met(self, catching: Catching, frame: FrameType | None) -> None:
+    def met(self, catching: InterruptHold, frame: FrameType | None) -> None:
         """Do to what runs what the signal asks for; runs in the signal handler."""
         own, self._own_comes = self._own_comes, False
         self._loop().call_soon_threadsafe(self._met, None if own else catching)
@@ -181,11 +181,11 @@ class Interrupts:
 
         loop.call_soon_threadsafe(forget)
 
-    def _tell(self, catching: Catching | None) -> None:
+    def _tell(self, catching: InterruptHold | None) -> None:
         if catching is not None and catching.told is not None:
             catching.told()
 
-    def _met(self, catching: Catching | None) -> None:
+    def _met(self, catching: InterruptHold | None) -> None:
         """The handler has run: it met every signal whose number it found written; on the engine."""
         if self._pair is not None:
             self._read(self._pair[0])
@@ -235,7 +235,7 @@ class Interrupts:
         self._own_numbers -= own
         return signals - own
 
-    def _wake(self, catching: Catching, tried: int) -> None:
+    def _wake(self, catching: InterruptHold, tried: int) -> None:
         """Send the signal once more where it had no effect yet; on the engine.
 
         A signal that comes between the interpreter's last look at signals and a wait, for a lock

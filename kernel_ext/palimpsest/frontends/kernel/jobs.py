@@ -13,7 +13,7 @@ from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.tools.tool import PythonOutcome
 
 
-class Host(Protocol):
+class JobHost(Protocol):
     """A place on the main thread that runs jobs.
 
     Contract: ``native`` is called on the main thread before each native output and tells
@@ -42,7 +42,7 @@ class Job:
         self.future: Future[Any] = Future()
         self.interrupted = False
         self.task: asyncio.Task[Any] | None = None
-        self.host: Host | None = None
+        self.host: JobHost | None = None
         self.started = False
 
     def perform(self, shell: Any) -> Any:

@@ -16,8 +16,8 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any
 
-from palimpsest.frontends.kernel.interrupts import Catching, Interrupts
-from palimpsest.frontends.kernel.jobs import Host, Interrupted, Job
+from palimpsest.frontends.kernel.interrupts import InterruptHold, Interrupts
+from palimpsest.frontends.kernel.jobs import Interrupted, Job, JobHost
 from palimpsest.frontends.kernel.python_runner import STUCK_SECONDS, KernelPythonRunner
 from palimpsest.transcript.errors import UserError
 
@@ -43,9 +43,9 @@ class CellWait:
 
     def __init__(
         self,
-        pump: "Pump",
+        pump: "MainThread",
         session_id: str,
-        host: Host,
+        host: JobHost,
         stop: Callable[[], None],
         tick: Callable[[], None],
     ) -> None:
@@ -57,7 +57,7 @@ class CellWait:
         self._jobs: deque[Job] = deque()
         self._wake = threading.Event()
         self._wake_loop: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
-        self._catching: Catching | None = None
+        self._catching: InterruptHold | None = None
 
     def __enter__(self) -> "CellWait":
         self._catching = self._pump.interrupts.catch(self._stop)
@@ -107,11 +107,11 @@ class CellWait:
                 await asyncio.wait([future], timeout=TICK_SECONDS)
         self._wake_loop = None
 
-    def _host_for(self, job: Job) -> Host | None:
+    def _host_for(self, job: Job) -> JobHost | None:
         return self._host if job.session_id == self.session_id else None
 
 
-class Pump:
+class MainThread:
     """Gives the engine the main thread.
 
     Responsibilities: know which cells wait; hand jobs to the right one or to the idle loop;
@@ -183,7 +183,7 @@ class Pump:
             except UserError as error:
                 job.future.set_exception(error)
 
-    def perform(self, job: Job, host_for: Callable[[Job], Host | None]) -> None:
+    def perform(self, job: Job, host_for: Callable[[Job], JobHost | None]) -> None:
         """Do a job on this thread."""
         if not self._start(job, host_for):
             return
@@ -194,7 +194,7 @@ class Pump:
         else:
             self._finish(job, result)
 
-    async def perform_awaiting(self, job: Job, host_for: Callable[[Job], Host | None]) -> None:
+    async def perform_awaiting(self, job: Job, host_for: Callable[[Job], JobHost | None]) -> None:
         """Do a job on this thread's loop."""
         if not self._start(job, host_for):
             return
@@ -236,7 +236,7 @@ class Pump:
         own = [wait for wait in self._waits if wait.session_id == job.session_id]
         return next(reversed(own or self._waits), None)
 
-    def _start(self, job: Job, host_for: Callable[[Job], Host | None]) -> bool:
+    def _start(self, job: Job, host_for: Callable[[Job], JobHost | None]) -> bool:
         if not job.future.set_running_or_notify_cancel():
             return False
         job.host = host_for(job)
@@ -262,7 +262,7 @@ class Pump:
             job.host.stuck(words)
 
     async def _catch_idle(self, stop: Callable[[], object], over: threading.Event) -> None:
-        catching: Catching | None = None
+        catching: InterruptHold | None = None
         while not over.is_set():
             if not self._waits and not self.cells_running():
                 if catching is None:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
-from palimpsest.tools.calls.images import fitted
+from palimpsest.tools.calls.images import fit_image
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
@@ -46,7 +46,7 @@ IN_RUN: ContextVar[object | None] = ContextVar("palimpsest_run", default=None)
 """Set in the context of the agent's code, so that other tasks of the main loop are not caught."""
 
 
-class Tape:
+class OutputBuffer:
     """Text of one stream, bounded: its head and its tail."""
 
     def __init__(self) -> None:
@@ -131,8 +131,8 @@ class Capture:
         on_native: Callable[[], bool] | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.stdout = Tape()
-        self.stderr = Tape()
+        self.stdout = OutputBuffer()
+        self.stderr = OutputBuffer()
         self.error: str | None = None
         self.result: str | None = None
         self.images: list[Attachment] = []
@@ -287,7 +287,7 @@ class Capture:
 
     def _clear(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
         """Clear what was printed, never the cell: our own story stands there."""
-        self.stdout, self.stderr = Tape(), Tape()
+        self.stdout, self.stderr = OutputBuffer(), OutputBuffer()
 
     def _traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
         self.error = ANSI.sub("", "\n".join(lines))
@@ -361,7 +361,7 @@ def _image(data: dict[str, Any]) -> Attachment | None:
             if isinstance(content, str) and len(content) <= LARGEST_IMAGE_CHARS:
                 content = base64.b64decode("".join(content.split()), validate=True)
             if isinstance(content, bytes):
-                found = fitted(content, "The picture")
+                found = fit_image(content, "The picture")
                 encoded = base64.b64encode(found.data).decode("ascii")
                 return Attachment(mime=found.mime, url=f"data:{found.mime};base64,{encoded}")
     return None

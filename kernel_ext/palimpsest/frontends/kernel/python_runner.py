@@ -19,7 +19,7 @@ STUCK_SECONDS = 2.0
 """Code that has not stopped by then is inside C code that does not look; a person is told."""
 
 
-class Poster(Protocol):
+class JobQueue(Protocol):
     """Gives jobs to the main thread; ``pump`` implements it."""
 
     def post(self, job: Job) -> None:
@@ -34,7 +34,7 @@ class Poster(Protocol):
 class KernelPythonRunner:
     """Runs Python and reads variables for one session (tools.tool.PythonRunner, Namespace)."""
 
-    def __init__(self, pump: Poster, session_id: str) -> None:
+    def __init__(self, pump: JobQueue, session_id: str) -> None:
         self._pump = pump
         self._session_id = session_id
 

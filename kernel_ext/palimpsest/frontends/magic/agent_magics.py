@@ -41,7 +41,7 @@ class PromptRunner(Protocol):
         ...
 
 
-class Cells:
+class RunningCells:
     """Keeps count of the cells that run, and knows the newest one's id.
 
     A cell that was running when the extension was loaded is counted too; IPython tells of the
@@ -81,7 +81,11 @@ class AgentMagics:
     """
 
     def __init__(
-        self, shell: Any, front: Callable[[], PromptRunner], place: Callable[[], Any], cells: Cells
+        self,
+        shell: Any,
+        front: Callable[[], PromptRunner],
+        place: Callable[[], Any],
+        cells: RunningCells,
     ) -> None:
         self.shell = shell
         self._front = front

@@ -9,7 +9,7 @@ from typing import Any
 
 from IPython.core.completer import SimpleCompletion, context_matcher
 
-from palimpsest.frontends.magic.line_parser import COMMANDS, COMPACT_OPTIONS, OPTIONS, WISHES
+from palimpsest.frontends.magic.line_parser import COMMANDS, COMPACT_OPTIONS, CONTEXT_EDITS, OPTIONS
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
@@ -57,7 +57,7 @@ class Completions:
                 return self._values(option.field)
         if before == "use" and len(words) == 1:
             return self._values("session")
-        if before in WISHES and len(words) == 1:
+        if before in CONTEXT_EDITS and len(words) == 1:
             return self._values("part")
         if words and words[0] == "policy":
             name, equals, _ = current.partition("=")

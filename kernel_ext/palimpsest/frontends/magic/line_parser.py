@@ -14,9 +14,9 @@ from typing import Any, Literal
 from palimpsest.frontends.magic import permission_arguments
 from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, refusal
 from palimpsest.frontends.magic.session_arguments import COMMANDS as SHELF
-from palimpsest.frontends.magic.session_arguments import shelf_argument
+from palimpsest.frontends.magic.session_arguments import session_argument
 from palimpsest.frontends.magic.sharing_arguments import COMMANDS as GIVING
-from palimpsest.frontends.magic.sharing_arguments import giving_argument
+from palimpsest.frontends.magic.sharing_arguments import sharing_argument
 
 Command = Literal[
     "status",
@@ -100,10 +100,10 @@ COMMANDS: dict[str, str] = {
     "help": "this text",
 }
 
-WISHES = frozenset({"pin", "unpin", "exclude", "restore"})
+CONTEXT_EDITS = frozenset({"pin", "unpin", "exclude", "restore"})
 """Subcommands about one part or message."""
 
-REVERTING = frozenset({"revert", "unrevert", "cleanup", "diff"})
+REVERT_COMMANDS = frozenset({"revert", "unrevert", "cleanup", "diff"})
 """Subcommands that take back, undo that, make it final, or show what changed."""
 REVERT_FLAGS = {"revert": ("--preview", "--overwrite"), "unrevert": ("--overwrite",)}
 
@@ -286,18 +286,18 @@ def _with_argument(word: str, words: list[str], rest: str) -> MagicLine | None:
         if len(words) == 1:
             raise OptionError("Which session? Write %agent use ID; %agent sessions lists them.")
         return MagicLine(command="use", argument=words[1])
-    if word in WISHES and len(words) <= 2:
+    if word in CONTEXT_EDITS and len(words) <= 2:
         return MagicLine(command=word, argument=" ".join(words[1:]))  # type: ignore[arg-type]  # as above
     if (
         word in permission_arguments.NAMES
         and (about := permission_arguments.argument(words)) is not None
     ):
         return MagicLine(command=word, argument=about)  # type: ignore[arg-type]  # as above
-    if word in REVERTING and (given := revert_words(words)) is not None:
+    if word in REVERT_COMMANDS and (given := revert_words(words)) is not None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
-    if word in SHELF and (given := shelf_argument(words, rest)) is not None:
+    if word in SHELF and (given := session_argument(words, rest)) is not None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
-    if word in GIVING and (given := giving_argument(words, rest)) is not None:
+    if word in GIVING and (given := sharing_argument(words, rest)) is not None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word == "compact":
         return _compact(rest)

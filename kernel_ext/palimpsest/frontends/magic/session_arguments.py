@@ -24,7 +24,7 @@ COMMANDS: dict[str, str] = {
 """What each is for."""
 
 
-def shelf_argument(words: list[str], rest: str) -> str | None:
+def session_argument(words: list[str], rest: str) -> str | None:
     """Return what a subcommand is given, or None where the line is a prompt."""
     name, given = words[0], words[1:]
     argument = rest.partition(name)[2].strip()

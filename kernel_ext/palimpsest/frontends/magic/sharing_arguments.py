@@ -18,7 +18,7 @@ COMMANDS: dict[str, str] = {
 FORM_WORDS = frozenset({"md", "markdown", "ipynb", "notebook", "json", "html", "page", "opencode"})
 
 
-def giving_argument(words: list[str], rest: str) -> str | None:
+def sharing_argument(words: list[str], rest: str) -> str | None:
     """Return what a subcommand is given, or None where the line is a prompt."""
     name = words[0]
     argument = rest.partition(name)[2].strip()

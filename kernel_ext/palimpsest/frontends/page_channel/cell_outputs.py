@@ -15,11 +15,11 @@ from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.segments import CloseSegment, PutBack
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
 from palimpsest.frontends.turn_output.restored_outputs import Output, turn_outputs
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.redaction.text import scrub, secret_values
 
 
-class ClosingChannel:
+class SegmentsChannel:
     """The commands that make what a cell saves."""
 
     def __init__(self, channel: ChannelContext) -> None:
@@ -34,7 +34,7 @@ class ClosingChannel:
         hide = _scrubber()
 
         def close() -> dict[str, Any]:
-            notes = Notes.of(session.records_after(max(command.first_seq - 1, 0)))
+            notes = OutlineNotes.of(session.records_after(max(command.first_seq - 1, 0)))
             return closed_bundle(command, session.snapshot(), notes, hide)
 
         made = await asyncio.to_thread(close)

@@ -17,11 +17,11 @@ from pydantic import BaseModel, ValidationError
 from palimpsest import __version__
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import without_cell
-from palimpsest.frontends.kernel.main_thread import Pump
+from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.magic.agent_magics import current_notebook, rename_notebook
 from palimpsest.frontends.page_channel import permissions
-from palimpsest.frontends.page_channel.cell_outputs import ClosingChannel
-from palimpsest.frontends.page_channel.extensions import GuestsChannel
+from palimpsest.frontends.page_channel.cell_outputs import SegmentsChannel
+from palimpsest.frontends.page_channel.extensions import ExtensionsChannel
 from palimpsest.frontends.page_channel.notices import (
     choices_of,
     head_of,
@@ -29,11 +29,11 @@ from palimpsest.frontends.page_channel.notices import (
     pictures,
     records_since,
 )
-from palimpsest.frontends.page_channel.page_presence import Presence, Watches
+from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
 from palimpsest.frontends.page_channel.project import ProjectChannel
-from palimpsest.frontends.page_channel.runs import RunningChannel
-from palimpsest.frontends.page_channel.sessions import ShelfChannel
-from palimpsest.frontends.page_channel.sharing import GivingChannel
+from palimpsest.frontends.page_channel.runs import RunsChannel
+from palimpsest.frontends.page_channel.sessions import SessionsChannel
+from palimpsest.frontends.page_channel.sharing import SharingChannel
 from palimpsest.frontends.protocol.choices import ListChoices
 from palimpsest.frontends.protocol.commands import COMMAND_TYPES, COMMANDS, Command
 from palimpsest.frontends.protocol.connection import (
@@ -90,9 +90,9 @@ class Channel:
     publish records and outcomes.
     """
 
-    def __init__(self, services: FrontendServices, pump: Pump, shell: Any) -> None:
-        self.watches = Watches()
-        self._presence = Presence(self.watches.fresh, lambda: self._send(PingNotice()))
+    def __init__(self, services: FrontendServices, pump: MainThread, shell: Any) -> None:
+        self.watches = PageWatches()
+        self._presence = PagePresence(self.watches.fresh, lambda: self._send(PingNotice()))
         self._services = services
         self._pump = pump
         self._shell = shell
@@ -126,12 +126,12 @@ class Channel:
             Revert: self._revert,
         }
         """What takes its time, done on the engine."""
-        self._work |= ClosingChannel(self).work
-        self._work |= ShelfChannel(services, self).work
-        self._work |= GivingChannel(services, self).work
-        self._work |= GuestsChannel(services, self).work
+        self._work |= SegmentsChannel(self).work
+        self._work |= SessionsChannel(services, self).work
+        self._work |= SharingChannel(services, self).work
+        self._work |= ExtensionsChannel(services, self).work
         self._work |= ProjectChannel(services, self).work
-        self._work |= RunningChannel(self._session, self._turn, self._publish, self._notebook).work
+        self._work |= RunsChannel(self._session, self._turn, self._publish, self._notebook).work
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches this session now."""
@@ -344,12 +344,14 @@ class Channel:
 
     async def _revert(self, command: Revert) -> None:
         session = await self._session(command.session)
-        self._publish(await reverts.answer(command, session.undoing))
+        self._publish(await reverts.answer_revert_command(command, session.undoing))
 
-    async def _allow(self, command: permissions.AboutPermissions) -> None:
+    async def _allow(self, command: permissions.PermissionCommand) -> None:
         session = await self._session(getattr(command, "session", None))
         # Not here: what is kept for the project is a file.
-        done = await asyncio.to_thread(permissions.answer, command, session, self._services)
+        done = await asyncio.to_thread(
+            permissions.answer_permission_command, command, session, self._services
+        )
         self._publish(done)
 
     async def _find_current(self) -> None:

@@ -13,7 +13,7 @@ from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.project import HookRow, ListGuests, ServerRow
 
 
-class GuestsChannel:
+class ExtensionsChannel:
     """The command that lists hooks and servers."""
 
     def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:

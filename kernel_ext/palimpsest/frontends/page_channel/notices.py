@@ -11,7 +11,7 @@ from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModeChoice, ModelChoice
 from palimpsest.frontends.protocol.connection import SessionHead
 from palimpsest.frontends.protocol.context import Filling
-from palimpsest.frontends.protocol.page_records import page_record, with_words
+from palimpsest.frontends.protocol.page_records import page_record, with_sentence
 from palimpsest.frontends.protocol.transcript import PictureNotice, RecordsNotice
 from palimpsest.session.definitions.agents import subagents_of
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
@@ -111,7 +111,7 @@ def pictures(session: KernelSession, resync: str) -> Iterator[PictureNotice]:
             room = NOTICE_CHARS
         pieces[-1].append(message)
         room -= size
-    decisions = tuple(with_words(one) for one in session.decisions())
+    decisions = tuple(with_sentence(one) for one in session.decisions())
     for number, piece in enumerate(pieces):
         last = number == len(pieces) - 1
         yield PictureNotice(

@@ -17,7 +17,7 @@ FORGOTTEN_SECONDS = 120.0
 """A page not heard for so long is no more pinged; in a hidden tab one renews its watch once a minute."""
 
 
-class Presence:
+class PagePresence:
     """Which pages answer pings, and when they did last; from any thread.
 
     Contract: ``present`` returns at once. It is true while a ping is on its way, so a caller asks
@@ -66,7 +66,7 @@ class Presence:
         return now - self._silent_since < PING_SECONDS
 
 
-class Watches:
+class PageWatches:
     """Which pages look at which sessions, for how long still."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -10,10 +10,12 @@ from palimpsest.frontends.protocol.permissions import ListAllowed, SetBudget, Se
 from palimpsest.frontends.subcommands.permissions import allowed_of, rules_of
 from palimpsest.session.interfaces.kernel_session import KernelSession
 
-AboutPermissions = SetMode | SetBudget | ListAllowed | TrustProject
+PermissionCommand = SetMode | SetBudget | ListAllowed | TrustProject
 
 
-def answer(command: AboutPermissions, session: KernelSession, services: Any) -> OutcomeNotice:
+def answer_permission_command(
+    command: PermissionCommand, session: KernelSession, services: Any
+) -> OutcomeNotice:
     """Do what a page asks for; raises UserError with a sentence."""
     match command:
         case SetMode():

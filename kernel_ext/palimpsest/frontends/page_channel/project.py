@@ -21,7 +21,7 @@ from palimpsest.frontends.protocol.project import (
     StorageReport,
     StorageRow,
 )
-from palimpsest.review.inspection.report_builder import weigh
+from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
@@ -89,7 +89,9 @@ class ProjectChannel:
         session = await self._looked_at(command.session)
         clean = functools.partial(scrub, values=secret_values(os.environ))
         ledger = await asyncio.to_thread(
-            lambda: weigh(session.basis(), lambda only: session.records_after(0, only), clean)
+            lambda: build_context_report(
+                session.basis(), lambda only: session.records_after(0, only), clean
+            )
         )
         drawn = {
             "text/html": ledger.html,

@@ -19,7 +19,7 @@ Find = Callable[[str | None], Awaitable[KernelSession]]
 Turn = Callable[[CommandBase, KernelSession, Coroutine[Any, Any, Answer]], Awaitable[None]]
 
 
-class RunningChannel:
+class RunsChannel:
     """The commands about runs that are no prompts."""
 
     def __init__(

@@ -25,7 +25,7 @@ from palimpsest.session.records.session_search import Query
 from palimpsest.store.interface import SessionSummary
 
 
-class ShelfChannel:
+class SessionsChannel:
     """The commands about kept sessions."""
 
     def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:

@@ -27,7 +27,7 @@ MOST_SENT = 1_500_000
 """Bytes of a page that are sent to the browser, which a server lets through at once."""
 
 
-class GivingChannel:
+class SharingChannel:
     """The commands that share, export and import."""
 
     def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:

@@ -16,14 +16,14 @@ from palimpsest.frontends.magic.session_arguments import COMMANDS as SHELF
 from palimpsest.frontends.magic.sharing_arguments import COMMANDS as GIVING
 from palimpsest.frontends.subcommands import parts, permissions, policy, reverts
 from palimpsest.frontends.subcommands.extensions import ExtensionCommands
-from palimpsest.frontends.subcommands.library import LibraryWords
-from palimpsest.frontends.subcommands.sessions import Said, Shelf
-from palimpsest.frontends.subcommands.sharing import giving_lines
+from palimpsest.frontends.subcommands.library import LibraryCommands
+from palimpsest.frontends.subcommands.sessions import Said, SessionCommands
+from palimpsest.frontends.subcommands.sharing import sharing_lines
 from palimpsest.frontends.subcommands.storage import StorageCommands
 from palimpsest.frontends.subcommands.todos import todo_words
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import code_span, inline
-from palimpsest.review.inspection.report_builder import weigh
+from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
@@ -37,7 +37,7 @@ NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class CommandOutput:
     """What a subcommand says, in each form."""
 
     markdown: str
@@ -52,17 +52,17 @@ class Text:
         return drawn | {"text/markdown": self.markdown, "text/plain": self.plain}
 
 
-class Commands:
+class Subcommands:
     """Runs subcommands and returns what they say."""
 
     def __init__(self, services: FrontendServices, pages: Pages) -> None:
         self._services = services
         self._pages = pages
         self._unreadable: dict[str, str] = {}
-        shelf = Shelf(services, pages)
+        shelf = SessionCommands(services, pages)
         guests = ExtensionCommands(services)
-        library = LibraryWords(services)
-        self._by_name: Mapping[str, Callable[[str, CellPlace], Text]] = {
+        library = LibraryCommands(services)
+        self._by_name: Mapping[str, Callable[[str, CellPlace], CommandOutput]] = {
             "status": self._status,
             "use": functools.partial(self._told, shelf.open),
             **{
@@ -98,7 +98,7 @@ class Commands:
             **{name: functools.partial(self._give, name) for name in GIVING},
         }
 
-    def run(self, request: MagicLine, place: CellPlace) -> Text:
+    def run(self, request: MagicLine, place: CellPlace) -> CommandOutput:
         """Run one subcommand; raises UsageError with one sentence."""
         try:
             return self._by_name[request.command or ""](request.argument, place)
@@ -109,7 +109,7 @@ class Commands:
         services = self._services
         return services.engine.submit(services.workspace.current(place.notebook)).result()
 
-    def _status(self, _argument: str, place: CellPlace) -> Text:
+    def _status(self, _argument: str, place: CellPlace) -> CommandOutput:
         session = self._current(place)
         picture = session.snapshot()
         about = picture.session.about if picture.session else ""
@@ -129,7 +129,7 @@ class Commands:
         ]
         if broken := self._broken(session):
             rows.append(("not readable", broken))
-        if taken := reverts.standing_words(picture):
+        if taken := reverts.revert_state_text(picture):
             rows.append(("taken back", taken))
         if self._services.workspace.warning:
             rows.append(("warning", self._services.workspace.warning))
@@ -151,11 +151,11 @@ class Commands:
         workspace = self._services.workspace
         return "memory only" if workspace.warning else str(workspace.project / ".palimpsest")
 
-    def _stop(self, _argument: str, place: CellPlace) -> Text:
+    def _stop(self, _argument: str, place: CellPlace) -> CommandOutput:
         stopped = self._current(place).cancel("Stopped.")
         return sentence("Stopped." if stopped else "Nothing was running.")
 
-    def _withdraw(self, argument: str, place: CellPlace) -> Text:
+    def _withdraw(self, argument: str, place: CellPlace) -> CommandOutput:
         session = self._current(place)
         waiting = [one.prompt_id for one in session.snapshot().inbox]
         named = waiting if argument == "all" else waiting[-1:]
@@ -164,13 +164,15 @@ class Commands:
             return sentence("No prompt was waiting.")
         return sentence("Taken back." if gone == 1 else f"{gone} prompts were taken back.")
 
-    def _revert(self, name: str, argument: str, place: CellPlace) -> Text:
+    def _revert(self, name: str, argument: str, place: CellPlace) -> CommandOutput:
         session = self._current(place)
         submit = self._services.engine.submit
-        said = reverts.run(name, argument, session.undoing, lambda work: submit(work).result())
-        return Text(*said)
+        said = reverts.run_revert_command(
+            name, argument, session.undoing, lambda work: submit(work).result()
+        )
+        return CommandOutput(*said)
 
-    def _wish(self, action: ContextEditAction, argument: str, place: CellPlace) -> Text:
+    def _wish(self, action: ContextEditAction, argument: str, place: CellPlace) -> CommandOutput:
         session = self._current(place)
         if argument:
             try:
@@ -183,12 +185,12 @@ class Commands:
             return sentence("Nothing was said in this session yet, so there is nothing to choose.")
         text = table(parts.HEAD, rows)
         words = f"%agent {action} ID chooses one of these, the newest first."
-        return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
+        return CommandOutput(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
 
-    def _todo(self, _argument: str, place: CellPlace) -> Text:
-        return Text(*todo_words(self._current(place).snapshot().todos))
+    def _todo(self, _argument: str, place: CellPlace) -> CommandOutput:
+        return CommandOutput(*todo_words(self._current(place).snapshot().todos))
 
-    def _policy(self, argument: str, place: CellPlace) -> Text:
+    def _policy(self, argument: str, place: CellPlace) -> CommandOutput:
         session = self._current(place)
         if argument:
             words = policy_words(argument)
@@ -201,24 +203,28 @@ class Commands:
         found = policy.changes(now, origins, own=own)
         shown = ([found] if found else []) + ([] if argument else policy.sections(now))
         for section in shown:
-            said += [Text(f"**{inline(section.title)}**", section.title)]
+            said += [CommandOutput(f"**{inline(section.title)}**", section.title)]
             said += [table(section.head, section.rows)]
-        return Text("\n\n".join(t.markdown for t in said), "\n\n".join(t.plain for t in said))
+        return CommandOutput(
+            "\n\n".join(t.markdown for t in said), "\n\n".join(t.plain for t in said)
+        )
 
-    def _give(self, name: str, argument: str, place: CellPlace) -> Text:
-        said = giving_lines(name, argument, self._services, lambda: self._current(place).id)
-        return Text("\n\n".join(inline(line) for line in said), "\n".join(said))
+    def _give(self, name: str, argument: str, place: CellPlace) -> CommandOutput:
+        said = sharing_lines(name, argument, self._services, lambda: self._current(place).id)
+        return CommandOutput("\n\n".join(inline(line) for line in said), "\n".join(said))
 
-    def _context(self, _argument: str, place: CellPlace) -> Text:
+    def _context(self, _argument: str, place: CellPlace) -> CommandOutput:
         services = self._services
         session = services.engine.submit(services.workspace.known(place.notebook)).result()
         if session is None:
             return sentence(NO_SESSION)
         clean = functools.partial(scrub, values=secret_values(os.environ))
-        ledger = weigh(session.basis(), lambda only: session.records_after(0, only), clean)
-        return Text(ledger.markdown, ledger.text, ledger.html)
+        ledger = build_context_report(
+            session.basis(), lambda only: session.records_after(0, only), clean
+        )
+        return CommandOutput(ledger.markdown, ledger.text, ledger.html)
 
-    def _models(self, _argument: str, _place: CellPlace) -> Text:
+    def _models(self, _argument: str, _place: CellPlace) -> CommandOutput:
         models = getattr(self._services, "models", None)
         rows = [tuple(str(cell) for cell in row) for row in models()] if callable(models) else []
         default = self._default_model()
@@ -226,38 +232,44 @@ class Commands:
             return sentence(f"The model is {default}. Choose another with -m provider/name.")
         text = table(("model", "window", "why it is here"), rows)
         words = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
-        return Text(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
+        return CommandOutput(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
 
-    def _allow(self, name: str, argument: str, place: CellPlace) -> Text:
-        return Text(*permissions.run(name, argument, self._current(place).control, _both))
+    def _allow(self, name: str, argument: str, place: CellPlace) -> CommandOutput:
+        return CommandOutput(
+            *permissions.run_permission_command(name, argument, self._current(place).control, _both)
+        )
 
-    def _config(self, argument: str, _place: CellPlace) -> Text:
+    def _config(self, argument: str, _place: CellPlace) -> CommandOutput:
         if argument == "trust":
-            return Text(*permissions.trust_words(getattr(self._services, "trust", tuple)()))
+            return CommandOutput(
+                *permissions.trust_words(getattr(self._services, "trust", tuple)())
+            )
         if argument == "distrust":
             gone = getattr(self._services, "distrust", bool)()
             return sentence("It waits for your trust again." if gone else "It was not trusted.")
         config = getattr(self._services, "config", None)
         if not callable(getattr(config, "rows", None)):
             return sentence("Nothing is configured; every setting has its built-in value.")
-        return Text(*permissions.config_words(config, _both))
+        return CommandOutput(*permissions.config_words(config, _both))
 
-    def _storage(self, argument: str, place: CellPlace) -> Text:
+    def _storage(self, argument: str, place: CellPlace) -> CommandOutput:
         said = StorageCommands(self._services, self._pages).run(argument)
         return self._told(lambda _argument, _place: said, argument, place)
 
     def _told(
         self, tell: Callable[[str, CellPlace], Said], argument: str, place: CellPlace
-    ) -> Text:
+    ) -> CommandOutput:
         """Return sentences and tables as one text."""
-        texts: list[Text] = []
+        texts: list[CommandOutput] = []
         for one in tell(argument, place):
             if isinstance(one, str):
                 texts.append(sentence(one))
                 continue
-            texts += [Text(f"**{inline(one.title)}**", one.title)] if one.title else []
+            texts += [CommandOutput(f"**{inline(one.title)}**", one.title)] if one.title else []
             texts.append(table(one.head, one.rows))
-        return Text("\n\n".join(t.markdown for t in texts), "\n\n".join(t.plain for t in texts))
+        return CommandOutput(
+            "\n\n".join(t.markdown for t in texts), "\n\n".join(t.plain for t in texts)
+        )
 
     def _default_model(self) -> str:
         default = getattr(self._services, "default_model", None)
@@ -303,12 +315,12 @@ def _both(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, 
     return text.markdown, text.plain
 
 
-def sentence(words: str) -> Text:
+def sentence(words: str) -> CommandOutput:
     """Return one sentence in both forms."""
-    return Text(inline(words), words)
+    return CommandOutput(inline(words), words)
 
 
-def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Text:
+def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> CommandOutput:
     """Return rows as a Markdown table and as aligned text."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
@@ -320,4 +332,4 @@ def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Text:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in everything
     ]
-    return Text("\n".join(lines), "\n".join(plain))
+    return CommandOutput("\n".join(lines), "\n".join(plain))

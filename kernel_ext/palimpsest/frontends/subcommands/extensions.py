@@ -10,7 +10,7 @@ from palimpsest.frontends.cell_turn.services import CellPlace
 from palimpsest.frontends.subcommands.policy import PolicySection
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.extensions.hooks import HookStatus
-from palimpsest.tools.mcp.servers import ServerStatus
+from palimpsest.tools.mcp.servers import McpServerStatus
 
 HOOK_HEAD = ("hook", "function", "from", "asked", "failed")
 SERVER_HEAD = ("server", "state", "from", "tools")
@@ -39,7 +39,7 @@ def hook_rows(hooks: Sequence[HookStatus]) -> list[tuple[str, ...]]:
     ]
 
 
-def server_rows(servers: Sequence[ServerStatus]) -> list[tuple[str, ...]]:
+def server_rows(servers: Sequence[McpServerStatus]) -> list[tuple[str, ...]]:
     """Return each server with its state and tools."""
     return [
         (
@@ -52,7 +52,7 @@ def server_rows(servers: Sequence[ServerStatus]) -> list[tuple[str, ...]]:
     ]
 
 
-def _tools(one: ServerStatus) -> str:
+def _tools(one: McpServerStatus) -> str:
     more = f" and {len(one.tools) - MOST_TOOLS} more" if len(one.tools) > MOST_TOOLS else ""
     return ", ".join(one.tools[:MOST_TOOLS]) + more
 

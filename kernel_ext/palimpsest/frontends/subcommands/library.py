@@ -26,7 +26,7 @@ NAMED = "Begin a prompt with @NAME to hand it to an agent that works for others;
 WORDS_CHARS = 160
 
 
-class LibraryWords:
+class LibraryCommands:
     """Says what the library holds; files that changed are read again first."""
 
     def __init__(self, services: Any) -> None:

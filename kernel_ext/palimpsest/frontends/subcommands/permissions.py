@@ -37,7 +37,9 @@ AMOUNTS = "Write %agent budget 2usd, %agent budget 500k tokens, both, or off."
 UNKNOWN = "A model whose price is not known asks before it answers."
 
 
-def run(name: str, argument: str, control: SessionControls, table: Table) -> Said:
+def run_permission_command(
+    name: str, argument: str, control: SessionControls, table: Table
+) -> Said:
     """Do what a line asks for."""
     match name:
         case "mode":

@@ -37,7 +37,7 @@ Said = tuple[str, str]
 """Markdown and plain text."""
 
 
-def run(name: str, text: str, undoing: RevertOperations, submit: Submit) -> Said:
+def run_revert_command(name: str, text: str, undoing: RevertOperations, submit: Submit) -> Said:
     """Do what a line asks for; ``submit`` runs a coroutine on the engine and waits."""
     words = text.split()
     target = next((one for one in words if not one.startswith("--")), "")
@@ -56,7 +56,7 @@ def run(name: str, text: str, undoing: RevertOperations, submit: Submit) -> Said
             return diff_words(submit(undoing.diff(target)), target)
 
 
-async def answer(command: Revert, undoing: RevertOperations) -> OutcomeNotice:
+async def answer_revert_command(command: Revert, undoing: RevertOperations) -> OutcomeNotice:
     """Do what a page asks for."""
     match command.action:
         case "preview":
@@ -163,7 +163,7 @@ def _sentence(one: RevertedFile, *, done: bool) -> str:
     return f"{words}: {one.reason}" if one.reason else words
 
 
-def standing_words(picture: Snapshot) -> str:
+def revert_state_text(picture: Snapshot) -> str:
     """Say how much is taken back at this moment; empty where nothing is."""
     revert = standing_revert(picture.session)
     if revert is None:

@@ -24,7 +24,7 @@ SHOWN_CHARS = 80
 WHICH = "Which session? Write %agent {name} ID; %agent sessions lists them."
 
 
-class Shelf:
+class SessionCommands:
     """The subcommands about kept sessions."""
 
     def __init__(self, services: FrontendServices, pages: Pages) -> None:

@@ -26,7 +26,7 @@ _OUTCOMES = {
 }
 
 
-def giving_lines(
+def sharing_lines(
     name: str, argument: str, services: FrontendServices, current: Callable[[], str]
 ) -> Sequence[str]:
     """Do what a subcommand asks for and say so; ``current`` is the notebook's session."""

@@ -38,7 +38,7 @@ FIRST_SECONDS = 0.03
 """The first words are shown at once; a person waits for them."""
 
 
-class CellStory:
+class CellOutput:
     """Shows one turn in its cell.
 
     Responsibilities: decide when to refresh; cut segments; count outputs; make room for native

@@ -14,7 +14,7 @@ from palimpsest.frontends.turn_output.file_changes import turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
 from palimpsest.frontends.turn_output.segments import Position, Segment, slices
 from palimpsest.frontends.turn_output.turn_feed import shown_messages
-from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.session.interfaces.kernel_session import Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
@@ -28,7 +28,7 @@ class UnknownTurn(UserError):
 
 
 def closed_bundle(
-    command: CloseSegment, snapshot: Snapshot, notes: Notes, scrub: Callable[[str], str]
+    command: CloseSegment, snapshot: Snapshot, notes: OutlineNotes, scrub: Callable[[str], str]
 ) -> dict[str, Any]:
     """Return the MIME bundle of a segment of a turn that is over."""
     messages = turn_messages(snapshot.messages, command.turn)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.frontends.protocol.page_records import with_words
+from palimpsest.frontends.protocol.page_records import with_sentence
 from palimpsest.frontends.turn_output.file_changes import changed_words, saved_changes
 from palimpsest.frontends.turn_output.segments import Position, Segment, slices
-from palimpsest.render.content.outline import Caps, Notes
+from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import markdown, text
 from palimpsest.render.safety.escaping import inline
 from palimpsest.session.interfaces.kernel_session import Snapshot
@@ -50,7 +50,12 @@ class Frame:
 
 
 def bundle(
-    messages: Sequence[Message], segment: Segment, frame: Frame, *, notes: Notes, scrub: Scrub
+    messages: Sequence[Message],
+    segment: Segment,
+    frame: Frame,
+    *,
+    notes: OutlineNotes,
+    scrub: Scrub,
 ) -> dict[str, Any]:
     """Return the MIME bundle of one segment."""
     shown = list(slices(messages, segment))
@@ -115,7 +120,7 @@ def _words(
     render: Callable[..., str],
     shown: Sequence[Message],
     segment: Segment,
-    notes: Notes,
+    notes: OutlineNotes,
     scrub: Scrub,
     status: str,
     above: str,
@@ -131,7 +136,7 @@ def _words(
     return "\n\n".join([above, *found] if above and found else found)
 
 
-def _replies(shown: Sequence[Message], notes: Notes) -> dict[str, Any]:
+def _replies(shown: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
     """Return what a person answered, by the id of the tool call."""
     calls = [part for message in shown for part in message.parts if isinstance(part, ToolPart)]
     answered = [(part.call_id, notes.asked(part)[1]) for part in calls]
@@ -142,12 +147,12 @@ def _replies(shown: Sequence[Message], notes: Notes) -> dict[str, Any]:
     }
 
 
-def _decisions(shown: Sequence[Message], notes: Notes) -> list[dict[str, Any]]:
+def _decisions(shown: Sequence[Message], notes: OutlineNotes) -> list[dict[str, Any]]:
     """Return what was decided about these parts and messages, each with its words."""
     messages = {message.id for message in shown}
     parts = {part.id for message in shown for part in message.parts}
     return [
-        with_words(one).model_dump(mode="json", exclude_none=True)
+        with_sentence(one).model_dump(mode="json", exclude_none=True)
         for one in notes.decisions
         if (one.message_id in messages if one.part_id is None else one.part_id in parts)
     ]

@@ -20,7 +20,7 @@ from palimpsest.frontends.turn_output.segments import (
     following,
     parts_of,
 )
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.interfaces.kernel_session import Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message
@@ -42,7 +42,7 @@ def turn_outputs(
 ) -> tuple[Output, ...]:
     """Return the outputs of a turn that is over; ``picture`` reads an attachment's address."""
     messages = turn_messages(snapshot.messages, turn)
-    notes = Notes.of(records)
+    notes = OutlineNotes.of(records)
     delivered = (
         record.seq
         for record in records

@@ -8,18 +8,18 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
-from palimpsest.render.content.decision_reasons import mark, told
+from palimpsest.render.content.decision_reasons import decision_sentence, reason_from_numbers
 from palimpsest.render.content.outline import (
     Caps,
     Item,
-    Notice,
+    NoticeItem,
     OutlineCall,
     OutlineStep,
-    Said,
-    Strip,
-    Thought,
-    tell,
-    tell_error,
+    ReasoningItem,
+    ReductionItem,
+    TextItem,
+    outline_error,
+    outline_parts,
 )
 from palimpsest.render.content.phrases import SIGNS, duration, some
 from palimpsest.render.safety.escaping import clean
@@ -42,7 +42,7 @@ from palimpsest.transcript.session_record.sessions import Retrying
 from palimpsest.transcript.user_notices import user_notice_text
 
 
-class TerminalStory:
+class TerminalOutput:
     """Prints one turn as it comes (a host of the pump).
 
     Responsibilities: print new text at once and a tool call when it has ended; name retries, and
@@ -101,7 +101,7 @@ class TerminalStory:
         if not self._quiet:
             self._reductions()
         if answer.error is not None:
-            notice = tell_error(answer.error, self._scrub)
+            notice = outline_error(answer.error, self._scrub)
             self._line(f"{notice.sign} {notice.words} {notice.do}".rstrip())
         self._end_line()
 
@@ -150,7 +150,7 @@ class TerminalStory:
     def _lines(self, part: Part) -> list[str]:
         notes = self._feed.notes
         self._decided |= {one.id for one in notes.decisions if one.part_id == part.id}
-        items = tell([part], caps=Caps(), scrub=self._scrub, notes=notes)
+        items = outline_parts([part], caps=Caps(), scrub=self._scrub, notes=notes)
         return [line for item in items for line in _item_lines(item)]
 
     def _reductions(self) -> None:
@@ -161,7 +161,7 @@ class TerminalStory:
                 continue
             self._decided.add(one.id)
             if one.action in ("truncate", "clear", "drop"):
-                alike.setdefault((one.action, one.rule, told(one)), []).append(one)
+                alike.setdefault((one.action, one.rule, reason_from_numbers(one)), []).append(one)
         for same in alike.values():
             whole = same[0].model_copy(
                 update={
@@ -169,7 +169,7 @@ class TerminalStory:
                     "tokens_after": sum(one.tokens_after for one in same),
                 }
             )
-            words = self._scrub(mark(whole))
+            words = self._scrub(decision_sentence(whole))
             self._line(f"--- {some(len(same), 'earlier output')} · {words} ---")
 
     def _once(self, part: Any, lines: list[str]) -> None:
@@ -217,11 +217,11 @@ def _item_lines(item: Item) -> list[str]:
                 if piece is not None and piece.text.strip():
                     lines += [f"    {line}" for line in clean(piece.text).rstrip().splitlines()]
             return [*lines, *(f"    --- {words} ---" for words in item.strips)]
-        case Notice():
+        case NoticeItem():
             return [f"{item.sign} {item.words} {item.do}".rstrip()]
-        case Strip():
+        case ReductionItem():
             return [f"--- {item.words} ---"]
-        case Said() | Thought() | OutlineStep():
+        case TextItem() | ReasoningItem() | OutlineStep():
             return []
         case _:
             assert_never(item)

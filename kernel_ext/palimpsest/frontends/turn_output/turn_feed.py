@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import Message, Origin, UserMessage
@@ -52,7 +52,7 @@ class TurnFeed:
         """Steps, questions and status changes so far: what is worth showing at once."""
         self.problems = 0
         """How often the disk stopped answering, or went on."""
-        self.notes = Notes()
+        self.notes = OutlineNotes()
         self.asking: frozenset[str] = frozenset()
         """Ids of the questions that are open, as far as was told."""
         self.wake: Callable[[], None] = lambda: None
@@ -157,7 +157,7 @@ class TurnFeed:
                 self.turn_id = event.message_id
                 self.first_seq = record.seq
             case PermissionAsked():
-                self.notes = Notes((*notes.asks, event.ask), notes.replies, notes.decisions)
+                self.notes = OutlineNotes((*notes.asks, event.ask), notes.replies, notes.decisions)
                 self.asking |= {event.ask.id}
                 self.steps += 1
             case PermissionReplied():
@@ -165,7 +165,7 @@ class TurnFeed:
                     *notes.replies,
                     (event.ask_id, event.reply),
                 )
-                self.notes = Notes(notes.asks, replies, notes.decisions)
+                self.notes = OutlineNotes(notes.asks, replies, notes.decisions)
                 self.asking -= {event.ask_id}
                 self.steps += 1
             case QuestionAsked():
@@ -176,7 +176,7 @@ class TurnFeed:
                 self.steps += 1
             case DecisionMade():
                 decisions = (*notes.decisions, event.decision)
-                self.notes = Notes(notes.asks, notes.replies, decisions)
+                self.notes = OutlineNotes(notes.asks, notes.replies, decisions)
             case PartUpdated(part=StepFinishPart()) | SessionStatus():
                 self.steps += 1
             case _:

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from types import SimpleNamespace
 from typing import Any
 
-from palimpsest.model.adapter.raw_stream import Tap
+from palimpsest.model.adapter.raw_stream import StreamTap
 from palimpsest.model.custom_provider import (
     CustomCall,
     CustomChunk,
@@ -26,7 +26,7 @@ from palimpsest.transcript.values import Usage
 
 
 async def custom_deltas(
-    handler: StreamingHandler, request: ModelRequest, tap: Tap
+    handler: StreamingHandler, request: ModelRequest, tap: StreamTap
 ) -> AsyncGenerator[Any, None]:
     """Yield None when the handler has begun to answer, then the deltas, as the adapter does."""
     messages = sendable(request.messages, request.model)

@@ -26,9 +26,9 @@ from typing import Any
 from palimpsest.model.adapter import usage
 from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
 from palimpsest.model.adapter.custom_stream import custom_deltas
-from palimpsest.model.adapter.raw_stream import Forgetting, Tap
+from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap
 from palimpsest.model.adapter.resend_guard import send_once
-from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, Joiner
+from palimpsest.model.adapter.stream_joiner import BROKEN_FINISHES, StreamJoiner
 from palimpsest.model.custom_provider import StreamingHandler
 from palimpsest.model.errors import classification
 from palimpsest.model.errors.explanations import address, place
@@ -223,8 +223,8 @@ class LitellmModel:
             ) from error
 
     async def _stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        joiner = Joiner(profile(request.model.ref).family)
-        tap = Tap()
+        joiner = StreamJoiner(profile(request.model.ref).family)
+        tap = StreamTap()
         async with aclosing(self._deltas(request, tap)) as deltas:
             async for delta in deltas:
                 if delta is None:
@@ -250,7 +250,7 @@ class LitellmModel:
             metadata={"provider_finish": tap.finish},
         )
 
-    def _usage(self, request: ModelRequest, joiner: Joiner, tap: Tap) -> Usage:
+    def _usage(self, request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage:
         reported = usage.normalise(tap.usage)
         wrote = joiner.written
         thought = "".join(joiner.reasoning)
@@ -260,7 +260,7 @@ class LitellmModel:
         prompt = prompt_text(request.messages, request.tools)
         return usage.estimate(prompt, wrote, thought, counter(self._estimator), reported)
 
-    async def _deltas(self, request: ModelRequest, tap: Tap) -> AsyncGenerator[Any, None]:
+    async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
         handler = self._custom.get(request.model.ref.provider)
         if handler is not None:
@@ -277,7 +277,7 @@ class LitellmModel:
         stream = await self._open(litellm, request, arguments)
         try:
             lazy = tap.attach(stream)
-            stream.chunks = Forgetting()
+            stream.chunks = DiscardingList()
             if not lazy:
                 yield None
             breath = time.monotonic()

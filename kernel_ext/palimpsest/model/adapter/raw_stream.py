@@ -12,7 +12,7 @@ from palimpsest.model.adapter.unstreamed_answer import checked_bytes, checked_li
 from palimpsest.model.adapter.usage import field
 
 
-class Forgetting(list[Any]):
+class DiscardingList(list[Any]):
     """A list that keeps nothing, in the place of the wrapper's store of chunks."""
 
     def append(self, item: Any) -> None:
@@ -58,7 +58,7 @@ def _checking(response: Any, done: Callable[[], None]) -> Callable[[], Any]:
     return lambda: checked_bytes(pieces(), response, done)
 
 
-class Tap:
+class StreamTap:
     """An async iterator around a provider's raw stream."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Tap:
             raw.chunk_parser = self._listening(raw.chunk_parser)
         if hasattr(raw, "reasoning_content_chunks"):
             # Anthropic's reader would count the thinking with a tokenizer of its own: 27 MB.
-            raw.reasoning_content_chunks = Forgetting()
+            raw.reasoning_content_chunks = DiscardingList()
         self._iterator = raw.__aiter__()
         return self
 

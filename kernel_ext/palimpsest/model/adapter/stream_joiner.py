@@ -133,7 +133,7 @@ class ThinkTags:
 OPENS, CLOSES = "<think>", "</think>"
 
 
-class Joiner:
+class StreamJoiner:
     """Turns deltas into events and remembers what was said, for an estimate of usage."""
 
     def __init__(self, family: str) -> None:
@@ -184,7 +184,7 @@ class Joiner:
         for call in self._calls:
             yield from self._end_call(call)
         for call in self._calls:
-            yield called(call.id, call.tool, "".join(call.pieces))
+            yield tool_called(call.id, call.tool, "".join(call.pieces))
 
     def reason(self, finish: str) -> str:
         """Return our finish reason for the provider's."""
@@ -274,7 +274,7 @@ class Joiner:
             yield ToolInputEnded(call.id)
 
 
-def called(identifier: str, tool: str, raw: str) -> ToolCalled:
+def tool_called(identifier: str, tool: str, raw: str) -> ToolCalled:
     """Parse the input of a complete call; what does not parse becomes a problem, not an error."""
     if not raw.strip():
         return ToolCalled(identifier, tool, {}, raw)

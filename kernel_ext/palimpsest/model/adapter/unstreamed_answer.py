@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator
 from contextlib import aclosing
 from typing import Any
 
-from palimpsest.model.errors.exception_details import AnsweredOtherwise
+from palimpsest.model.errors.exception_details import NotAStream
 
 FIELDS = ("data", "event", "id", "retry", ":")
 """How the lines of a stream of events begin."""
@@ -40,7 +40,7 @@ def begins_stream(text: str) -> bool:
 async def checked_bytes(
     pieces: AsyncIterable[bytes], response: Any = None, done: Callable[[], None] = lambda: None
 ) -> AsyncGenerator[bytes, None]:
-    """Pass the bytes of a stream on; raises AnsweredOtherwise for what is none.
+    """Pass the bytes of a stream on; raises NotAStream for what is none.
 
     ``done`` is called where the stream says that it is at its end.
     """
@@ -81,7 +81,7 @@ def _lines(held: bytes) -> tuple[bytes, bytes]:
 
 
 async def checked_lines(lines: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """Pass the lines of a stream on; raises AnsweredOtherwise for what is none."""
+    """Pass the lines of a stream on; raises NotAStream for what is none."""
     held: list[str] = []
     passing = False
     async with aclosing(lines):
@@ -109,7 +109,7 @@ def events(text: str, response: Any = None) -> Iterator[str]:
     several = value if isinstance(value, list) else [value]
     if several and all(isinstance(one, dict) and "candidates" in one for one in several):
         return (line for one in several for line in _event(one))
-    raise AnsweredOtherwise(text, response)
+    raise NotAStream(text, response)
 
 
 def _json(text: str) -> Any:

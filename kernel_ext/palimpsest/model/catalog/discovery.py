@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
 from palimpsest.model.catalog.local_servers import LocalModel, LocalModels
-from palimpsest.model.catalog.model_info import REHEARSAL, Overrides, base_of, info
+from palimpsest.model.catalog.model_info import REHEARSAL, Overrides, base_of, model_info
 from palimpsest.model.errors.explanations import address
 from palimpsest.model.providers import (
     BASE_VARIABLES,
@@ -35,7 +35,7 @@ Ollama = Callable[[Mapping[str, str]], LocalModels]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownModel:
     """A model that could answer here."""
 
     info: ModelInfo
@@ -82,7 +82,9 @@ def is_set_up(environment: Mapping[str, str], overrides: Overrides | None = None
     )
 
 
-def silent(environment: Mapping[str, str], ollama: Ollama = local.models) -> Iterator[str]:
+def unresponsive_servers(
+    environment: Mapping[str, str], ollama: Ollama = local.models
+) -> Iterator[str]:
     """Yield a sentence for each server of the environment that does not say what it has."""
     try:
         _served(environment)
@@ -94,17 +96,19 @@ def silent(environment: Mapping[str, str], ollama: Ollama = local.models) -> Ite
             yield _no_local_model(found, environment)
 
 
-def known(
+def known_models(
     environment: Mapping[str, str],
     overrides: Overrides | None = None,
     ollama: Ollama = local.models,
-) -> tuple[Known, ...]:
+) -> tuple[KnownModel, ...]:
     """List the models that could answer here: configured, with a key, local, and rehearsal."""
-    found: dict[str, Known] = {}
+    found: dict[str, KnownModel] = {}
 
     def add(model_id: str, because: str) -> None:
         if model_id not in found:
-            found[model_id] = Known(info(model_id, overrides, environment=environment), because)
+            found[model_id] = KnownModel(
+                model_info(model_id, overrides, environment=environment), because
+            )
 
     for model_id in overrides or {}:
         if "/" in model_id:
@@ -116,7 +120,7 @@ def known(
         if has_key(provider, environment) and base_of(provider, environment) is None:
             default = DEFAULT_MODELS.get(provider)
             names = [default] if default else []
-            for name in (*names, *litellm_table.names(provider)):
+            for name in (*names, *litellm_table.model_names(provider)):
                 add(f"{provider}/{name}", f"{key_variable(provider)} is set")
     for model in ollama(environment).models:
         add(f"{local.PROVIDER}/{model.name}", "Ollama runs here")
@@ -157,7 +161,7 @@ def _placed(environment: Mapping[str, str], overrides: Overrides | None) -> Iter
             yield ModelRef(provider=provider, name=DEFAULT_MODELS[provider])
     for model_id, settings in (overrides or {}).items():
         if "/" in model_id and _address_in(settings):
-            yield info(model_id, overrides, environment=environment, vouched=(model_id,)).ref
+            yield model_info(model_id, overrides, environment=environment, vouched=(model_id,)).ref
 
 
 def _address_in(settings: Any) -> str | None:

@@ -54,7 +54,7 @@ def entry(key: str) -> dict[str, Any] | None:
     return _entries[key]
 
 
-def find(ref: ModelRef) -> dict[str, Any] | None:
+def find_model(ref: ModelRef) -> dict[str, Any] | None:
     """Return the entry of a model, by the names under which litellm itself looks for it."""
     for key in _spellings(ref):
         found = entry(key)
@@ -152,7 +152,7 @@ def every_name(provider: str) -> tuple[str, ...]:
     return _models().get(provider, ())
 
 
-def names(provider: str) -> tuple[str, ...]:
+def model_names(provider: str) -> tuple[str, ...]:
     """Return the names of a provider's models that chat and call tools, dated copies left out."""
     return tuple(one for one in _models().get(f"{provider} tools", ()) if not ASIDE.search(one))
 

@@ -58,7 +58,7 @@ def known_effort(variant: str | None) -> str | None:
 def _takes(variant: str, ref: ModelRef | None) -> bool:
     if variant not in EFFORTS:
         return False
-    found = litellm_table.find(ref) if ref is not None else None
+    found = litellm_table.find_model(ref) if ref is not None else None
     said = (found or {}).get(f"supports_{variant}_reasoning_effort")
     return said is not False or variant not in UNUSUAL
 
@@ -83,8 +83,8 @@ def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> No
             raise ConfigError(
                 f"The server at {info.api_base} has no model {ref.name!r}{hint} It offers {offered}."
             )
-    elif litellm_table.find(ref) is None:
-        near = slip(ref.name, litellm_table.every_name(ref.provider))
+    elif litellm_table.find_model(ref) is None:
+        near = closest_name(ref.name, litellm_table.every_name(ref.provider))
         if near is not None:
             raise ConfigError(
                 f"There is no model {ref.id!r}; did you mean {f'{ref.provider}/{near}'!r}? If it is a new one, name it "
@@ -100,7 +100,7 @@ def no_provider(ref: ModelRef) -> str:
     )
 
 
-def slip(name: str, known: Collection[str]) -> str | None:
+def closest_name(name: str, known: Collection[str]) -> str | None:
     """Return the known name that was meant, if only letters differ.
 
     >>> slip("claude-sonet-4-5", ["claude-sonnet-4-5"]), slip("gpt-5.2", ["gpt-5.1"])

@@ -65,7 +65,7 @@ def holds_address(model_id: str) -> bool:
     return any(ADDRESS.search(one) for one in (model_id, model_id.partition("/")[2]))
 
 
-def info(
+def model_info(
     model_id: str,
     overrides: Overrides | None = None,
     *,
@@ -105,7 +105,7 @@ def _facts(ref: ModelRef, environment: Mapping[str, str]) -> ModelInfo:
     base = base_of(ref.provider, environment)
     if ref.provider in local.PROVIDERS:
         return _local(ref, base, environment)
-    found = litellm_table.find(ref)
+    found = litellm_table.find_model(ref)
     if found is None:
         return ModelInfo(
             ref=ref,

@@ -7,8 +7,16 @@ reads; ``unanswered`` knows why there was no answer, ``error_sentences`` how it 
 import re
 
 from palimpsest.model.custom_provider import CustomFailure
-from palimpsest.model.errors.connection_failures import Unanswered, inside, unanswered
-from palimpsest.model.errors.exception_details import RETRYABLE_STATUS, Seen, read
+from palimpsest.model.errors.connection_failures import (
+    ConnectionFailure,
+    causes_of,
+    connection_failure,
+)
+from palimpsest.model.errors.exception_details import (
+    RETRYABLE_STATUS,
+    ExceptionDetails,
+    read_exception,
+)
 from palimpsest.model.errors.explanations import (
     WAIT,
     address,
@@ -91,18 +99,20 @@ def classify(
 
     ``refusals`` says whose words mean that a request was too long.
     """
-    causes = tuple(inside(exception))
+    causes = tuple(causes_of(exception))
     own = next((one for one in causes if isinstance(one, CustomFailure)), None)
     if own is not None and own.final:
         return UnknownError(message=own.message, explained=True)
-    seen = read(own or exception)
+    seen = read_exception(own or exception)
     if type(exception).__name__ in {"CancelledError", "AbortError"}:
         return AbortedError()
     url = seen.url or api_base
     where = place(provider, url)
     if seen.led_from is not None:
         where = f"{address(seen.led_from)} leads to {where}, which"
-    reason = None if seen.answered else unanswered(seen.causes, where, address(api_base), url)
+    reason = (
+        None if seen.answered else connection_failure(seen.causes, where, address(api_base), url)
+    )
     if reason is not None and not (reason.begun and seen.mid_stream):
         return _unanswered(reason, seen)
     if _is_overflow(seen, refusals):
@@ -159,14 +169,14 @@ def ended_badly(where: str, finish: str, told: str) -> ApiError:
     return ApiError(message=message, retryable=True)
 
 
-def _is_overflow(seen: Seen, refusals: Refusals) -> bool:
+def _is_overflow(seen: ExceptionDetails, refusals: Refusals) -> bool:
     # The class is litellm's own guess at the words; a recorded agent goes by its own table only.
     if refusals == "union" and "ContextWindowExceededError" in seen.classes:
         return True
     return is_overflow(seen.message, seen.code, seen.status, refusals)
 
 
-def _is_auth(seen: Seen) -> bool:
+def _is_auth(seen: ExceptionDetails) -> bool:
     if seen.status in AUTH_STATUS or seen.code in AUTH_CODES:
         return True
     if any(type(one).__name__ in CREDENTIAL_CLASSES for one in seen.causes):
@@ -176,7 +186,7 @@ def _is_auth(seen: Seen) -> bool:
     return "AuthenticationError" in seen.classes or bool(MISSING_KEY.search(seen.message))
 
 
-def _is_connection(seen: Seen) -> bool:
+def _is_connection(seen: ExceptionDetails) -> bool:
     names = {
         "APIConnectionError",
         "ConnectionError",
@@ -191,7 +201,7 @@ def _is_connection(seen: Seen) -> bool:
     return seen.answered or seen.streamed or bool(seen.classes & names)
 
 
-def _unanswered(reason: Unanswered, seen: Seen) -> ApiError:
+def _unanswered(reason: ConnectionFailure, seen: ExceptionDetails) -> ApiError:
     return ApiError(
         message=reason.message,
         retryable=reason.passing,
@@ -200,7 +210,7 @@ def _unanswered(reason: Unanswered, seen: Seen) -> ApiError:
     )
 
 
-def _is_retryable(seen: Seen, code: str | None, refusals: Refusals) -> bool:
+def _is_retryable(seen: ExceptionDetails, code: str | None, refusals: Refusals) -> bool:
     if code in HOPELESS_CODES:
         return False
     status = seen.status
@@ -211,7 +221,9 @@ def _is_retryable(seen: Seen, code: str | None, refusals: Refusals) -> bool:
     return passes(seen.message) or is_rate_limit(seen.message, refusals)
 
 
-def _spoken(seen: Seen, provider: str, where: str, code: str | None, *, passing: bool) -> str:
+def _spoken(
+    seen: ExceptionDetails, provider: str, where: str, code: str | None, *, passing: bool
+) -> str:
     if seen.silent and not seen.answered:
         return silent_sentence(provider, where)
     if code in {"insufficient_quota", "budget_exceeded", NO_CREDIT}:

@@ -31,7 +31,7 @@ NO_TEXT = "illegal request line"
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class ConnectionFailure:
     """Why no answer came."""
 
     code: str
@@ -42,7 +42,7 @@ class Unanswered:
     """It may have happened in the middle of an answer."""
 
 
-def inside(exception: BaseException) -> Iterator[BaseException]:
+def causes_of(exception: BaseException) -> Iterator[BaseException]:
     """Yield an exception and all that it was made of, the outermost first."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [exception]
@@ -59,9 +59,9 @@ def inside(exception: BaseException) -> Iterator[BaseException]:
             waiting += current.exceptions
 
 
-def unanswered(
+def connection_failure(
     causes: Sequence[BaseException], where: str, base: str | None, url: str | None
-) -> Unanswered | None:
+) -> ConnectionFailure | None:
     """Say why no answer came; None where something else failed.
 
     ``where`` is the address as sentences name it, ``base`` the one that a person set.
@@ -76,30 +76,30 @@ def unanswered(
             f"The server {host or where!r} of {where} was not found. Check the network, and the address "
             "for a slip of the pen."
         )
-        return Unanswered("unknown_host", message, passing=True)
+        return ConnectionFailure("unknown_host", message, passing=True)
     if any(isinstance(one, ConnectionRefusedError) for one in causes):
         return _refused(base or where, url)
     if any(isinstance(one, OSError) and one.errno in NO_NETWORK for one in causes):
         message = (
             f"There is no way to {where} from here. Check the network, or a VPN that it needs."
         )
-        return Unanswered("no_network", message, passing=True)
+        return ConnectionFailure("no_network", message, passing=True)
     if "ProxyError" in names:
         message = f"The proxy that the environment names does not let {where} through. Check HTTPS_PROXY and NO_PROXY."
-        return Unanswered("proxy", message, passing=False)
+        return ConnectionFailure("proxy", message, passing=False)
     return _closed(causes, names, where)
 
 
 def _tls(
     causes: Sequence[BaseException], names: set[str], where: str, url: str | None
-) -> Unanswered | None:
+) -> ConnectionFailure | None:
     failed = next((one for one in causes if isinstance(one, ssl.SSLCertVerificationError)), None)
     if failed is not None:
         message = (
             f"The certificate of {where} is not trusted ({failed.verify_message}). Set SSL_CERT_FILE to the file "
             "of your organisation's certificates before the kernel starts."
         )
-        return Unanswered("certificate", message, passing=False)
+        return ConnectionFailure("certificate", message, passing=False)
     waits = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
     broken = any(isinstance(one, ssl.SSLError) and not isinstance(one, waits) for one in causes)
     hung = "ConnectTimeout" in names and any(
@@ -110,49 +110,51 @@ def _tls(
     )
     if broken or hung or cut:
         message = f"{where} did not answer in TLS. Write its address with http:// if it speaks plain HTTP."
-        return Unanswered("tls", message, passing=False)
+        return ConnectionFailure("tls", message, passing=False)
     return None
 
 
-def _address(names: set[str], where: str) -> Unanswered | None:
+def _address(names: set[str], where: str) -> ConnectionFailure | None:
     if names & {"UnsupportedProtocol", "InvalidURL", "InvalidUrlClientError"}:
         message = (
             f"{where} is no address of a server. Write it with http:// or https:// before it, such as "
             "http://localhost:8000/v1."
         )
-        return Unanswered("no_address", message, passing=False)
+        return ConnectionFailure("no_address", message, passing=False)
     if "TooManyRedirects" in names:
         message = f"{where} leads from one address to another without end. Set the server's final address as api_base."
-        return Unanswered("redirects", message, passing=False)
+        return ConnectionFailure("redirects", message, passing=False)
     return None
 
 
-def _refused(where: str, url: str | None) -> Unanswered:
+def _refused(where: str, url: str | None) -> ConnectionFailure:
     if is_loopback(url):
         message = (
             f"The model server at {where} is not running. Start it ({HOW_TO_START}), or choose "
             "another model."
         )
-        return Unanswered("not_running", message, passing=False)
+        return ConnectionFailure("not_running", message, passing=False)
     message = f"{where} refuses connections. Check its address and port, and that the server runs."
-    return Unanswered("refused", message, passing=True)
+    return ConnectionFailure("refused", message, passing=True)
 
 
-def _closed(causes: Sequence[BaseException], names: set[str], where: str) -> Unanswered | None:
+def _closed(
+    causes: Sequence[BaseException], names: set[str], where: str
+) -> ConnectionFailure | None:
     if "ConnectTimeout" in names:
         message = f"{where} did not take the connection in time. Check the network, and its address and port."
-        return Unanswered("connect_timeout", message, passing=True)
+        return ConnectionFailure("connect_timeout", message, passing=True)
     reset = any(isinstance(one, ConnectionError) for one in causes)
     if not reset and not names & CLOSED_CLASSES:
         return None
     if any(TLS_RECORD in str(one) for one in causes):
         message = f"{where} speaks TLS. Write its address with https://."
-        return Unanswered("tls", message, passing=False)
+        return ConnectionFailure("tls", message, passing=False)
     if any(str(one) == NO_TEXT for one in causes):
         message = f"{where} answered, but not in HTTP; a server that speaks TLS does so. Write its address with https://."
-        return Unanswered("tls", message, passing=False)
+        return ConnectionFailure("tls", message, passing=False)
     message = (
         f"{where} closed the connection without an answer. Look at the server's own log; if it speaks TLS, write its "
         "address with https://."
     )
-    return Unanswered("closed", message, passing=True, begun=True)
+    return ConnectionFailure("closed", message, passing=True, begun=True)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.model.errors.connection_failures import inside
+from palimpsest.model.errors.connection_failures import causes_of
 from palimpsest.model.errors.response_body import ErrorBody, read_body
 from palimpsest.model.errors.retry import SERVER_ERROR
 from palimpsest.transcript.redaction.text import REDACTED, secret_values
@@ -57,7 +57,7 @@ INVENTED_STATUS = 500
 """What litellm calls a failure to which no server gave a status."""
 
 
-class AnsweredOtherwise(Exception):
+class NotAStream(Exception):
     """A server answered with status 200, and with no stream: ``text`` is what it sent."""
 
     def __init__(self, text: str, response: Any = None) -> None:
@@ -67,7 +67,7 @@ class AnsweredOtherwise(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ExceptionDetails:
     """What could be read from an exception."""
 
     classes: frozenset[str]
@@ -99,14 +99,14 @@ class Seen:
     """Nothing came for too long."""
 
 
-def read(exception: BaseException) -> Seen:
+def read_exception(exception: BaseException) -> ExceptionDetails:
     """Read status, code, message and headers from an exception and those inside it."""
-    causes = tuple(inside(exception))
+    causes = tuple(causes_of(exception))
     wrapped = tuple(_wrapped(exception))
     core = wrapped[-1] if type(exception).__name__ == "MidStreamFallbackError" else exception
     mid_stream = core is not exception and not getattr(exception, "is_pre_first_chunk", False)
     response = _response(causes)
-    otherwise = next((one for one in causes if isinstance(one, AnsweredOtherwise)), None)
+    otherwise = next((one for one in causes if isinstance(one, NotAStream)), None)
     found = _said(core, response, otherwise)
     status = getattr(response, "status_code", None) if otherwise is None else _told_status(found)
     if response is None and otherwise is None:
@@ -114,7 +114,7 @@ def read(exception: BaseException) -> Seen:
         status = None if core is not exception and status == INVENTED_STATUS else status
     message = scrub(found.message)
     nameless = "" if response is not None else type(core).__name__
-    return Seen(
+    return ExceptionDetails(
         classes=frozenset(
             base.__name__ for item in wrapped for base in type(item).__mro__ if base is not object
         ),
@@ -157,7 +157,7 @@ def _response(causes: Sequence[BaseException]) -> Any:
     """Return the answer of a server; litellm's own exceptions carry made up ones."""
     for one in reversed(causes):
         names = {base.__name__ for base in type(one).__mro__}
-        if names & {"HTTPStatusError", "AnsweredOtherwise"}:
+        if names & {"HTTPStatusError", "NotAStream"}:
             return getattr(one, "response", None)
     return None
 
@@ -179,9 +179,7 @@ def _first_url(response: Any) -> str | None:
     return str(history[0].url) if history else None
 
 
-def _said(
-    exception: BaseException, response: Any, otherwise: AnsweredOtherwise | None
-) -> ErrorBody:
+def _said(exception: BaseException, response: Any, otherwise: NotAStream | None) -> ErrorBody:
     """Return what the server said, wherever litellm left it."""
     if otherwise is not None:
         return read_body(otherwise.text)

@@ -13,18 +13,18 @@ from types import MappingProxyType
 Words = tuple[re.Pattern[str], ...]
 
 
-def words(*patterns: str) -> Words:
+def phrase_patterns(*patterns: str) -> Words:
     """Return patterns that overlook small and capital letters."""
     return tuple(re.compile(pattern, re.IGNORECASE | re.DOTALL) for pattern in patterns)
 
 
-def together(*pieces: str) -> str:
+def adjacent_words(*pieces: str) -> str:
     """Return a pattern for texts that hold all pieces, in any order."""
     return r"\A" + "".join(f"(?=.*{re.escape(piece)})" for piece in pieces)
 
 
 @dataclass(frozen=True, slots=True)
-class Bills:
+class BillingPatterns:
     """How a refusal for want of money is known."""
 
     words: Words = ()
@@ -53,7 +53,7 @@ class RefusalPatterns:
     unlike: Words = ()
     rate: Words = ()
     """Asked too often."""
-    bills: Bills = Bills()
+    bills: BillingPatterns = BillingPatterns()
     heeds_bills: bool = False
     """What speaks of money is no refusal of length."""
     compaction: Words = ()
@@ -75,7 +75,7 @@ REASONING = (
     "reasoning is mandatory",
     "reasoning is required",
     "requires reasoning",
-    together("reasoning", "cannot be disabled"),
+    adjacent_words("reasoning", "cannot be disabled"),
 )
 
 GUARD = "context window.*(?:too small|minimum is)"
@@ -103,13 +103,13 @@ BILLING_HEAD = (
 BILLING_TAIL = ("upgrade|credits|billing|plan",)
 
 
-def bills(*patterns: str) -> Bills:
+def billing_patterns(*patterns: str) -> BillingPatterns:
     """Return how a table knows money, by these words besides the payment's status."""
-    return Bills(
-        words=words(*patterns),
-        status=words(PAID),
-        head=words(*BILLING_HEAD),
-        tail=words(*BILLING_TAIL),
+    return BillingPatterns(
+        words=phrase_patterns(*patterns),
+        status=phrase_patterns(PAID),
+        head=phrase_patterns(*BILLING_HEAD),
+        tail=phrase_patterns(*BILLING_TAIL),
     )
 
 
@@ -133,24 +133,24 @@ SURE_2026_2 = (
     "prompt is too long",
     "exceeds model context window",
     "model token limit",
-    together("request size exceeds", "context window"),
-    together("request size exceeds", "context length"),
+    adjacent_words("request size exceeds", "context window"),
+    adjacent_words("request size exceeds", "context length"),
     "context overflow:",
     "exceed context limit",
     "exceeds the model's maximum context",
-    together("max_tokens", "exceed", "context"),
-    together("input length", "exceed", "context"),
-    together("413", "too large"),
+    adjacent_words("max_tokens", "exceed", "context"),
+    adjacent_words("input length", "exceed", "context"),
+    adjacent_words("413", "too large"),
     "上下文过长|上下文超出|上下文长度超|超出最大上下文|请压缩上下文",
 )
 
 MEASURE = "(?:too (?:large|long)|exceed|over|limit|max(?:imum)?)"
 
 LIKELY_2026_2 = (
-    words("context", "overflow"),
-    words("context window", f"{MEASURE}|requested|sent|tokens"),
-    words("prompt", MEASURE),
-    words("request|input", "context|window|length|token", MEASURE),
+    phrase_patterns("context", "overflow"),
+    phrase_patterns("context window", f"{MEASURE}|requested|sent|tokens"),
+    phrase_patterns("prompt", MEASURE),
+    phrase_patterns("request|input", "context|window|length|token", MEASURE),
 )
 
 UNLIKE = (
@@ -161,14 +161,14 @@ UNLIKE = (
 COMPACTION = ("summarization failed", "auto-compaction", "compaction failed", "compaction")
 
 OPENCLAW_2026_2 = RefusalPatterns(
-    sure=words(*SURE_2026_2),
-    first=words(*TOKENS_PER_MINUTE, *REASONING),
+    sure=phrase_patterns(*SURE_2026_2),
+    first=phrase_patterns(*TOKENS_PER_MINUTE, *REASONING),
     likely=LIKELY_2026_2,
-    never=words(GUARD, *RATE_2026_2),
-    unlike=words(*UNLIKE),
-    rate=words(*RATE_2026_2),
-    bills=bills(*BILLING),
-    compaction=words(*COMPACTION),
+    never=phrase_patterns(GUARD, *RATE_2026_2),
+    unlike=phrase_patterns(*UNLIKE),
+    rate=phrase_patterns(*RATE_2026_2),
+    bills=billing_patterns(*BILLING),
+    compaction=phrase_patterns(*COMPACTION),
 )
 """The oldest recorded generation; it neither knows billing when it guesses, nor reads numbers."""
 
@@ -189,8 +189,8 @@ SURE_2026_9 = (
     *SURE_2026_2,
     "prompt too long",
     "context_window_exceeded",
-    together("invalid_argument", "maximum number of tokens"),
-    together("input exceeds", "maximum number of tokens"),
+    adjacent_words("invalid_argument", "maximum number of tokens"),
+    adjacent_words("input exceeds", "maximum number of tokens"),
     *PROVIDERS_2026_9,
 )
 
@@ -225,16 +225,16 @@ TOKENS_2026_9 = (
 )
 
 OPENCLAW_2026_9 = RefusalPatterns(
-    sure=words(*SURE_2026_9),
-    first=words(*TOKENS_PER_MINUTE, *REASONING),
+    sure=phrase_patterns(*SURE_2026_9),
+    first=phrase_patterns(*TOKENS_PER_MINUTE, *REASONING),
     likely=LIKELY_2026_2,
-    never=words(GUARD, *RATE_2026_9),
+    never=phrase_patterns(GUARD, *RATE_2026_9),
     heeds_bills=True,
-    unlike=words(*UNLIKE),
-    rate=words(*RATE_2026_9),
-    bills=bills(*BILLING_2026_9),
-    compaction=words(*COMPACTION),
-    tokens=words(*TOKENS_2026_9),
+    unlike=phrase_patterns(*UNLIKE),
+    rate=phrase_patterns(*RATE_2026_9),
+    bills=billing_patterns(*BILLING_2026_9),
+    compaction=phrase_patterns(*COMPACTION),
+    tokens=phrase_patterns(*TOKENS_2026_9),
 )
 
 SURE_OPENCODE = (
@@ -265,9 +265,9 @@ SURE_OPENCODE = (
 RATE_OPENCODE = ("rate.?limit|too many requests|throttl|service unavailable",)
 
 OPENCODE = RefusalPatterns(
-    sure=words(*SURE_OPENCODE),
-    never=words(*RATE_OPENCODE),
-    rate=words(*RATE_OPENCODE),
+    sure=phrase_patterns(*SURE_OPENCODE),
+    never=phrase_patterns(*RATE_OPENCODE),
+    rate=phrase_patterns(*RATE_OPENCODE),
     codes=frozenset({"context_length_exceeded"}),
     statuses=frozenset({413}),
     reads_code=False,
@@ -306,8 +306,8 @@ RATE_OURS = (
 """What passes while one waits; a plan's usage limit lasts for hours, and its day's tokens as well."""
 
 UNION = RefusalPatterns(
-    sure=words(*SURE_2026_9, *SURE_OPENCODE, *OURS),
-    never=words(
+    sure=phrase_patterns(*SURE_2026_9, *SURE_OPENCODE, *OURS),
+    never=phrase_patterns(
         *REASONING,
         *TOKENS_PER_MINUTE,
         GUARD,
@@ -317,10 +317,10 @@ UNION = RefusalPatterns(
         "payment required|insufficient (?:credits|balance)|credit balance|plans & billing|billing"
         "|requires more credits|extra usage",
     ),
-    rate=words(*RATE_OURS),
-    bills=bills(*BILLING_2026_9),
-    compaction=words("summari[sz]ation failed", "compaction"),
-    tokens=words(
+    rate=phrase_patterns(*RATE_OURS),
+    bills=billing_patterns(*BILLING_2026_9),
+    compaction=phrase_patterns("summari[sz]ation failed", "compaction"),
+    tokens=phrase_patterns(
         *TOKENS_2026_9,
         rf"requested about {NUMBER} tokens",
         rf"request contains {NUMBER} tokens",

@@ -12,11 +12,11 @@ from palimpsest.model.rehearsal.parsing.conversation import (
     Exchange,
     PastTurn,
     ToolUse,
-    without_asides,
+    without_engine_text,
 )
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tables import parse_variables
-from palimpsest.model.rehearsal.parsing.tool_outputs import Result
+from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult
 from palimpsest.model.rehearsal.plans.small_talk import NOTICE_MARK
 
 TITLE_CHARS = 50
@@ -189,7 +189,7 @@ def _serialised(text: str) -> list[PastTurn]:
         said = body.strip()
         last = turns[-1] if turns else PastTurn("")
         if kind == "User":
-            turns.append(PastTurn(without_asides(_ASIDE_LINE.sub("\n\n", said))))
+            turns.append(PastTurn(without_engine_text(_ASIDE_LINE.sub("\n\n", said))))
             continue
         if not turns:
             turns.append(last)
@@ -236,7 +236,7 @@ def facts_of(turns: list[PastTurn]) -> ConversationFacts:
 
 
 def _of_exchange(facts: ConversationFacts, exchange: Exchange) -> None:
-    call, result = exchange.call, Result(exchange.output)
+    call, result = exchange.call, ToolResult(exchange.output)
     main = next((str(value) for value in call.input.values()), "")
     facts.done.append(f"{call.tool}: {_one_line(main)}" if main else call.tool)
     for key in ("path", "filePath", "file_path"):

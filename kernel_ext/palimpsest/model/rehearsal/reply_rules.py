@@ -24,16 +24,16 @@ from palimpsest.model.rehearsal.parsing.conversation import (
     read_conversation,
 )
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
-from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import parse_variables
 from palimpsest.model.rehearsal.parsing.tool_outputs import span
 from palimpsest.model.rehearsal.plans.intents import Intent, plan_for, read_intent
 from palimpsest.model.rehearsal.plans.plan_runner import (
     MOST_ACTS,
-    Act,
     PlanAnswer,
+    PlannedCall,
     PlanRunner,
-    play,
+    next_step,
     shown_input,
 )
 from palimpsest.model.rehearsal.plans.small_talk import (
@@ -105,14 +105,14 @@ def _step(conversation: Conversation, offered: dict[str, ToolSpec]) -> Rehearsal
         prompt = ParsedPrompt(left)
         intent = read_intent(prompt, topic)
     desk = PlanRunner(prompt, conversation, tools, topic, names_seen(conversation))
-    move = play(plan_for(desk, intent), turn.exchanges)
-    if isinstance(move, Act) and (not offered or len(turn.exchanges) >= MOST_ACTS):
+    move = next_step(plan_for(desk, intent), turn.exchanges)
+    if isinstance(move, PlannedCall) and (not offered or len(turn.exchanges) >= MOST_ACTS):
         move = _stopped(move)
     thoughts = move.thought
-    if not turn.exchanges and isinstance(move, Act):
+    if not turn.exchanges and isinstance(move, PlannedCall):
         thoughts = f"{_reason(intent)} {thoughts}"
     notice = "" if _was_told(conversation) else NOTICE
-    if isinstance(move, Act):
+    if isinstance(move, PlannedCall):
         return RehearsalReply(thoughts, notice, (move.call,))
     return RehearsalReply(thoughts, "\n\n".join(part for part in (notice, move.text) if part))
 
@@ -129,7 +129,7 @@ def _with_used(
     return {**used, **offered}
 
 
-def _stopped(act: Act) -> PlanAnswer:
+def _stopped(act: PlannedCall) -> PlanAnswer:
     """Say in words what cannot be done any more."""
     return PlanAnswer(
         f"No more tools may be called in this turn, so I stop here. Next I would have called {span(act.call.tool)}:\n\n{shown_input(act.call)}",
@@ -158,16 +158,16 @@ def _left_open(conversation: Conversation) -> str | None:
     return None
 
 
-def topic_of(turns: Sequence[PastTurn], offered: Mapping[str, ToolSpec]) -> Spec | None:
+def topic_of(turns: Sequence[PastTurn], offered: Mapping[str, ToolSpec]) -> QuerySpec | None:
     """Play the earlier turns again to learn what the last one with data computed."""
-    topic: Spec | None = None
+    topic: QuerySpec | None = None
     for at, turn in list(enumerate(turns))[-TURNS_REMEMBERED:]:
         if not turn.exchanges:
             continue
         prompt = ParsedPrompt(turn.prompt)
         before = Conversation("", tuple(turns[: at + 1]))
         desk = PlanRunner(prompt, before, _with_used(offered, turn.exchanges), topic)
-        move = play(plan_for(desk, read_intent(prompt, topic)), turn.exchanges)
+        move = next_step(plan_for(desk, read_intent(prompt, topic)), turn.exchanges)
         if isinstance(move, PlanAnswer) and move.topic:
             topic = move.topic
     if topic and topic.op == "columns":

@@ -119,7 +119,7 @@ def _is_answer(message: Mapping[str, Any], step: ModelAnswer) -> bool:
     )
 
 
-class Player:
+class ScenarioPlayer:
     """Knows where each session stands in its scenario.
 
     The place follows from the messages, so that an undone prompt is played again and a new kernel goes

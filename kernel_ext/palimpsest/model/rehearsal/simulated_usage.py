@@ -16,7 +16,7 @@ MESSAGE_TOKENS = 4
 """What providers add to a message for its role and its borders."""
 
 
-class Meter:
+class UsageMeter:
     """Counts usage for each session."""
 
     def __init__(self, count: Callable[[str], int]) -> None:

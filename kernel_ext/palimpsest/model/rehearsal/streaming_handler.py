@@ -18,8 +18,8 @@ from palimpsest.model.custom_provider import (
 )
 from palimpsest.model.rehearsal.parsing.conversation import Messages
 from palimpsest.model.rehearsal.reply_rules import RehearsalReply, reply
-from palimpsest.model.rehearsal.scenario import Player, scenario
-from palimpsest.model.rehearsal.simulated_usage import Meter
+from palimpsest.model.rehearsal.scenario import ScenarioPlayer, scenario
+from palimpsest.model.rehearsal.simulated_usage import UsageMeter
 from palimpsest.model.script import (
     Disconnect,
     EndEarly,
@@ -51,8 +51,8 @@ class Rehearsal:
     """
 
     def __init__(self) -> None:
-        self._player = Player()
-        self._meter: Meter | None = None
+        self._player = ScenarioPlayer()
+        self._meter: UsageMeter | None = None
 
     async def stream(
         self,
@@ -89,7 +89,7 @@ class Rehearsal:
         answered: RehearsalReply,
     ) -> Usage:
         if self._meter is None:
-            self._meter = Meter(counter(ESTIMATOR))
+            self._meter = UsageMeter(counter(ESTIMATOR))
         calls = "".join(
             call.tool + json.dumps(call.input, ensure_ascii=False) for call in answered.calls
         )

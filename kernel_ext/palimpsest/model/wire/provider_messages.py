@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.model.wire.media import media
-from palimpsest.model.wire.sequential_calls import in_rounds
+from palimpsest.model.wire.sequential_calls import sequential_calls
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,
     arguments,
     clean,
-    plain,
+    json_value,
     quoted,
     tool_name,
-    unread,
+    uninterpreted_text,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
@@ -90,7 +90,7 @@ class _WireWriter:
         self._held_media: list[tuple[MediaBlock, NeutralMessage]] = []
 
     def write(self, messages: NeutralMessages) -> list[ProviderMessage]:
-        for message in in_rounds(messages) if self._target.equal_calls_once else messages:
+        for message in sequential_calls(messages) if self._target.equal_calls_once else messages:
             if message.role != "tool":
                 self._release_media()
             match message.role:
@@ -186,7 +186,7 @@ class _WireWriter:
     def _result_content(self, block: ResultBlock, message: NeutralMessage) -> str | list[Body]:
         text = clean(block.text)
         if self._target.results_parsed:
-            text = unread(text)
+            text = uninterpreted_text(text)
         if not block.media:
             return text
         inside = [item for item in block.media if self._stays(item)]
@@ -235,7 +235,7 @@ def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
         for item in (block.metadata or {}).get("thinking_blocks", ())
         if (item.get("signature") or item.get("type") == "redacted_thinking")
         # What was signed cannot be mended.
-        and plain(item) == item
+        and json_value(item) == item
     ]
     return {"thinking_blocks": signed} if signed else {}
 

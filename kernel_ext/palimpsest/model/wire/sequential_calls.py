@@ -14,7 +14,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 
-def in_rounds(messages: NeutralMessages) -> NeutralMessages:
+def sequential_calls(messages: NeutralMessages) -> NeutralMessages:
     """Return the messages with equal calls of an answer in steps of their own."""
     out: list[NeutralMessage] = []
     held: list[NeutralMessage] = []

@@ -49,11 +49,11 @@ def arguments(given: dict[str, Any]) -> str:
     try:
         text = _STRICT.encode(given)
     except ValueError:
-        text = json.dumps(plain(given), ensure_ascii=False, sort_keys=True)
+        text = json.dumps(json_value(given), ensure_ascii=False, sort_keys=True)
     return clean(text)
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a JSON value without halves of characters and without numbers that are none."""
     match value:
         case float() if not math.isfinite(value):
@@ -61,14 +61,14 @@ def plain(value: Any) -> Any:
         case str():
             return clean(value)
         case dict():
-            return {clean(name): plain(one) for name, one in value.items()}
+            return {clean(name): json_value(one) for name, one in value.items()}
         case list() | tuple():
-            return [plain(one) for one in value]
+            return [json_value(one) for one in value]
         case _:
             return value
 
 
-def unread(text: str) -> str:
+def uninterpreted_text(text: str) -> str:
     """Return a result's text so that litellm reads nothing else into it on the way to Gemini.
 
     It takes the text of an object for the object itself, and a ``data:`` url for a picture.
@@ -78,7 +78,7 @@ def unread(text: str) -> str:
             value = json.loads(text)
         except ValueError:
             return text
-        mended = plain(value)
+        mended = json_value(value)
         return text if mended == value else json.dumps(mended, ensure_ascii=False)
     # A blank in front keeps it words.
     return f" {text}" if text[:5].lower() == "data:" and ";base64," in text else text

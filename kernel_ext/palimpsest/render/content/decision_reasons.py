@@ -39,10 +39,10 @@ COMPACT: OwnRule = "compact"
 
 def reason(decision: Decision) -> str:
     """Return why, in one or two sentences."""
-    return told(decision) or f"Decided by the rule {decision.rule}."
+    return reason_from_numbers(decision) or f"Decided by the rule {decision.rule}."
 
 
-def told(decision: Decision) -> str:
+def reason_from_numbers(decision: Decision) -> str:
     """Return what the numbers of a decision tell; nothing where the rule is not known."""
     rule, numbers = decision.rule, decision.numbers
     pruning = rule.removeprefix(PRUNE_RULE)
@@ -51,9 +51,9 @@ def told(decision: Decision) -> str:
     return _why(rule, numbers) if _is_own(rule) else ""
 
 
-def mark(decision: Decision) -> str:
+def decision_sentence(decision: Decision) -> str:
     """Return what stands under a part for which a decision holds: what was done to it, and why."""
-    why = one_line(told(decision), LONGEST)
+    why = one_line(reason_from_numbers(decision), LONGEST)
     match decision.action:
         case "pin":
             return PINNED

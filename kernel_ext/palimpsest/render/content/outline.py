@@ -14,11 +14,11 @@ from palimpsest.render.content.excerpts import Excerpt, head, share
 from palimpsest.render.content.phrases import (
     duration,
     error_words,
+    first_code_line,
     reply_words,
     size,
     step_words,
     subject,
-    telling_line,
 )
 from palimpsest.render.content.tool_calls import input_text, output_text
 from palimpsest.render.safety.escaping import clean, one_line
@@ -82,12 +82,14 @@ class Caps:
 
     def after(self, parts: Sequence[Part]) -> "Caps":
         """Return what is left of the turn's cap when these parts were shown before."""
-        spent = sum(item.bytes for item in tell(parts, caps=self) if isinstance(item, OutlineCall))
+        spent = sum(
+            item.bytes for item in outline_parts(parts, caps=self) if isinstance(item, OutlineCall)
+        )
         return replace(self, turn=max(0, self.turn - spent))
 
 
 @dataclass(frozen=True)
-class Notes:
+class OutlineNotes:
     """What the journal says about parts that the parts themselves do not say."""
 
     asks: tuple[Ask, ...] = ()
@@ -99,7 +101,7 @@ class Notes:
     """Answers by the id of the tool call, where the questions are not known."""
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> "Notes":
+    def of(cls, records: Iterable[Record]) -> "OutlineNotes":
         """Collect what a session's records say."""
         events = [record.event for record in records]
         return cls(
@@ -123,7 +125,7 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TextItem:
     """Words of the model, the user or the engine, as Markdown."""
 
     text: str
@@ -131,7 +133,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class ReasoningItem:
     """The model's thinking."""
 
     text: str
@@ -177,14 +179,14 @@ class OutlineStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Strip:
+class ReductionItem:
     """Something was scraped off the page."""
 
     words: str
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class NoticeItem:
     """One sentence from the engine."""
 
     sign: str
@@ -194,19 +196,19 @@ class Notice:
     """``muted`` or ``error``."""
 
 
-Item = Said | Thought | OutlineCall | OutlineStep | Strip | Notice
+Item = TextItem | ReasoningItem | OutlineCall | OutlineStep | ReductionItem | NoticeItem
 
 
-def tell(
+def outline_parts(
     parts: Sequence[Part],
     *,
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> tuple[Item, ...]:
     """Return what a reader sees of these parts, in order."""
-    teller = _Teller(caps or Caps(), scrub, notes or Notes(), first_step)
+    teller = _OutlineBuilder(caps or Caps(), scrub, notes or OutlineNotes(), first_step)
     return tuple(item for part in parts for item in teller.items(part))
 
 
@@ -216,22 +218,24 @@ REJECTED = "Summary that lacked something and was written again"
 FAILED = "Summary that was not used; nothing was cut"
 
 
-def told(
+def outline_message(
     message: Message,
     *,
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> tuple[Item, ...]:
     """Return what a reader sees of a message; a compaction's words stand aside, like a thought."""
-    teller = _Teller(caps or Caps(), scrub, notes or Notes(), first_step, ended=_ended(message))
+    teller = _OutlineBuilder(
+        caps or Caps(), scrub, notes or OutlineNotes(), first_step, ended=_ended(message)
+    )
     if message.info.role == "user" or not message.info.summary:
         return tuple(item for part in message.parts for item in teller.items(part))
     failed = message.info.error is not None
     items = tuple(
-        Thought(item.text, None, FAILED if failed else _summary_title(part))
-        if isinstance(item, Said)
+        ReasoningItem(item.text, None, FAILED if failed else _summary_title(part))
+        if isinstance(item, TextItem)
         else item
         for part in message.parts
         for item in teller.items(part)
@@ -259,20 +263,20 @@ def _summary_title(part: Part) -> str:
     return REJECTED if "rejected" in (part.metadata or {}) else DRAFT
 
 
-def tell_error(error: ErrorValue, scrub: Scrub = str) -> Notice:
+def outline_error(error: ErrorValue, scrub: Scrub = str) -> NoticeItem:
     """Return an error as one sentence and what to do."""
     what, do = error_words(error)
     what = _without_traceback(what)
     if error.type == "aborted":
-        return Notice("■", one_line(scrub(what), 400), do)
-    return Notice("✗", one_line(scrub(what), 400), do, tone="error")
+        return NoticeItem("■", one_line(scrub(what), 400), do)
+    return NoticeItem("✗", one_line(scrub(what), 400), do, tone="error")
 
 
 @dataclass(slots=True)
-class _Teller:
+class _OutlineBuilder:
     caps: Caps
     scrub: Scrub
-    notes: Notes
+    notes: OutlineNotes
     step: int
     spent: int = field(default=0)
     ended: str = ""
@@ -284,12 +288,12 @@ class _Teller:
                 return self._said(part)
             case ReasoningPart():
                 shown = head(self.scrub(part.text), self.caps.text)[0]
-                return [Thought(shown, _seconds(part.time)), *self._marks(part)]
+                return [ReasoningItem(shown, _seconds(part.time)), *self._marks(part)]
             case ToolPart():
                 return [self._call(part)]
             case FilePart():
                 name = self._line(part.filename or "file")
-                return [Notice("▤", f"{name} ({one_line(part.mime)})"), *self._marks(part)]
+                return [NoticeItem("▤", f"{name} ({one_line(part.mime)})"), *self._marks(part)]
             case _:
                 return self._noted(part)
 
@@ -298,15 +302,17 @@ class _Teller:
             case StepFinishPart():
                 return self._step_end(part)
             case CompactionPart():
-                return [Strip(f"A summary of earlier messages, {_why(part)}; all are kept")]
+                return [ReductionItem(f"A summary of earlier messages, {_why(part)}; all are kept")]
             case RetryPart():
                 return [self._retry(part)]
             case PatchPart():
                 return self._changed(part)
             case AgentPart():
-                return [Notice("@", self._line(part.name))]
+                return [NoticeItem("@", self._line(part.name))]
             case SubtaskPart():
-                return [Notice("→", f"{self._line(part.agent)}: {self._line(part.description)}")]
+                return [
+                    NoticeItem("→", f"{self._line(part.agent)}: {self._line(part.description)}")
+                ]
             case StepStartPart() | SnapshotPart():
                 return []  # where a step began, for a revert
             case _:
@@ -315,11 +321,11 @@ class _Teller:
     def _said(self, part: TextPart) -> list[Item]:
         told = user_notice_text(part)
         if told is not None:
-            return [Notice("!", one_line(self.scrub(told), 400))]
+            return [NoticeItem("!", one_line(self.scrub(told), 400))]
         if not part.text.strip() or part.synthetic:
             return []
         shown, left_out = head(self.scrub(part.text), self.caps.text)
-        return [Said(shown, left_out), *self._marks(part)]
+        return [TextItem(shown, left_out), *self._marks(part)]
 
     def _step_end(self, part: StepFinishPart) -> list[Item]:
         number, self.step = self.step, self.step + 1
@@ -327,29 +333,31 @@ class _Teller:
         items: list[Item] = [OutlineStep(step_words(part, number), part.context_tokens, window)]
         if part.reason == "length":
             items.append(
-                Notice("✂", "The answer was cut at its length limit.", "Ask it to go on.", "error")
+                NoticeItem(
+                    "✂", "The answer was cut at its length limit.", "Ask it to go on.", "error"
+                )
             )
         return items
 
-    def _retry(self, part: RetryPart) -> Notice:
+    def _retry(self, part: RetryPart) -> NoticeItem:
         waited = (part.time.end or part.time.start) - part.time.start
         why = self._line(_without_traceback(part.error.message)).rstrip(".")
         if not waited:  # another way was taken at once, such as another model
-            return Notice("↻", why if why.endswith("…") else f"{why}.")
+            return NoticeItem("↻", why if why.endswith("…") else f"{why}.")
         wait = duration(waited / 1_000)
-        return Notice("↻", f"{why}. Attempt {part.attempt}, sent again after {wait}")
+        return NoticeItem("↻", f"{why}. Attempt {part.attempt}, sent again after {wait}")
 
     def _changed(self, part: PatchPart) -> list[Item]:
         names = ", ".join(self._line(name) for name in part.files[:6])
         more = f" and {len(part.files) - 6} more" if len(part.files) > 6 else ""
-        return [Notice("±", f"changed {names}{more}")] if part.files else []
+        return [NoticeItem("±", f"changed {names}{more}")] if part.files else []
 
     def of_summary(self, message: Message) -> Iterable[Item]:
         """Yield what is said of a summary as a whole: what is no longer in view."""
         for one in reversed(self.notes.decisions):
             is_its = one.action == "summarise" and one.message_id == message.id
-            if is_its and (words := decision_reasons.mark(one)):
-                yield Strip(self.scrub(words))
+            if is_its and (words := decision_reasons.decision_sentence(one)):
+                yield ReductionItem(self.scrub(words))
                 return
 
     def _line(self, text: str) -> str:
@@ -383,7 +391,7 @@ class _Teller:
         title = getattr(part.state, "title", None)
         code = part.state.input.get("code")
         if isinstance(code, str) and code.strip():
-            return telling_line(code)
+            return first_code_line(code)
         return title or subject(part.state.input)
 
     def _texts(self, part: ToolPart, ask: Ask | None) -> tuple[Excerpt | None, Excerpt | None]:
@@ -420,10 +428,10 @@ class _Teller:
         return (decision_reasons.PINNED, *reduced) if pinned else reduced
 
     def _line_of(self, decision: Decision) -> str:
-        return self.scrub(decision_reasons.mark(decision))
+        return self.scrub(decision_reasons.decision_sentence(decision))
 
     def _marks(self, part: Part) -> list[Item]:
-        return [Strip(words) for words in self._strips(part)]
+        return [ReductionItem(words) for words in self._strips(part)]
 
 
 def _why(part: CompactionPart) -> str:

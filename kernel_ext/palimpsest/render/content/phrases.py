@@ -128,7 +128,7 @@ def subject(arguments: Mapping[str, Any]) -> str:
     return next((v for v in arguments.values() if isinstance(v, str) and v.strip()), "")
 
 
-def telling_line(code: str) -> str:
+def first_code_line(code: str) -> str:
     """Return the first line of code that does something: no import, comment or bracket."""
     lines = [line.strip() for line in code.strip().split("\n")]
     telling = (line for line in lines if len(line) > 1 and not line.startswith(_OPENINGS))

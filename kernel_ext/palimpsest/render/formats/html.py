@@ -15,17 +15,17 @@ from palimpsest.render.content.outline import (
     LOOKING,
     Caps,
     Item,
-    Notes,
-    Notice,
+    NoticeItem,
     OutlineCall,
+    OutlineNotes,
     OutlineStep,
-    Said,
+    ReasoningItem,
+    ReductionItem,
     Scrub,
-    Strip,
-    Thought,
+    TextItem,
     is_prompt,
-    tell_error,
-    told,
+    outline_error,
+    outline_message,
 )
 from palimpsest.render.content.phrases import SIGNS, duration, share_words, size, thought_words
 from palimpsest.render.reports.gauge import TokenShare, gauge
@@ -47,7 +47,7 @@ def render_page(
     facts: Sequence[tuple[str, str]] = (),
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
 ) -> str:
     """Return a whole session as a page; ``facts`` are pairs of words under its title."""
     name = html.escape(one_line(scrub(title)) or "Session")
@@ -74,14 +74,16 @@ def render_message(
     *,
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> str:
     """Return one message as a piece of HTML without style."""
-    items = told(message, caps=caps or PAGE_CAPS, scrub=scrub, notes=notes, first_step=first_step)
+    items = outline_message(
+        message, caps=caps or PAGE_CAPS, scrub=scrub, notes=notes, first_step=first_step
+    )
     made = [_item(item) for item in items]
     if message.info.role == "assistant" and message.info.error:
-        made.append(_item(tell_error(message.info.error, scrub)))
+        made.append(_item(outline_error(message.info.error, scrub)))
     kind = "prompt" if is_prompt(message) else "answer"
     return f'<section class="{kind}">\n{_join(made)}\n</section>' if any(made) else ""
 
@@ -92,7 +94,7 @@ def render_item(item: Item) -> str:
 
 
 def render_turns(
-    messages: Iterable[Message], caps: Caps, scrub: Scrub, notes: Notes | None
+    messages: Iterable[Message], caps: Caps, scrub: Scrub, notes: OutlineNotes | None
 ) -> Iterable[str]:
     """Yield messages one by one, without style; caps and step numbers begin anew with each turn."""
     left, step = caps, 1
@@ -114,22 +116,22 @@ def _join(blocks: Iterable[str]) -> str:
 
 def _item(item: Item) -> str:
     match item:
-        case Said():
+        case TextItem():
             more = _muted(f"{size(item.left_out)} of text not shown here") if item.left_out else ""
             return f'<div class="said" dir="auto">{to_html(item.text)}{more}</div>'
-        case Thought():
+        case ReasoningItem():
             return _thought(item)
         case OutlineCall():
             return _call(item)
         case OutlineStep():
             return _step(item)
-        case Strip():
+        case ReductionItem():
             return _strip(item.words)
-        case Notice():
+        case NoticeItem():
             return _notice(item)
 
 
-def _thought(item: Thought) -> str:
+def _thought(item: ReasoningItem) -> str:
     head = thought_words(item.title, item.seconds)
     if not item.text.strip():
         return _muted(head)
@@ -208,7 +210,7 @@ def _strip(words: str) -> str:
     return f'<p class="strip">{_unbroken(words)}</p>'
 
 
-def _notice(item: Notice) -> str:
+def _notice(item: NoticeItem) -> str:
     do = f" <span>{_words(item.do)}</span>" if item.do else ""
     return (
         f'<p class="notice {"bad" if item.tone == "error" else "muted"}">'

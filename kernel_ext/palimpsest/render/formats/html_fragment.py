@@ -8,7 +8,7 @@ import html
 from collections.abc import Sequence
 
 from palimpsest.render.content.css import EXCERPT
-from palimpsest.render.content.outline import Caps, Notes, Scrub
+from palimpsest.render.content.outline import Caps, OutlineNotes, Scrub
 from palimpsest.render.content.phrases import count
 from palimpsest.render.formats.html import PAGE_CAPS, render_turns
 from palimpsest.render.safety.escaping import in_html, one_line
@@ -26,7 +26,7 @@ def render_excerpt(
     remark: str = "",
     caps: Caps = PAGE_CAPS,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     room: int = ROOM,
 ) -> str:
     """Return a session's newest turns within ``room``, inside an element of the class ``mark``."""

@@ -13,18 +13,18 @@ from palimpsest.render.content.excerpts import Excerpt
 from palimpsest.render.content.outline import (
     Caps,
     Item,
-    Notes,
-    Notice,
+    NoticeItem,
     OutlineCall,
+    OutlineNotes,
     OutlineStep,
-    Said,
+    ReasoningItem,
+    ReductionItem,
     Scrub,
-    Strip,
-    Thought,
+    TextItem,
     is_prompt,
-    tell,
-    tell_error,
-    told,
+    outline_error,
+    outline_message,
+    outline_parts,
 )
 from palimpsest.render.content.phrases import (
     SIGNS,
@@ -48,11 +48,11 @@ def render_parts(
     *,
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> str:
     """Return parts as Markdown; the same parts give the same text."""
-    items = tell(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    items = outline_parts(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     return _join(_item(item) for item in items)
 
 
@@ -61,16 +61,16 @@ def render_message(
     *,
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> str:
     """Return one message as Markdown, with the error it ended in."""
-    items = told(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    items = outline_message(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     body = _join(_item(item) for item in items)
     if is_prompt(message):
         return _join(["**Prompt**", body])
     error = message.info.error if message.info.role == "assistant" else None
-    return _join([body, _item(tell_error(error, scrub)) if error else ""])
+    return _join([body, _item(outline_error(error, scrub)) if error else ""])
 
 
 def render_session(
@@ -79,7 +79,7 @@ def render_session(
     *,
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
 ) -> str:
     """Return a whole session as one Markdown document; the turn's cap holds for each turn."""
     blocks = [f"# {inline(scrub(title)) or 'Session'}"]
@@ -100,21 +100,21 @@ def _join(blocks: Iterable[str]) -> str:
 
 def _item(item: Item) -> str:
     match item:
-        case Said():
+        case TextItem():
             return _join([safe_markdown(item.text), _left_out(item.left_out)])
-        case Thought():
+        case ReasoningItem():
             return _thought(item)
         case OutlineCall():
             return _call(item)
         case OutlineStep():
             return _step(item)
-        case Strip():
+        case ReductionItem():
             return _strip(item.words)
-        case Notice():
+        case NoticeItem():
             return _notice(item)
 
 
-def _thought(item: Thought) -> str:
+def _thought(item: ReasoningItem) -> str:
     head = thought_words(item.title, item.seconds)
     words = one_line(item.text, THOUGHT_CHARS)
     return f"> *{head}*" + (f" · {inline(words)}" if words else "")
@@ -160,7 +160,7 @@ def _strip(words: str) -> str:
     return f"╌╌╌ ⧄ *{inline(words)}* ╌╌╌"
 
 
-def _notice(item: Notice) -> str:
+def _notice(item: NoticeItem) -> str:
     words = inline(item.words) + ("." if item.do and item.words[-1:] not in ".!?…" else "")
     shown = f"**{words}**" if item.tone == "error" else f"*{words}*"
     return f"{item.sign} {shown}" + (f" {inline(item.do)}" if item.do else "")

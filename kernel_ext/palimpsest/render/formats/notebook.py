@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from palimpsest.render.content.outline import Caps, Notes, Scrub
+from palimpsest.render.content.outline import Caps, OutlineNotes, Scrub
 from palimpsest.render.content.tool_calls import sections
 from palimpsest.render.formats.markdown import render_message, render_parts
 from palimpsest.render.formats.share_page import Embed
@@ -42,7 +42,7 @@ def notebook(
     *,
     scrub: Scrub,
     embed: Embed,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     prompts: Prompts = "markdown",
     metadata: Json | None = None,
 ) -> Json:
@@ -69,7 +69,9 @@ def notebook(
 class _Book:
     """Collects cells."""
 
-    def __init__(self, scrub: Scrub, embed: Embed, notes: Notes | None, prompts: Prompts) -> None:
+    def __init__(
+        self, scrub: Scrub, embed: Embed, notes: OutlineNotes | None, prompts: Prompts
+    ) -> None:
         self.cells: list[Json] = []
         self._scrub = scrub
         self._embed = embed

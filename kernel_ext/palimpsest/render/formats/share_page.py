@@ -16,13 +16,13 @@ from palimpsest.render.content.css import LIGHT, PAGE
 from palimpsest.render.content.outline import (
     Caps,
     Item,
-    Notes,
     OutlineCall,
+    OutlineNotes,
+    ReductionItem,
     Scrub,
-    Strip,
     is_prompt,
-    tell_error,
-    told,
+    outline_error,
+    outline_message,
 )
 from palimpsest.render.content.phrases import count, size
 from palimpsest.render.formats.html import render_item
@@ -160,7 +160,7 @@ def share_page(
     scrub: Scrub,
     embed: Embed,
     when: Callable[[int], str],
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     caps: Caps = SHARE_CAPS,
     closing: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[str]:
@@ -225,7 +225,7 @@ class _Body:
     """Writes messages; knows how many prompts there were."""
 
     def __init__(
-        self, scrub: Scrub, embed: Embed, when: Callable[[int], str], notes: Notes | None
+        self, scrub: Scrub, embed: Embed, when: Callable[[int], str], notes: OutlineNotes | None
     ) -> None:
         self._scrub = scrub
         self._embed = embed
@@ -239,12 +239,14 @@ class _Body:
         plain = message.model_copy(
             update={"parts": tuple(part for part in message.parts if part not in files)}
         )
-        items = told(plain, caps=caps, scrub=self._scrub, notes=self._notes, first_step=first_step)
+        items = outline_message(
+            plain, caps=caps, scrub=self._scrub, notes=self._notes, first_step=first_step
+        )
         made = [self._item(item) for item in items]
         made += [self._file(file) for file in files]
         info = message.info
         if info.role == "assistant" and info.error:
-            made.append(render_item(tell_error(info.error, self._scrub)))
+            made.append(render_item(outline_error(info.error, self._scrub)))
         made = [piece for piece in made if piece]
         if not made:
             return ""
@@ -271,7 +273,9 @@ class _Body:
         if item.strips and call.output is not None:
             under = _under(item.strips[-1], call.output.text)
             call = replace(call, output=None)
-        strips = [render_item(Strip(words)) for words in item.strips[: -1 if under else None]]
+        strips = [
+            render_item(ReductionItem(words)) for words in item.strips[: -1 if under else None]
+        ]
         made = _closed(render_item(call), call)
         return "\n".join([_scrollable(made), *strips, _scrollable(under), *figures]).strip()
 

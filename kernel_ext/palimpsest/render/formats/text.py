@@ -10,18 +10,18 @@ from palimpsest.render.content.excerpts import Excerpt
 from palimpsest.render.content.outline import (
     Caps,
     Item,
-    Notes,
-    Notice,
+    NoticeItem,
     OutlineCall,
+    OutlineNotes,
     OutlineStep,
-    Said,
+    ReasoningItem,
+    ReductionItem,
     Scrub,
-    Strip,
-    Thought,
+    TextItem,
     is_prompt,
-    tell,
-    tell_error,
-    told,
+    outline_error,
+    outline_message,
+    outline_parts,
 )
 from palimpsest.render.content.phrases import (
     SIGNS,
@@ -41,11 +41,11 @@ def render_parts(
     *,
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> str:
     """Return parts as plain text."""
-    items = tell(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    items = outline_parts(parts, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     return _join(_item(item) for item in items)
 
 
@@ -54,16 +54,16 @@ def render_message(
     *,
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> str:
     """Return one message as plain text, with the error it ended in."""
-    items = told(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
+    items = outline_message(message, caps=caps, scrub=scrub, notes=notes, first_step=first_step)
     body = _join(_item(item) for item in items)
     if is_prompt(message):
         return _indent(body, "> ")
     error = message.info.error if message.info.role == "assistant" else None
-    return _join([body, _item(tell_error(error, scrub)) if error else ""])
+    return _join([body, _item(outline_error(error, scrub)) if error else ""])
 
 
 def render_session(
@@ -72,7 +72,7 @@ def render_session(
     *,
     caps: Caps | None = None,
     scrub: Scrub = str,
-    notes: Notes | None = None,
+    notes: OutlineNotes | None = None,
 ) -> str:
     """Return a whole session as plain text; the turn's cap holds for each turn."""
     name = one_line(scrub(title)) or "Session"
@@ -94,22 +94,22 @@ def _join(blocks: Iterable[str]) -> str:
 
 def _item(item: Item) -> str:
     match item:
-        case Said():
+        case TextItem():
             more = f"\n[{size(item.left_out)} of text not shown here]" if item.left_out else ""
             return clean(item.text).strip("\n") + more
-        case Thought():
+        case ReasoningItem():
             return _thought(item)
         case OutlineCall():
             return _call(item)
         case OutlineStep():
             return _step(item)
-        case Strip():
+        case ReductionItem():
             return f"--- {item.words} ---"
-        case Notice():
+        case NoticeItem():
             return f"{item.sign} {item.words}" + (f" {item.do}" if item.do else "")
 
 
-def _thought(item: Thought) -> str:
+def _thought(item: ReasoningItem) -> str:
     head = thought_words(item.title, item.seconds)
     # A model's thinking is its own; what has a title is meant to be read.
     return f"{head}\n{_indent(clean(item.text).strip(), '  ')}" if item.title else head

@@ -15,7 +15,7 @@ ENOUGH_FOR_SHARES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class ComparisonTotal:
     """One number of the whole, on both sides."""
 
     name: str
@@ -33,7 +33,7 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComparisonRow:
     """One step, on both sides."""
 
     number: int
@@ -52,8 +52,8 @@ class Comparison:
     title: str
     was: str
     other: str
-    totals: tuple[Total, ...]
-    lines: tuple[Line, ...]
+    totals: tuple[ComparisonTotal, ...]
+    lines: tuple[ComparisonRow, ...]
     more: str
     """What is left out of the lines; empty where nothing is."""
     notes: tuple[str, ...]

@@ -14,7 +14,7 @@ from palimpsest.render.safety.escaping import clean, in_html
 
 
 @dataclass(frozen=True, slots=True)
-class Fill:
+class KindShare:
     """One kind of what fills the window; ``free`` and ``reserve`` end the bar."""
 
     kind: str
@@ -35,7 +35,7 @@ class WindowEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ReductionRow:
     """Something that was scraped off the page."""
 
     name: str
@@ -48,7 +48,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ContextReportView:
     """A context window in words."""
 
     title: str
@@ -56,7 +56,7 @@ class Sheet:
     """How full it is, and of which request."""
     window: int
     """0 where it has no limit: no bar is drawn, and no share is told."""
-    fills: tuple[Fill, ...]
+    fills: tuple[KindShare, ...]
     """In the order of the bar."""
     warning: str
     """What a person should notice; mostly empty."""
@@ -66,11 +66,11 @@ class Sheet:
     entries: tuple[WindowEntry, ...]
     more_entries: str
     marks_title: str
-    marks: tuple[Mark, ...]
+    marks: tuple[ReductionRow, ...]
     more_marks: str
 
 
-def to_html(sheet: Sheet) -> str:
+def to_html(sheet: ContextReportView) -> str:
     """Return the window as a part of a notebook's page."""
     blocks = [
         f'<p class="title"><b>{_words(sheet.title)}</b></p>',
@@ -99,7 +99,7 @@ def share(tokens: int, window: int) -> str:
     return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
 
 
-def _bar(sheet: Sheet) -> str:
+def _bar(sheet: ContextReportView) -> str:
     if not sheet.window:
         return ""
     whole = max(sheet.window, sum(fill.tokens for fill in sheet.fills))
@@ -121,7 +121,7 @@ def _bar(sheet: Sheet) -> str:
     )
 
 
-def _fills(sheet: Sheet) -> str:
+def _fills(sheet: ContextReportView) -> str:
     rows = "\n".join(
         f'<tr><th style="text-align:left">{_swatch(fill.kind)}{_words(fill.name)}</th>'
         f'<td class="number" style="text-align:right">{count(fill.tokens)}</td>'
@@ -132,7 +132,7 @@ def _fills(sheet: Sheet) -> str:
     return f'<table class="fills"><tbody>\n{rows}\n</tbody></table>'
 
 
-def _marks(sheet: Sheet) -> str:
+def _marks(sheet: ContextReportView) -> str:
     shown = "\n".join(map(_mark, sheet.marks))
     more = f'\n<p class="muted">{_words(sheet.more_marks)}</p>' if sheet.more_marks else ""
     words = _words(sheet.marks_title)
@@ -142,7 +142,7 @@ def _marks(sheet: Sheet) -> str:
     return f"{head}\n{shown}{more}"
 
 
-def _mark(mark: Mark) -> str:
+def _mark(mark: ReductionRow) -> str:
     subject = "subject" if mark.code else "told"
     why = f'<div class="why">{_words(mark.reason)}</div>' if mark.reason else ""
     return (
@@ -153,7 +153,7 @@ def _mark(mark: Mark) -> str:
     )
 
 
-def _entries(sheet: Sheet) -> str:
+def _entries(sheet: ContextReportView) -> str:
     if not sheet.entries:
         return ""
     rows = "\n".join(

@@ -8,7 +8,13 @@ nothing.
 from collections.abc import Sequence
 
 from palimpsest.render.content.phrases import count
-from palimpsest.render.reports.context_window import Fill, Mark, Sheet, WindowEntry, share
+from palimpsest.render.reports.context_window import (
+    ContextReportView,
+    KindShare,
+    ReductionRow,
+    WindowEntry,
+    share,
+)
 from palimpsest.render.safety.escaping import clean, code_span, inline, one_line
 
 BAR = 64
@@ -28,7 +34,7 @@ SIGNS = {
 }
 
 
-def bar(fills: Sequence[Fill], window: int, width: int = BAR) -> str:
+def bar(fills: Sequence[KindShare], window: int, width: int = BAR) -> str:
     """Return what fills the window as signs; whatever is there has one sign at least."""
     there = [fill for fill in fills if fill.tokens > 0]
     whole = max(window, sum(fill.tokens for fill in there), 1)
@@ -43,7 +49,7 @@ def bar(fills: Sequence[Fill], window: int, width: int = BAR) -> str:
     )
 
 
-def to_text(sheet: Sheet) -> str:
+def to_text(sheet: ContextReportView) -> str:
     """Return the window as plain text."""
     blocks = [
         sheet.title,
@@ -60,7 +66,7 @@ def to_text(sheet: Sheet) -> str:
     return "\n\n".join(clean(block) for block in blocks if block)
 
 
-def to_markdown(sheet: Sheet) -> str:
+def to_markdown(sheet: ContextReportView) -> str:
     """Return the window as Markdown that is safe when it is trusted."""
     blocks = [
         f"**{inline(sheet.title)}**",
@@ -79,7 +85,7 @@ def to_markdown(sheet: Sheet) -> str:
     return "\n\n".join(block for block in blocks if block)
 
 
-def _fill_lines(sheet: Sheet) -> list[str]:
+def _fill_lines(sheet: ContextReportView) -> list[str]:
     names = max((len(fill.name) for fill in sheet.fills), default=0)
     numbers = max((len(count(fill.tokens)) for fill in sheet.fills), default=0)
     return [
@@ -89,7 +95,7 @@ def _fill_lines(sheet: Sheet) -> list[str]:
     ]
 
 
-def _fills_markdown(sheet: Sheet) -> str:
+def _fills_markdown(sheet: ContextReportView) -> str:
     head = ("", "tokens", *(("share",) if sheet.window else ()), "")
     rows = [
         (
@@ -103,7 +109,7 @@ def _fills_markdown(sheet: Sheet) -> str:
     return _table(head, rows)
 
 
-def _mark_text(mark: Mark) -> str:
+def _mark_text(mark: ReductionRow) -> str:
     facts = " · ".join(one for one in mark.facts if one)
     lines = [
         f"--- {mark.name} {mark.words}".rstrip() + f" · {facts}",
@@ -112,7 +118,7 @@ def _mark_text(mark: Mark) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _mark_markdown(mark: Mark) -> str:
+def _mark_markdown(mark: ReductionRow) -> str:
     head = " ".join(piece for piece in (code_span(mark.name), inline(mark.words)) if piece)
     facts = inline(" · ".join(one for one in mark.facts if one))
     why = f": {inline(mark.reason)}" if mark.reason else ""

@@ -4,7 +4,7 @@ from collections import Counter
 
 from palimpsest.context.policy_overrides import policy_differences
 from palimpsest.render.content.phrases import count
-from palimpsest.render.reports.comparison import Comparison, Line, Total
+from palimpsest.render.reports.comparison import Comparison, ComparisonRow, ComparisonTotal
 from palimpsest.review.counterfactual.steps import Replay, Step
 from palimpsest.transcript.context_values.policies import Policy
 
@@ -31,7 +31,7 @@ STAND_IN = (
 TOO_SMALL = "No request would have been sent: {problem}"
 
 
-def compared(
+def what_if_comparison(
     was: Replay, other: Replay, first_difference: int | None, summary_tokens: int
 ) -> Comparison:
     """Return the comparison of a recorded session with what it would have been.
@@ -75,16 +75,16 @@ def policy_name(policy: Policy | None) -> str:
     return f"{policy.name} with {', '.join(found)}" if found else policy.name
 
 
-def _totals(was: Replay, other: Replay) -> tuple[Total, ...]:
+def _totals(was: Replay, other: Replay) -> tuple[ComparisonTotal, ...]:
     return (
-        Total("input tokens of all steps", was.tokens, other.tokens),
-        Total("input tokens of requests for summaries", was.requested, other.requested),
-        Total("of the steps in common with the step before", was.cached, other.cached),
-        Total("new to a cache, summaries too", _new(was), _new(other)),
-        Total("largest request", was.peak, other.peak),
-        Total("outputs cut or cleared", len(was.decisions), len(other.decisions)),
-        Total("summaries", len(was.compactions), len(other.compactions)),
-        Total("requests that do not fit", was.overflows, other.overflows),
+        ComparisonTotal("input tokens of all steps", was.tokens, other.tokens),
+        ComparisonTotal("input tokens of requests for summaries", was.requested, other.requested),
+        ComparisonTotal("of the steps in common with the step before", was.cached, other.cached),
+        ComparisonTotal("new to a cache, summaries too", _new(was), _new(other)),
+        ComparisonTotal("largest request", was.peak, other.peak),
+        ComparisonTotal("outputs cut or cleared", len(was.decisions), len(other.decisions)),
+        ComparisonTotal("summaries", len(was.compactions), len(other.compactions)),
+        ComparisonTotal("requests that do not fit", was.overflows, other.overflows),
     )
 
 
@@ -93,9 +93,9 @@ def _new(side: Replay) -> int:
     return side.tokens - side.cached + side.requested
 
 
-def _lines(was: Replay, other: Replay) -> tuple[Line, ...]:
+def _lines(was: Replay, other: Replay) -> tuple[ComparisonRow, ...]:
     return tuple(
-        Line(
+        ComparisonRow(
             number=one.number,
             was=one.tokens,
             other=two.tokens,

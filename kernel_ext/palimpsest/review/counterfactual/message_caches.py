@@ -15,7 +15,7 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import ModelRef
 
 
-class Flattened:
+class ConvertedMessages:
     """Messages in neutral words, each converted once under the same terms."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Flattened:
         return tuple(flat)
 
 
-class Weighed:
+class TokenCounts:
     """Tokens of the blocks of neutral messages, by one counter."""
 
     def __init__(self, count: Count) -> None:
@@ -64,7 +64,7 @@ class Weighed:
         self._before, self._known = self._known, {}
 
 
-class Hashed:
+class MessageHashes:
     """Hashes of provider messages; most of a request stands where it stood in the one before."""
 
     def __init__(self) -> None:

@@ -15,12 +15,12 @@ from palimpsest.context.visible_messages.view import View
 from palimpsest.review.counterfactual.placeholder_summary import (
     SUMMARY_TOKENS,
     bare_marker,
-    stand_in,
+    placeholder_summary,
     summary_text,
     with_tail,
 )
-from palimpsest.review.counterfactual.recorded_compactions import Recorded
-from palimpsest.review.counterfactual.simulated_session import Asking, Other
+from palimpsest.review.counterfactual.recorded_compactions import RecordedCompaction
+from palimpsest.review.counterfactual.simulated_session import SimulatedSession, StepInputs
 from palimpsest.review.counterfactual.steps import Compaction
 from palimpsest.review.reconstruction.compaction_plans import plan_at
 from palimpsest.transcript.context_values.policies import Policy
@@ -29,10 +29,10 @@ from palimpsest.transcript.values import ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class RecordedMarker:
     """A recorded marker: where it stands, and how it was carried out."""
 
-    recorded: Recorded
+    recorded: RecordedCompaction
     message: Message
     view: View
     """Of the recorded session, up to the marker."""
@@ -65,9 +65,9 @@ class Marked:
 
 
 def compact(
-    other: Other,
-    asking: Asking,
-    marked: Marked | None,
+    other: SimulatedSession,
+    asking: StepInputs,
+    marked: RecordedMarker | None,
     size: int = SUMMARY_TOKENS,
     *,
     overflow: bool = False,
@@ -96,13 +96,13 @@ def compact(
     return _stand_in(other, asking, marked, view, made, before, size)
 
 
-def leave_out(other: Other, recorded: Recorded) -> None:
+def hide_compaction(other: SimulatedSession, recorded: RecordedCompaction) -> None:
     """Hide a recorded compaction that would not have been."""
     goes_on = (recorded.goes_on,) if recorded.goes_on is not None else ()
     other.hide((recorded.marker_id, *recorded.summaries, *goes_on))
 
 
-def _same(marked: Marked, made: CompactionPlan, policy: Policy) -> bool:
+def _same(marked: RecordedMarker, made: CompactionPlan, policy: Policy) -> bool:
     """Tell whether the recorded compaction summarised and kept the same, in the same words."""
     theirs, ours = marked.policy.compact, policy.compact
     if (theirs.model, theirs.prompt, theirs.serialize) != (ours.model, ours.prompt, ours.serialize):
@@ -117,9 +117,9 @@ def _same(marked: Marked, made: CompactionPlan, policy: Policy) -> bool:
 
 
 def _stand_in(
-    other: Other,
-    asking: Asking,
-    marked: Marked | None,
+    other: SimulatedSession,
+    asking: StepInputs,
+    marked: RecordedMarker | None,
     view: View,
     made: CompactionPlan,
     before: Messages,
@@ -141,11 +141,13 @@ def _stand_in(
     text = summary_text(made, weight, size, count)
     name = marker.id if marked is None else f"{marker.id}-moved"
     moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": name})})
-    added = stand_in(moved, made, before, policy, asking.model.ref, other.state.todos, text)
+    added = placeholder_summary(
+        moved, made, before, policy, asking.model.ref, other.state.todos, text
+    )
     tokens_before = other.size(before, asking)
     tokens_after = other.size((*before, *added.messages), asking)
     if marked is not None:
-        leave_out(other, marked.recorded)
+        hide_compaction(other, marked.recorded)
     if policy.compact.judge and tokens_after > policy.compact.max_share_after * tokens_before:
         return None
     other.add(_last(other, marked, asking), added.messages)
@@ -163,7 +165,7 @@ def _stand_in(
     )
 
 
-def _last(other: Other, marked: Marked | None, asking: Asking) -> str:
+def _last(other: SimulatedSession, marked: RecordedMarker | None, asking: StepInputs) -> str:
     """Return the recorded message behind which the compaction stands."""
     if marked is not None:
         return marked.message.id

@@ -32,7 +32,7 @@ FILLER = " summary"
 
 
 @dataclass(frozen=True, slots=True)
-class StandIn:
+class PlaceholderSummary:
     """What a moved compaction adds to the messages."""
 
     marker: Message
@@ -75,7 +75,7 @@ def with_tail(marker: Message, tail_start_id: str | None) -> Message:
     return marker.model_copy(update={"parts": parts})
 
 
-def stand_in(
+def placeholder_summary(
     marker: Message,
     made: CompactionPlan,
     before: Messages,
@@ -83,7 +83,7 @@ def stand_in(
     model: ModelRef,
     todos: tuple[Todo, ...],
     text: str,
-) -> StandIn:
+) -> PlaceholderSummary:
     """Return what a compaction would have added; ``before`` is what stands before the marker."""
     info = marker.info
     assert isinstance(info, UserMessage)
@@ -103,7 +103,7 @@ def stand_in(
         parts=(_text(info, name, text),),
     )
     planned = with_tail(marker, made.tail_start_id)
-    return StandIn(planned, summary, _goes_on(info, marker, made, before, policy, todos))
+    return PlaceholderSummary(planned, summary, _goes_on(info, marker, made, before, policy, todos))
 
 
 def summary_text(made: CompactionPlan, weight: int, size: int, count: Count) -> str:

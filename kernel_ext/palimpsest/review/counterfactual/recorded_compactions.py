@@ -19,7 +19,7 @@ from palimpsest.transcript.session_record.events import (
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedCompaction:
     """One compaction, as it ended."""
 
     marker_id: str
@@ -43,10 +43,10 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class RecordedCompactions:
     """What a replay must know ahead."""
 
-    compactions: dict[str, Recorded] = field(default_factory=dict)
+    compactions: dict[str, RecordedCompaction] = field(default_factory=dict)
     """By marker."""
     following: dict[str, StepRequest] = field(default_factory=dict)
     """The first request of a step after each message appeared; of an answer, its own."""
@@ -56,7 +56,7 @@ class Past:
     """Of the newest record that was read."""
 
 
-def read_ahead(records: Iterable[Record]) -> Past:
+def read_compactions(records: Iterable[Record]) -> RecordedCompactions:
     """Fold a whole log, and say what became of its compactions."""
     state, everything = State(), State()
     asking: dict[str, list[StepRequest]] = {}
@@ -95,7 +95,7 @@ def read_ahead(records: Iterable[Record]) -> Past:
         if marker(message) is not None
     }
     unsent = (one.id for one in messages if one.id not in sent and _too_large(one))
-    return Past(found, following, frozenset(unsent), state.seq)
+    return RecordedCompactions(found, following, frozenset(unsent), state.seq)
 
 
 def _too_large(message: Message) -> bool:
@@ -110,7 +110,7 @@ def _recorded(
     at: int,
     requests: Sequence[StepRequest],
     judged: Mapping[str | None, Decision],
-) -> Recorded:
+) -> RecordedCompaction:
     part = marker(messages[at])
     assert part is not None
     name = messages[at].id
@@ -118,7 +118,7 @@ def _recorded(
     newest = written[-1].info if written else None
     judgement = next((judged[one.id] for one in written if one.id in judged), None)
     error = newest.error if isinstance(newest, AssistantMessage) else None
-    return Recorded(
+    return RecordedCompaction(
         marker_id=name,
         auto=part.auto,
         overflow=part.overflow,

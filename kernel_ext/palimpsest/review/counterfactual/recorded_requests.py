@@ -9,8 +9,8 @@ from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
 from palimpsest.context.request_kinds.request_inputs import project_inputs, recorded_inputs
 from palimpsest.context.visible_messages.view import View
-from palimpsest.review.counterfactual.message_caches import Flattened, Weighed
-from palimpsest.review.counterfactual.simulated_session import Asking
+from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
+from palimpsest.review.counterfactual.simulated_session import StepInputs
 from palimpsest.review.reconstruction.requests import policy_of
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -37,7 +37,7 @@ class Recordings:
         self._policies: dict[str, Policy] = {}
         self._given: dict[tuple[str, str], tuple[tuple[str, ...], tuple[ToolSpec, ...]]] = {}
         """System prompts and tools by their hashes."""
-        self._flattened = Flattened()
+        self._flattened = ConvertedMessages()
 
     def read(self, sha256: str) -> bytes:
         """Return a blob by its hash."""
@@ -56,7 +56,7 @@ class Recordings:
         """Return the policy that a request is replayed under."""
         return self._policy or self.policy(request)
 
-    def asking(self, request: StepRequest) -> Asking:
+    def asking(self, request: StepRequest) -> StepInputs:
         """Return what a request was made of, under the policy that it is replayed under."""
         key = (request.system.sha256, request.tools.sha256)
         if key not in self._given:
@@ -67,7 +67,7 @@ class Recordings:
                 tuple(ToolSpec.model_validate(spec) for spec in tools),
             )
         system_words, tool_specs = self._given[key]
-        return Asking(
+        return StepInputs(
             model=request.model,
             system=system_words,
             tools=tool_specs,
@@ -79,7 +79,7 @@ class Recordings:
         )
 
     def projection(
-        self, request: StepRequest, state: State, estimator: str, weighed: Weighed
+        self, request: StepRequest, state: State, estimator: str, weighed: TokenCounts
     ) -> Projection:
         """Return what a request was projected to, weighed by any counter; ``state`` is that of its record."""
         view = View.of(state.messages(), state.decisions, self.read)

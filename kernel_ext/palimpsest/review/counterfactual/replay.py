@@ -22,14 +22,22 @@ from palimpsest.context.request_assembly.fit import (
 )
 from palimpsest.context.visible_messages.view import View
 from palimpsest.model.wire.provider_messages import convert, message_hash, request_hash
-from palimpsest.review.counterfactual.moved_compaction import Marked, compact, leave_out
+from palimpsest.review.counterfactual.moved_compaction import (
+    RecordedMarker,
+    compact,
+    hide_compaction,
+)
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
-from palimpsest.review.counterfactual.recorded_compactions import Past, Recorded, read_ahead
+from palimpsest.review.counterfactual.recorded_compactions import (
+    RecordedCompaction,
+    RecordedCompactions,
+    read_compactions,
+)
 from palimpsest.review.counterfactual.recorded_requests import Recordings
-from palimpsest.review.counterfactual.request_fit import ReplayedRoom
+from palimpsest.review.counterfactual.request_fit import ReplayedFit
 from palimpsest.review.counterfactual.request_writer import ReplayedRequest
-from palimpsest.review.counterfactual.simulated_session import Asking, Other
-from palimpsest.review.counterfactual.step_builder import Sides
+from palimpsest.review.counterfactual.simulated_session import SimulatedSession, StepInputs
+from palimpsest.review.counterfactual.step_builder import StepBuilder
 from palimpsest.review.counterfactual.steps import Compaction, Step
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -57,7 +65,7 @@ DECIDERS = frozenset({"truncate", OVERSIZED, STEERED, MODE})
 
 
 @dataclass(slots=True)
-class Since:
+class DecidedSinceStep:
     """What was decided since the newest step."""
 
     decisions: list[Decision] = field(default_factory=list)
@@ -70,10 +78,10 @@ class _Sent:
 
     step: Step
     record: StepRequest
-    asking: Asking
+    asking: StepInputs
 
 
-class Walk:
+class CounterfactualReplay:
     """Replays one session.
 
     Responsibilities: meet each record with what the loop would have done under the policy; make a
@@ -89,21 +97,21 @@ class Walk:
         summary_tokens: int = SUMMARY_TOKENS,
     ) -> None:
         self.recorded: list[Step] = []
-        self.since = Since()
-        self.recorded_since = Since()
+        self.since = DecidedSinceStep()
+        self.recorded_since = DecidedSinceStep()
         self._store = store
         self._session_id = session_id
         self._policy = policy
         self._counter = counter
         self._summary_tokens = summary_tokens
         self._state = State()
-        self._past = Past()
+        self._past = RecordedCompactions()
         self._recordings = Recordings(store, session_id, policy, counter)
-        self._other = Other(self._state, self._recordings.read, counter)
-        self._sides = Sides(session_id)
+        self._other = SimulatedSession(self._state, self._recordings.read, counter)
+        self._sides = StepBuilder(session_id)
         self._sent: _Sent | None = None
         self._markers: set[str] = set()
-        self._room = ReplayedRoom(self._other)
+        self._room = ReplayedFit(self._other)
         self._cause: Cause = "size"
         """Why room is wanted besides: the newest answer reported a full window, or was refused."""
         self._in_log = False
@@ -114,13 +122,13 @@ class Walk:
         """What would have been reported of answers to requests of another size."""
         self._aside = False
         """What is taken out after a recorded compaction that failed is taken out here, too."""
-        self._turn: Asking | None = None
+        self._turn: StepInputs | None = None
         """What the newest request of the turn was made of; None where none was sent in it."""
-        self._marked_asking: Asking | None = None
+        self._marked_asking: StepInputs | None = None
 
     def steps(self) -> Iterator[Step]:
         """Yield every step as it would have been."""
-        self._past = read_ahead(self._store.read(self._session_id))
+        self._past = read_compactions(self._store.read(self._session_id))
         for record in self._store.read(self._session_id):
             if record.seq > self._past.seq:
                 # ReplayedRequest since, by a kernel that has the session open.
@@ -193,7 +201,7 @@ class Walk:
         turn, self._turn, self._cause = self._turn, None, "size"
         self._room.turn_ended(turn and replace(turn, without=None))
 
-    def _settle(self, asking: Asking) -> None:
+    def _settle(self, asking: StepInputs) -> None:
         """Do what was due when the turn ended: cut results after a summary failed, or make room."""
         if self._room.waits and not self._room.failed:
             return
@@ -228,10 +236,10 @@ class Walk:
         if wanted:
             self._compact(asking, marked)
         else:
-            leave_out(self._other, recorded)
+            hide_compaction(self._other, recorded)
             self._aside = False
 
-    def _wants(self, recorded: Recorded, asking: Asking) -> bool:
+    def _wants(self, recorded: RecordedCompaction, asking: StepInputs) -> bool:
         """Tell whether the policy asks for a compaction at a recorded marker."""
         first = self._sent is None
         if first and recorded.request is None:
@@ -244,7 +252,7 @@ class Walk:
         made = self._room.make(before, cause)
         return isinstance(made, SummaryNeeded) or self._rests_on_the_record(recorded, asking)
 
-    def _rests_on_the_record(self, recorded: Recorded, asking: Asking) -> bool:
+    def _rests_on_the_record(self, recorded: RecordedCompaction, asking: StepInputs) -> bool:
         """Tell whether the record alone says why a compaction came, and the policy is the recorded one.
 
         The window that it was asked for in may be another than that of the step before. It stands in
@@ -255,7 +263,7 @@ class Walk:
         known = self._sent.record
         return recorded.request is None and self._recordings.policy(known) == asking.policy
 
-    def _due(self, asking: Asking, *, refused: bool = False) -> Cause:
+    def _due(self, asking: StepInputs, *, refused: bool = False) -> Cause:
         """Return why room is to be made before the next request."""
         if refused or self._cause in ("refused", "failed"):
             return "refused" if refused else self._cause
@@ -276,7 +284,9 @@ class Walk:
         was, step = self.recorded[-1], self._sent.step
         return step.sha256 == was.sha256 or step.tokens >= was.tokens
 
-    def _compact(self, asking: Asking, marked: Marked | None, *, overflow: bool = False) -> None:
+    def _compact(
+        self, asking: StepInputs, marked: RecordedMarker | None, *, overflow: bool = False
+    ) -> None:
         """Compact now, and tell the room how that ended."""
         without = marked.message.id if marked is not None else asking.without
         held = self._other.held(replace(asking, without=without))
@@ -288,7 +298,9 @@ class Walk:
         stopped = marked is not None and adopted and marked.recorded.stopped
         self._room.summarised(failed=done is None or not done.good, stopped=stopped)
 
-    def _recorded_compaction(self, recorded: Recorded, asking: Asking) -> Marked:
+    def _recorded_compaction(
+        self, recorded: RecordedCompaction, asking: StepInputs
+    ) -> RecordedMarker:
         messages = self._state.messages()
         at = next(i for i, one in enumerate(messages) if one.id == recorded.marker_id)
         seen = messages[: at + 1]
@@ -296,9 +308,9 @@ class Walk:
         view = View.of(seen, decisions, self._recordings.read)
         request = recorded.request or (self._sent.record if self._sent else None)
         policy = self._recordings.policy(request) if request is not None else Policy()
-        return Marked(recorded, messages[at], view, policy, asking.model, self._counter)
+        return RecordedMarker(recorded, messages[at], view, policy, asking.model, self._counter)
 
-    def _asking_at(self, recorded: Recorded) -> Asking | None:
+    def _asking_at(self, recorded: RecordedCompaction) -> StepInputs | None:
         """Return what a request at a marker is made of: what the step beside it was made of."""
         message = self._state.message(recorded.marker_id)
         info = message.info if message is not None else None
@@ -372,11 +384,11 @@ class Walk:
         self._turn = asking
         self._other.turn_over()
         self._note(request)
-        self.since, self.recorded_since = Since(), Since()
+        self.since, self.recorded_since = DecidedSinceStep(), DecidedSinceStep()
         return step
 
     def _fitting(
-        self, request: StepRequest, asking: Asking
+        self, request: StepRequest, asking: StepInputs
     ) -> tuple[FittedRequest, ReplayedRequest, bool]:
         """Make a request that fits, with as many compactions as that takes and the policy allows."""
         cause, self._cause = self._due(asking), "size"
@@ -401,7 +413,7 @@ class Walk:
                     cause = "size"
 
     def _write(
-        self, request: StepRequest, asking: Asking, fitted: FittedRequest
+        self, request: StepRequest, asking: StepInputs, fitted: FittedRequest
     ) -> ReplayedRequest:
         """Write a request as a provider would be sent it, or as the hook did that was asked about this one."""
         estimator = request.facts.estimator

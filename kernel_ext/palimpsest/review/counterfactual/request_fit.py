@@ -1,7 +1,7 @@
 """Make room for the requests of a session as it would have been: drive ``context/request_assembly/fit.py``, and apply what it yields.
 
 The live loop drives the same generator (``loop/context_management/fit_driver.py``). Here nothing is journaled and no model is
-asked: decisions are taken into ``Other``, and whoever calls says how a summary would have ended.
+asked: decisions are taken into ``SimulatedSession``, and whoever calls says how a summary would have ended.
 """
 
 from palimpsest.context.request_assembly.fit import (
@@ -16,16 +16,16 @@ from palimpsest.context.request_assembly.fit import (
     fit,
     prune_after_turn,
 )
-from palimpsest.review.counterfactual.simulated_session import Asking, Other
+from palimpsest.review.counterfactual.simulated_session import SimulatedSession, StepInputs
 
 
-class ReplayedRoom:
+class ReplayedFit:
     """Makes room along one log.
 
     Responsibilities: hold what asked for a summary until it is known how that ended; count tries by turns.
     """
 
-    def __init__(self, other: Other) -> None:
+    def __init__(self, other: SimulatedSession) -> None:
         self._other = other
         self._tries = FitAttempts()
         self._waiting: Fit | None = None
@@ -41,14 +41,14 @@ class ReplayedRoom:
         """Something was asked for, and whoever asked goes on with the next request."""
         return self._waiting is not None
 
-    def may_summarise(self, asking: Asking, cause: Cause) -> bool:
+    def may_summarise(self, asking: StepInputs, cause: Cause) -> bool:
         """Tell whether a summary would be asked for."""
         held = self._other.held(asking)
         messages = self._other.messages(asking.without)
         return self._tries.may_summarise(cause, messages, held.policy)
 
     def make(
-        self, asking: Asking, cause: Cause = "size"
+        self, asking: StepInputs, cause: Cause = "size"
     ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
         """Go on with what waits, or else begin; returns what the live loop would do next."""
         view, inputs = self._other.inputs(asking)
@@ -76,7 +76,7 @@ class ReplayedRoom:
         if stopped:
             self._waiting = None
 
-    def turn_ended(self, asking: Asking | None) -> None:
+    def turn_ended(self, asking: StepInputs | None) -> None:
         """Prune where the policy does that then, and begin a new turn; None where nothing was sent in it."""
         self._tries, self._waiting, self._failed = FitAttempts(), None, False
         if asking is None:

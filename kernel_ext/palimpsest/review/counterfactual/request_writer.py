@@ -21,8 +21,8 @@ from palimpsest.model.wire.provider_messages import (
     request_hash,
     with_marks,
 )
-from palimpsest.review.counterfactual.message_caches import Hashed, Weighed
-from palimpsest.review.counterfactual.simulated_session import Asking
+from palimpsest.review.counterfactual.message_caches import MessageHashes, TokenCounts
+from palimpsest.review.counterfactual.simulated_session import StepInputs
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages, ResultBlock
 from palimpsest.transcript.messages import AssistantMessage, Messages
@@ -61,7 +61,7 @@ def prefix_of(
 class ReplayedRequest:
     """One request in a provider's words."""
 
-    asking: Asking
+    asking: StepInputs
     sent: tuple[dict[str, Any], ...]
     sha256: str
     prefix: tuple[tuple[str, int], ...]
@@ -99,7 +99,7 @@ class RequestWriter:
     def __init__(self) -> None:
         self._known: dict[str, dict[str, Any]] = {}
         self._weights: dict[str, int] = {}
-        self._hashed = Hashed()
+        self._hashed = MessageHashes()
 
     def weight(self, sha256: str, otherwise: int) -> int:
         """Return what a message of the newest request weighs."""
@@ -108,10 +108,10 @@ class RequestWriter:
     def write(
         self,
         projection: Projection,
-        asking: Asking,
+        asking: StepInputs,
         count: Count,
         messages: Messages,
-        weighed: Weighed,
+        weighed: TokenCounts,
     ) -> ReplayedRequest:
         """Write a projection; ``count`` is the counter that both sides are compared with."""
         target = profile_at(asking.model.ref, asking.version)

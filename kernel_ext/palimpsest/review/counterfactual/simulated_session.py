@@ -16,7 +16,7 @@ from palimpsest.context.request_assembly.fit import FitInputs
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages.undone_compactions import policy_after_undo
 from palimpsest.context.visible_messages.view import View, whole_output
-from palimpsest.review.counterfactual.message_caches import Flattened, Weighed
+from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
@@ -27,7 +27,7 @@ from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class StepInputs:
     """What a request is made of besides the conversation, and the policy it is made under."""
 
     model: ModelInfo
@@ -41,7 +41,7 @@ class Asking:
 
 
 @dataclass(slots=True)
-class Other:
+class SimulatedSession:
     """The session that would have been, beside the recorded one.
 
     Responsibilities: hide what would not have been, add what would; decide as the policy does.
@@ -63,8 +63,8 @@ class Other:
     """Stand-in summaries by the recorded ones whose place they take."""
     touched: int | None = None
     """When the provider's cache was last touched."""
-    _flattened: Flattened = field(default_factory=Flattened)
-    _weighed: dict[str, Weighed] = field(default_factory=dict)
+    _flattened: ConvertedMessages = field(default_factory=ConvertedMessages)
+    _weighed: dict[str, TokenCounts] = field(default_factory=dict)
     """By estimator."""
     _hidden: set[str] = field(default_factory=set)
     _added: dict[str, Messages] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Other:
         self._made += 1
         return f"dec_{self._made}"
 
-    def facts(self, asking: Asking, used_tokens: int) -> Facts:
+    def facts(self, asking: StepInputs, used_tokens: int) -> Facts:
         """Return what deciders would have been told."""
         policy, model = asking.policy, asking.model
         age = None
@@ -122,13 +122,13 @@ class Other:
             used_tokens=used_tokens,
         )
 
-    def held(self, asking: Asking) -> Asking:
+    def held(self, asking: StepInputs) -> StepInputs:
         """Return the same under the policy that holds: after an undo nothing is compacted by itself."""
         messages = self.messages(asking.without)
         policy = policy_after_undo(messages, tuple(self.decisions), asking.policy)
         return replace(asking, policy=policy)
 
-    def inputs(self, asking: Asking) -> tuple[View, FitInputs]:
+    def inputs(self, asking: StepInputs) -> tuple[View, FitInputs]:
         """Return what room is made for, as the live loop would see it now."""
         view = self.view(self.messages(asking.without))
         held = self.held(asking)
@@ -142,7 +142,7 @@ class Other:
         )
         return view, made
 
-    def truncate(self, part: ToolPart, asking: Asking) -> None:
+    def truncate(self, part: ToolPart, asking: StepInputs) -> None:
         """Shorten an output when its tool ends."""
         policy = asking.policy
         found = truncate(
@@ -157,15 +157,15 @@ class Other:
         if found is not None:
             self.decide([found])
 
-    def size(self, messages: Messages, asking: Asking) -> int:
+    def size(self, messages: Messages, asking: StepInputs) -> int:
         """Return the tokens of messages in a request, without system prompt and tools."""
         bare = replace(asking, system=(), tools=(), version=PROJECTION_VERSION)
         return self._projected(bare, self.view(messages)).total
 
-    def weighed(self, estimator: str) -> Weighed:
+    def weighed(self, estimator: str) -> TokenCounts:
         """Return what counts with an estimator, and remembers."""
         if estimator not in self._weighed:
-            self._weighed[estimator] = Weighed(self.counter(estimator))
+            self._weighed[estimator] = TokenCounts(self.counter(estimator))
         return self._weighed[estimator]
 
     def turn_over(self) -> None:
@@ -173,7 +173,7 @@ class Other:
         for one in self._weighed.values():
             one.turn_over()
 
-    def _projected(self, asking: Asking, view: View) -> Projection:
+    def _projected(self, asking: StepInputs, view: View) -> Projection:
         return project(
             view,
             system=asking.system,

@@ -12,20 +12,20 @@ from palimpsest.context.budget.window_guard import window_refusal
 from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.model.wire.provider_messages import Body
-from palimpsest.review.counterfactual.message_caches import Weighed
+from palimpsest.review.counterfactual.message_caches import TokenCounts
 from palimpsest.review.counterfactual.request_writer import (
     Prefix,
     ReplayedRequest,
     RequestWriter,
     prefix_of,
 )
-from palimpsest.review.counterfactual.simulated_session import Asking
+from palimpsest.review.counterfactual.simulated_session import StepInputs
 from palimpsest.review.counterfactual.steps import Compaction, Step
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Messages
 
 
-class Sides:
+class StepBuilder:
     """Makes the steps of one replay, in order."""
 
     def __init__(self, session_id: str) -> None:
@@ -38,10 +38,10 @@ class Sides:
     def write(
         self,
         projection: Projection,
-        asking: Asking,
+        asking: StepInputs,
         count: Count,
         messages: Messages,
-        weighed: Weighed,
+        weighed: TokenCounts,
     ) -> ReplayedRequest:
         """Write a request as a provider would be sent it."""
         return self._writer.write(projection, asking, count, messages, weighed)

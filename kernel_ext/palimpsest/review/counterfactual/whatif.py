@@ -12,9 +12,9 @@ from typing import Any
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.render.reports.comparison import Comparison
-from palimpsest.review.counterfactual.comparison_text import compared, policy_name
+from palimpsest.review.counterfactual.comparison_text import policy_name, what_if_comparison
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
-from palimpsest.review.counterfactual.replay import Walk
+from palimpsest.review.counterfactual.replay import CounterfactualReplay
 from palimpsest.review.counterfactual.steps import Replay
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.policies import Policy
@@ -47,7 +47,9 @@ class WhatIf:
     @property
     def comparison(self) -> Comparison:
         """Both sides in words and numbers, for any view."""
-        return compared(self.recorded, self.other, self.first_difference, self.summary_tokens)
+        return what_if_comparison(
+            self.recorded, self.other, self.first_difference, self.summary_tokens
+        )
 
     @property
     def text(self) -> str:
@@ -105,7 +107,7 @@ def whatif(
     summary_tokens: int = SUMMARY_TOKENS,
 ) -> WhatIf:
     """Compare a recorded session with what it would have been under a policy."""
-    walk = Walk(store, session_id, policy, counter, summary_tokens)
+    walk = CounterfactualReplay(store, session_id, policy, counter, summary_tokens)
     steps = tuple(walk.steps())
     was = Replay(
         session_id,

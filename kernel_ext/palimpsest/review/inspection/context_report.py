@@ -6,20 +6,20 @@ Border: ``review/inspection/window_contents.py`` has the values, ``review/inspec
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.render.reports.context_window import Sheet, to_html
+from palimpsest.render.reports.context_window import ContextReportView, to_html
 from palimpsest.render.reports.context_window_text import to_markdown, to_text
-from palimpsest.review.inspection.report_view import sheet
+from palimpsest.review.inspection.report_view import report_view
 from palimpsest.review.inspection.window_contents import WindowContents
 
 
 @dataclass(frozen=True)
-class Ledger(WindowContents):
+class ContextReport(WindowContents):
     """A context window: what fills it, what is free, and what is gone."""
 
     @property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> ContextReportView:
         """The same in words, for any view."""
-        return sheet(self)
+        return report_view(self)
 
     @property
     def text(self) -> str:

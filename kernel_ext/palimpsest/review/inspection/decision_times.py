@@ -6,7 +6,7 @@ A decision itself names no time; its record in the log does. Order is the log's.
 from collections.abc import Iterable, Set
 
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
-from palimpsest.review.inspection.window_contents import Moment
+from palimpsest.review.inspection.window_contents import DecisionTime
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.session_record.events import (
@@ -23,7 +23,7 @@ AT_ONCE = frozenset({"truncate"})
 """Rules that decide when a tool ends: the step is the one that ran it."""
 
 
-def moments(records: Iterable[Record], wanted: Set[str]) -> dict[str, Moment]:
+def decision_times(records: Iterable[Record], wanted: Set[str]) -> dict[str, DecisionTime]:
     """Return when each of these decisions was made."""
     clock = _Clock(wanted)
     for record in records:
@@ -35,7 +35,7 @@ class _Clock:
     """Counts turns and steps along the log."""
 
     def __init__(self, wanted: Set[str]) -> None:
-        self.found: dict[str, Moment] = {}
+        self.found: dict[str, DecisionTime] = {}
         self._wanted = wanted
         self._turn = 0
         self._step = 0
@@ -64,7 +64,7 @@ class _Clock:
         if decision.id not in self._wanted:
             return
         at_once = decision.rule in AT_ONCE
-        self.found[decision.id] = Moment(time, self._turn, self._step if at_once else None)
+        self.found[decision.id] = DecisionTime(time, self._turn, self._step if at_once else None)
         if not at_once:
             self._waiting.append(decision.id)
 
@@ -88,5 +88,5 @@ class _Clock:
         self._step += 1
         for name in self._waiting:
             before = self.found[name]
-            self.found[name] = Moment(before.time, self._turn, self._step)
+            self.found[name] = DecisionTime(before.time, self._turn, self._step)
         self._waiting.clear()

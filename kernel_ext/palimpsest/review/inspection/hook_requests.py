@@ -11,7 +11,7 @@ from typing import Any
 
 from palimpsest.model.wire.provider_messages import prompt_text
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.inspection.context_report import Ledger
+from palimpsest.review.inspection.context_report import ContextReport
 from palimpsest.review.inspection.window_contents import ReportItem
 from palimpsest.transcript.context_values.decisions import StepRequest
 
@@ -19,12 +19,12 @@ KINDS = {"system": "system", "assistant": "assistant", "tool": "output"}
 NAME = "written by a hook"
 
 
-def opaque(
-    ledger: Ledger,
+def hook_request_report(
+    ledger: ContextReport,
     request: StepRequest,
     read: Callable[[str], bytes],
     scrub: Callable[[str], str],
-) -> Ledger:
+) -> ContextReport:
     """Return the ledger of a request as it was sent; of one that no hook wrote, as it is."""
     if request.opaque is None:
         return ledger

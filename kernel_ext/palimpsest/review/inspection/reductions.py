@@ -14,9 +14,9 @@ from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages.fold import good_summaries, marker
 from palimpsest.context.visible_messages.undone_compactions import without_undone
 from palimpsest.render.content.decision_reasons import reason
-from palimpsest.render.content.phrases import count, some, subject, telling_line
+from palimpsest.render.content.phrases import count, first_code_line, some, subject
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.inspection.window_contents import Moment, Reduction, Way
+from palimpsest.review.inspection.window_contents import DecisionTime, Reduction, Way
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.errors import AbortedError
@@ -43,7 +43,7 @@ REPEATED = "failed attempts"
 
 
 def reductions(
-    basis: RequestInputs, dated: Mapping[str, Moment], scrub: Scrub
+    basis: RequestInputs, dated: Mapping[str, DecisionTime], scrub: Scrub
 ) -> tuple[Reduction, ...]:
     """Return what the request does not show, or not whole: whole messages first, then parts in order."""
     seen = basis.view.folded(basis.policy.compact)
@@ -66,7 +66,9 @@ def decisions_to_date(basis: RequestInputs) -> frozenset[str]:
 
 
 class _ReductionBuilder:
-    def __init__(self, basis: RequestInputs, dated: Mapping[str, Moment], scrub: Scrub) -> None:
+    def __init__(
+        self, basis: RequestInputs, dated: Mapping[str, DecisionTime], scrub: Scrub
+    ) -> None:
         self._basis = basis
         self._dated = dated
         self._scrub = scrub
@@ -246,7 +248,7 @@ def _subject(part: ToolPart) -> str:
     given = part.state.input
     code = given.get("code")
     if isinstance(code, str) and code.strip():
-        return telling_line(code)
+        return first_code_line(code)
     return subject(given) or getattr(part.state, "title", None) or ""
 
 

@@ -25,11 +25,11 @@ from palimpsest.context.request_kinds.request_inputs import (
 from palimpsest.context.request_kinds.token_kinds import kind_of
 from palimpsest.context.visible_messages.view import View
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.inspection.context_report import Ledger
-from palimpsest.review.inspection.decision_times import TYPES, moments
-from palimpsest.review.inspection.hook_requests import opaque
+from palimpsest.review.inspection.context_report import ContextReport
+from palimpsest.review.inspection.decision_times import TYPES, decision_times
+from palimpsest.review.inspection.hook_requests import hook_request_report
 from palimpsest.review.inspection.reductions import Scrub, decisions_to_date, named, reductions
-from palimpsest.review.inspection.window_contents import Moment, ReportItem, Shown
+from palimpsest.review.inspection.window_contents import DecisionTime, ReportItem, Shown
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import StepRequest
@@ -54,13 +54,13 @@ ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
 SPEAKERS = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "output": "output"}
 
 
-def weigh(
+def build_context_report(
     basis: RequestInputs, records: Callable[[Sequence[str]], Iterable[Record]], scrub: Scrub = str
-) -> Ledger:
+) -> ContextReport:
     """Return what a request holds; ``records`` of some types are read when something was decided."""
     wanted = decisions_to_date(basis)
-    dated: dict[str, Moment] = moments(records(TYPES), wanted) if wanted else {}
-    return Ledger(
+    dated: dict[str, DecisionTime] = decision_times(records(TYPES), wanted) if wanted else {}
+    return ContextReport(
         session_id=basis.session_id,
         request_id=basis.request_id,
         model=basis.model.ref.id,
@@ -76,13 +76,13 @@ def weigh(
     )
 
 
-def weigh_recorded(
+def build_recorded_report(
     store: Store,
     session_id: str,
     request_id: str,
     counter: Callable[[str], Count],
     scrub: Scrub = str,
-) -> Ledger:
+) -> ContextReport:
     """Return what a recorded request held; raises NotFound."""
     state = State()
     past: list[Record] = []
@@ -91,8 +91,8 @@ def weigh_recorded(
         past.append(record)
         if isinstance(record.event, StepRequested) and record.event.request.id == request_id:
             basis = _recorded(store, session_id, state, record.event.request, counter)
-            ledger = weigh(basis, lambda _types: past, scrub)
-            return opaque(ledger, record.event.request, store.get_blob, scrub)
+            ledger = build_context_report(basis, lambda _types: past, scrub)
+            return hook_request_report(ledger, record.event.request, store.get_blob, scrub)
     raise NotFound(f"There is no request {request_id!r} in session {session_id!r}.")
 
 

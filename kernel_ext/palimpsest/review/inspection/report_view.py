@@ -9,12 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from palimpsest.render.content.phrases import count, share_words
-from palimpsest.render.reports.context_window import Fill, Mark, Sheet, WindowEntry
+from palimpsest.render.reports.context_window import (
+    ContextReportView,
+    KindShare,
+    ReductionRow,
+    WindowEntry,
+)
 from palimpsest.render.reports.gauge import KINDS
 
 if TYPE_CHECKING:
     from palimpsest.review.inspection.window_contents import (
-        Moment,
+        DecisionTime,
         Reduction,
         ReportItem,
         WindowContents,
@@ -46,11 +51,11 @@ _DONE = {
 }
 
 
-def sheet(ledger: "WindowContents") -> Sheet:
+def report_view(ledger: "WindowContents") -> ContextReportView:
     """Return the ledger in words."""
     entries = sorted(ledger.items, key=lambda item: -item.tokens)
     marked, others = _parted(ledger.gone)
-    return Sheet(
+    return ContextReportView(
         title=f"Context window of {ledger.model}",
         head=_head(ledger),
         window=ledger.window,
@@ -86,9 +91,9 @@ def _full(ledger: "WindowContents") -> str:
     return f"{count(ledger.used)} of {count(ledger.window)} tokens ({percent})"
 
 
-def _fills(ledger: "WindowContents") -> tuple[Fill, ...]:
+def _fills(ledger: "WindowContents") -> tuple[KindShare, ...]:
     filled = [
-        Fill(kind, NAMES[kind], ledger.kinds[kind], _remark(ledger, kind))
+        KindShare(kind, NAMES[kind], ledger.kinds[kind], _remark(ledger, kind))
         for kind in KINDS
         if ledger.kinds.get(kind)
     ]
@@ -97,8 +102,8 @@ def _fills(ledger: "WindowContents") -> tuple[Fill, ...]:
     reserve = max(ledger.reserve - ledger.over, 0)
     return (
         *filled,
-        Fill("free", "Free", ledger.free),
-        Fill("reserve", "Kept for the answer", reserve),
+        KindShare("free", "Free", ledger.free),
+        KindShare("reserve", "Kept for the answer", reserve),
     )
 
 
@@ -200,16 +205,16 @@ def _parted(
     )
 
 
-def _mark(one: "Reduction") -> Mark:
+def _mark(one: "Reduction") -> ReductionRow:
     known = one.tokens_before is not None and one.tokens_after is not None
     sizes = f"{count(one.tokens_before or 0)} → {count(one.tokens_after or 0)} tokens"
     if one.way == "summarise":  # more than the summary: what was kept as it is counts, too
         sizes = f"the whole conversation {sizes}, with the messages that stay as they are"
     facts = (_DONE[one.way], sizes if known else "", _since(one.since), f"rule {one.rule}")
-    return Mark(one.name, one.words, facts, one.reason, code=one.part_id is not None)
+    return ReductionRow(one.name, one.words, facts, one.reason, code=one.part_id is not None)
 
 
-def _since(moment: "Moment | None") -> str:
+def _since(moment: "DecisionTime | None") -> str:
     if moment is None:
         return ""
     day = datetime.datetime.fromtimestamp(moment.time / 1000).astimezone()

@@ -33,7 +33,7 @@ class ReportItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class DecisionTime:
     """When something was decided."""
 
     time: int
@@ -57,7 +57,7 @@ class Reduction:
     tokens_before: int | None = None
     """As estimated when it was decided; None where nobody counted."""
     tokens_after: int | None = None
-    since: Moment | None = None
+    since: DecisionTime | None = None
     """None for what a policy does at every request."""
     message_id: str | None = None
     part_id: str | None = None

@@ -22,7 +22,7 @@ from palimpsest.context.compaction.summary_request import (
     stage_numbers,
 )
 from palimpsest.context.visible_messages.view import View, messages_before
-from palimpsest.review.reconstruction.decision_points import Occasion
+from palimpsest.review.reconstruction.decision_points import DecisionPoint
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
@@ -44,7 +44,7 @@ class _Waiting:
     facts: Facts | None = None
 
 
-class Plans:
+class CompactionRedecision:
     """Decides the compactions of one log again.
 
     Responsibilities: hold what was chosen until its request comes; know the session's model; follow a
@@ -74,7 +74,9 @@ class Plans:
         """Take in what a request was decided to tell."""
         self._waiting.append(_Waiting(seq, view, decision, facts))
 
-    def requested(self, request: StepRequest, newest: StepRequest | None) -> Iterator[Occasion]:
+    def requested(
+        self, request: StepRequest, newest: StepRequest | None
+    ) -> Iterator[DecisionPoint]:
         """Decide again what was chosen for a request; ``newest`` is the one before it."""
         if request.purpose == "step":
             yield from self.left_over(newest)
@@ -86,18 +88,18 @@ class Plans:
         for one in waiting:
             again = self._again(one, request)
             made = () if again is None else (again,)
-            yield Occasion("compact", one.seq, request.id, (one.decision,), made)
+            yield DecisionPoint("compact", one.seq, request.id, (one.decision,), made)
         stretch = SummaryStage.of(waiting[-1].decision.numbers) if waiting else None
         if self._parts is not None and stretch is not None:
             self._parts = self._parts.after(stretch, request.id)
 
     def judged(
         self, seq: int, decision: Decision, view: View, request: StepRequest | None
-    ) -> Occasion:
+    ) -> DecisionPoint:
         """Decide a judgement again; ``request`` wrote the summary."""
         info = next((one.info for one in view.messages if one.id == decision.message_id), None)
         if request is None or not isinstance(info, AssistantMessage):
-            return Occasion("compact", seq, "", (decision,), (), NO_REQUEST)
+            return DecisionPoint("compact", seq, "", (decision,), (), NO_REQUEST)
         policy, model = self._policy_of(request), self._speaks(view, info.parent_id, request)
         count = self._counter(policy.estimator)
         # With texts of its own: behind the summary, the view after it needs none of them.
@@ -106,15 +108,17 @@ class Plans:
         before = messages_tokens(earlier, policy, model, count)
         made = summary_report(view, info, policy, model, count, before, decision.id)
         again = (made,) if isinstance(made, Decision) else ()
-        return Occasion("compact", seq, request.id, (decision,), again)
+        return DecisionPoint("compact", seq, request.id, (decision,), again)
 
-    def left_over(self, newest: StepRequest | None) -> Iterator[Occasion]:
+    def left_over(self, newest: StepRequest | None) -> Iterator[DecisionPoint]:
         """Decide again what no request came for, as far as the newest request tells how."""
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             again = self._again(one, newest) if newest is not None else None
             made = (again,) if again is not None else ()
-            told = Occasion("compact", one.seq, newest.id if newest else "", (one.decision,), made)
+            told = DecisionPoint(
+                "compact", one.seq, newest.id if newest else "", (one.decision,), made
+            )
             yield told if told.same else replace(told, made=(), problem=NO_REQUEST)
 
     def _again(self, one: _Waiting, request: StepRequest) -> Decision | None:

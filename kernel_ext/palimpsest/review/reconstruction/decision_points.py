@@ -12,7 +12,7 @@ a user's words why they come now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class DecisionPoint:
     """One moment at which a decider looked; mostly it decides nothing."""
 
     decider: Decider
@@ -37,14 +37,14 @@ class Redecision:
     """Every occasion of a session, and by which code it was recorded."""
 
     session_id: str
-    occasions: tuple[Occasion, ...]
+    occasions: tuple[DecisionPoint, ...]
     recorded_version: str
     """Of the software that began the session."""
     version: str
     """Of the software that decided again."""
 
     @property
-    def differences(self) -> tuple[Occasion, ...]:
+    def differences(self) -> tuple[DecisionPoint, ...]:
         """Occasions on which something else, or nothing, can be decided again."""
         return tuple(one for one in self.occasions if not one.same)
 
@@ -86,7 +86,7 @@ def _written(decisions: Sequence[Decision]) -> list[str]:
     return [decision.model_dump_json(exclude_none=True) for decision in decisions]
 
 
-def _said(one: Occasion) -> str:
+def _said(one: DecisionPoint) -> str:
     if one.problem:
         return one.problem
     before, now = len(one.recorded), len(one.made)

@@ -21,8 +21,8 @@ from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.model.tokenizer import counter as tokenizer
-from palimpsest.review.reconstruction.compaction_plans import Plans
-from palimpsest.review.reconstruction.decision_points import Decider, Occasion, Redecision
+from palimpsest.review.reconstruction.compaction_plans import CompactionRedecision
+from palimpsest.review.reconstruction.decision_points import Decider, DecisionPoint, Redecision
 from palimpsest.review.reconstruction.requests import policy_of
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
@@ -63,7 +63,7 @@ def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -
 
 def redecide_all(
     store: Store, records: Iterable[Record], *, counter: CounterOf = tokenizer
-) -> Iterator[Occasion]:
+) -> Iterator[DecisionPoint]:
     """Decide again along some records of a log, from its first on."""
     return _LogReplay(store, counter).occasions(records)
 
@@ -109,9 +109,9 @@ class _LogReplay:
         """What a decider saw that looked before the coming request."""
         self._turn_open = False
         """A request was made since a turn was last looked at as a whole."""
-        self._plans = Plans(counter, self._policy, self._read)
+        self._plans = CompactionRedecision(counter, self._policy, self._read)
 
-    def occasions(self, records: Iterable[Record]) -> Iterator[Occasion]:
+    def occasions(self, records: Iterable[Record]) -> Iterator[DecisionPoint]:
         """Decide again along the records."""
         for record in records:
             yield from self._before_record(record)
@@ -122,13 +122,13 @@ class _LogReplay:
         yield from self._decided_before(None)
         yield from self._plans.left_over(self._newest)
 
-    def _before_record(self, record: Record) -> Iterator[Occasion]:
+    def _before_record(self, record: Record) -> Iterator[DecisionPoint]:
         match record.event:
             case DecisionMade(decision=decision) if decision.rule == COMPACT:
                 yield from self._compaction(record.seq, decision, record.event.facts)
             case DecisionMade(decision=decision) if decision.rule.startswith(HOOK):
                 # Whoever wrote the hook decided; it is not asked again.
-                yield Occasion("hook", record.seq, "", (decision,), (decision,))
+                yield DecisionPoint("hook", record.seq, "", (decision,), (decision,))
             case DecisionMade(decision=decision):
                 self._decided(record.seq, decision, record.event.facts)
             case PartUpdated(part=part):
@@ -145,7 +145,7 @@ class _LogReplay:
             case _:
                 pass
 
-    def _appeared(self, seq: int, info: MessageInfo) -> Iterator[Occasion]:
+    def _appeared(self, seq: int, info: MessageInfo) -> Iterator[DecisionPoint]:
         """Look at a message that is about to appear."""
         if isinstance(info, AssistantMessage):
             self._before = self._before or self._view()
@@ -183,7 +183,9 @@ class _LogReplay:
             self._batches.append(_Batch(decider, seq, view, facts))
         self._batches[-1].decisions.append(decision)
 
-    def _compaction(self, seq: int, decision: Decision, facts: Facts | None) -> Iterator[Occasion]:
+    def _compaction(
+        self, seq: int, decision: Decision, facts: Facts | None
+    ) -> Iterator[DecisionPoint]:
         if "retention" in decision.numbers:
             request = self._made_for.get(decision.message_id or "")
             yield self._plans.judged(seq, decision, self._view(), request)
@@ -199,17 +201,17 @@ class _LogReplay:
         if not state.metadata.get("truncated"):
             self._ended[part.id] = _Ended(seq, part)
 
-    def _tools_ended(self) -> Iterator[Occasion]:
+    def _tools_ended(self) -> Iterator[DecisionPoint]:
         ended, self._ended = self._ended, {}
         for one in ended.values():
             recorded = (one.decision,) if one.decision is not None else ()
             request = self._made_for.get(one.part.message_id)
             if request is None:
-                yield Occasion("truncate", one.seq, "", recorded, (), NO_POLICY)
+                yield DecisionPoint("truncate", one.seq, "", recorded, (), NO_POLICY)
                 continue
             whole = self._whole(one.part)
             if whole is None:
-                yield Occasion("truncate", one.seq, request.id, recorded, (), NO_TEXT)
+                yield DecisionPoint("truncate", one.seq, request.id, recorded, (), NO_TEXT)
                 continue
             made = truncate(
                 one.decision.id if one.decision is not None else NOT_ASKED,
@@ -221,7 +223,7 @@ class _LogReplay:
                 self._counter(request.facts.estimator),
             )
             again = (made,) if made is not None else ()
-            yield Occasion("truncate", one.seq, request.id, recorded, again)
+            yield DecisionPoint("truncate", one.seq, request.id, recorded, again)
 
     def _whole(self, part: ToolPart) -> str | None:
         assert isinstance(part.state, ToolCompleted)
@@ -236,7 +238,7 @@ class _LogReplay:
 
     # Requests and turns
 
-    def _decided_before(self, request: StepRequest | None, seq: int = 0) -> Iterator[Occasion]:
+    def _decided_before(self, request: StepRequest | None, seq: int = 0) -> Iterator[DecisionPoint]:
         """Decide again what was decided before a request; None at the end of the log."""
         batches, self._batches = self._batches, []
         for batch in batches:
@@ -254,7 +256,7 @@ class _LogReplay:
             # Nearly always nobody said anything into the turn, which is no occasion to tell of.
             yield from () if reminded.same else (reminded,)
 
-    def _turn_ended(self, seq: int) -> Iterator[Occasion]:
+    def _turn_ended(self, seq: int) -> Iterator[DecisionPoint]:
         """Decide again what was decided when a turn had ended."""
         request = self._newest
         if request is None or not self._turn_open:
@@ -267,16 +269,16 @@ class _LogReplay:
         for batch in batches or [_Batch("prune", seq, self._view(), request.facts)]:
             yield self._again(batch, request)
 
-    def _again(self, batch: _Batch, request: StepRequest | None) -> Occasion:
+    def _again(self, batch: _Batch, request: StepRequest | None) -> DecisionPoint:
         """Decide a batch again under the policy of a request."""
         recorded = tuple(batch.decisions)
         if request is None:
-            return Occasion(batch.decider, batch.seq, "", recorded, (), NO_POLICY)
+            return DecisionPoint(batch.decider, batch.seq, "", recorded, (), NO_POLICY)
         if batch.facts is None:
-            return Occasion(batch.decider, batch.seq, request.id, recorded, (), NO_FACTS)
+            return DecisionPoint(batch.decider, batch.seq, request.id, recorded, (), NO_FACTS)
         policy = self._policy(request)
         made = self._decide(batch, batch.facts, policy)
-        return Occasion(batch.decider, batch.seq, request.id, recorded, made)
+        return DecisionPoint(batch.decider, batch.seq, request.id, recorded, made)
 
     def _decide(self, batch: _Batch, facts: Facts, policy: Policy) -> tuple[Decision, ...]:
         names = iter([decision.id for decision in batch.decisions])

@@ -21,7 +21,7 @@ from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_conf
 
 from palimpsest.session.config import jupyter_config, remote_defaults
 from palimpsest.session.config.state_folder import state_folder
-from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
+from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
 
 DEEPEST = 30
 LARGEST_FILE = 1_000_000
@@ -232,7 +232,7 @@ class _ConfigReader:
             if must_exist:
                 self.problems.append(f"{origin} is not there.")
             return
-        except (OSError, UnicodeDecodeError, ValueError, LeftOut) as error:
+        except (OSError, UnicodeDecodeError, ValueError, UnreadableForPrompt) as error:
             reason = getattr(error, "strerror", None) or str(error)
             self.problems.append(f"{origin} was not read: {reason}.")
             return

@@ -15,8 +15,8 @@ from palimpsest.session.config.settings import PermissionTable
 from palimpsest.session.definitions.agents import Agent, agent_laid_over, rules_within
 from palimpsest.session.definitions.definition_files import DefinitionFile, text_field
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
-from palimpsest.tools.permission_rules.permissions import Rules, from_config, limiting
-from palimpsest.tools.registration.builtin_tools import OWN_TOOLS
+from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from_config
+from palimpsest.tools.registration.builtin_tools import BUILTIN_TOOLS
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 
@@ -28,7 +28,7 @@ PERMISSION_OF = {
     "notebookedit": "cells", "webfetch": "webfetch", "websearch": "webfetch", "task": "task",
     "agent": "task", "todowrite": "todowrite", "todoread": "todowrite", "skill": "skill",
     "askuserquestion": "question", "cells": "cells",
-    **{one.name: one.permission for one in OWN_TOOLS},
+    **{one.name: one.permission for one in BUILTIN_TOOLS},
 }  # fmt: skip
 """Names of tools, other agents' too, in lower case, and the permission that such a tool asks here."""
 
@@ -119,7 +119,7 @@ class _Laying:
         rules = _rules(head, self.home)
         if not file.folder.is_project:
             return tools + rules
-        return limiting(tools + rules_within(rules, self.base))
+        return as_limits(tools + rules_within(rules, self.base))
 
 
 def _mode(head: Mapping[str, Any], file: DefinitionFile, *, known: bool) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from palimpsest.session.config.setting_files import ConfigFolders, is_writable_by_others, upwards
 from palimpsest.session.definitions.frontmatter import Document, parse
 from palimpsest.session.trust.trust_store import definition_digest
-from palimpsest.tools.file_access.safe_open import OUT, LeftOut, read_for_prompt
+from palimpsest.tools.file_access.safe_open import OUT, UnreadableForPrompt, read_for_prompt
 from palimpsest.transcript.errors import ConfigError
 
 FAMILIES = (".agents", ".claude", ".opencode", ".palimpsest")
@@ -129,7 +129,7 @@ def read_one(
     try:
         content = _content(folder, path)
         document = parse(content)
-    except LeftOut as problem:
+    except UnreadableForPrompt as problem:
         left_out.append(f"{origin} is left out: {problem}.")
         return None
     except (OSError, UnicodeDecodeError, ConfigError) as error:
@@ -196,7 +196,7 @@ def _stays(folder: Folder, base: Path) -> bool:
 
 
 def _content(folder: Folder, path: Path) -> str:
-    """Return a file's text; raises LeftOut, ConfigError, OSError and UnicodeDecodeError."""
+    """Return a file's text; raises UnreadableForPrompt, ConfigError, OSError and UnicodeDecodeError."""
     data = read_for_prompt(path, folder.within, LARGEST_BYTES + 1)
     if folder.is_project and is_writable_by_others(path.stat(), path.parent):
         raise ConfigError("it belongs to another user, in a folder open to everybody")

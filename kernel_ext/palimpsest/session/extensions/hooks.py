@@ -18,7 +18,7 @@ from typing import Any
 
 from palimpsest.import_guard import from_anywhere, is_in_current_folder
 from palimpsest.session.extensions.hook_answers import InvalidHookResult
-from palimpsest.tools.calls.error_containment import Escaped, awaited
+from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, RULE, HookName
 
@@ -173,13 +173,13 @@ class HookRegistry:
         try:
             async with asyncio.timeout(self.seconds):
                 if inspect.iscoroutinefunction(hook.function):
-                    return await awaited(hook.function(given))
+                    return await await_contained(hook.function(given))
                 return await self._in_thread(hook.function, given)
         except TimeoutError:
             raise HookFailed(f"took longer than {self.seconds:g} seconds") from None
         except HookFailed:
             raise
-        except Escaped as escaped:
+        except ExitAttempted as escaped:
             raise HookFailed(f"failed: {escaped}") from None
         except Exception as error:  # noqa: BLE001  a hook of somebody's may do anything
             words = " ".join(str(error).split())[:200]
@@ -212,7 +212,7 @@ class HookRegistry:
         self._held += 1
         threading.Thread(target=run, name="palimpsest-hook", daemon=True).start()
         answer = await future
-        return await awaited(answer) if inspect.isawaitable(answer) else answer
+        return await await_contained(answer) if inspect.isawaitable(answer) else answer
 
     def _load(self) -> None:
         for source in self.sources:

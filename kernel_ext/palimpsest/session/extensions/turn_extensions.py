@@ -15,7 +15,7 @@ from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.extensions.hook_points import HookedTools, HookPoints
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.tools.mcp.content import instructions, names_told
-from palimpsest.tools.mcp.servers import Servers
+from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.mcp.values import sanitize
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
@@ -35,7 +35,7 @@ class TurnExtensions:
     """The hooks and servers of one session, from turn to turn."""
 
     def __init__(
-        self, book: HookRegistry | None, servers: Servers | None, log: SessionLog, ids: Ids
+        self, book: HookRegistry | None, servers: McpServers | None, log: SessionLog, ids: Ids
     ) -> None:
         self.hooks = HookPoints(book or HookRegistry(installed=False), self._session_id)
         self._servers = servers

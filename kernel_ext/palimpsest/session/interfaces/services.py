@@ -15,7 +15,7 @@ from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
-from palimpsest.tools.mcp.servers import Servers
+from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import Detail, Namespace, PythonRunner
@@ -109,7 +109,7 @@ class Services:
     library: ProjectDefinitions | None = None
     """Agents, commands and skills from files; None where there are none."""
     hooks: HookRegistry | None = None
-    servers: Servers | None = None
+    servers: McpServers | None = None
     """The MCP servers of this kernel."""
 
     def clean(self, text: str) -> str:

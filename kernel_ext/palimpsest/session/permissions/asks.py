@@ -20,11 +20,11 @@ from palimpsest.tools.permission_rules.permissions import (
     PendingAsk,
     Rules,
     Verdict,
+    apply_reply,
+    as_limits,
     decide,
-    limiting,
     refusal,
     rules_of,
-    settle,
 )
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import (
@@ -121,7 +121,7 @@ class Asks:
         verdict, alone = _strictest(verdict, more)
         if not alone:
             # What would be allowed by "always" would not cover the rest of what is asked.
-            rules = (*rules, *limiting(rules_of(permission, "ask"), "lock"))
+            rules = (*rules, *as_limits(rules_of(permission, "ask"), "lock"))
             always = ()
         locked = False
         match verdict:
@@ -214,7 +214,7 @@ class Asks:
             asked = self._waiting.get(ask_id)
             if asked is not None and asked[0].ask.permission in IN_SESSION_ONLY:
                 reply = reply.model_copy(update={"scope": None})
-            settled = settle(
+            settled = apply_reply(
                 [pending for pending, _ in self._waiting.values()], ask_id, reply, self._approved
             )
             answered = [

@@ -251,7 +251,7 @@ def _read_kept(path: Path, project: Path | None, number: str) -> tuple[Grant, ..
 
 
 def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
-    """Read a file of grants; raises NotBelievedError, OSError or ValueError."""
+    """Read a file of grants; raises UntrustedGrantsError, OSError or ValueError."""
     for folder in (path.parent, path.parent.parent):
         if reason := state_folder_problem(folder, project):
             raise UntrustedGrantsError(reason)

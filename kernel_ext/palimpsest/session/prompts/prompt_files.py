@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.calls.images import fitted, kind_of
+from palimpsest.tools.calls.images import fit_image, kind_of
 from palimpsest.tools.files.read_tool import LARGEST_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
@@ -46,7 +46,7 @@ def _attachment(one: Any, number: int) -> Attachment:
     if mime is None:
         raise UserError(f"{name} is no {KINDS}. Name a text in the prompt as @path.")
     if mime.startswith("image/"):
-        made = fitted(data, name)
+        made = fit_image(data, name)
         mime, data = made.mime, made.data
     elif len(data) > LARGEST_DOCUMENT_BYTES:
         most = f"{LARGEST_DOCUMENT_BYTES:,}"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.formats.markdown import render_message
 from palimpsest.render.formats.notebook import NOTEBOOK_CAPS, Prompts, notebook
 from palimpsest.render.safety.escaping import inline, one_line
@@ -184,7 +184,7 @@ def _notebook(
         messages_of(store, state),
         scrub=clean,
         embed=Attachments(store, clean).embed,
-        notes=Notes(decisions=state.decisions, answers=state.replies),
+        notes=OutlineNotes(decisions=state.decisions, answers=state.replies),
         prompts=prompts,
         metadata={"session": session.id},
     )
@@ -197,7 +197,7 @@ def _markdown(store: Store, session_id: str, environment: Mapping[str, str]) -> 
     yield f"# {inline(clean(session.title)) or 'Session'}\n\n"
     for key, value in facts_of(session, state):
         yield f"- {inline(key)}: {inline(clean(value))}\n"
-    notes = Notes(decisions=state.decisions, answers=state.replies)
+    notes = OutlineNotes(decisions=state.decisions, answers=state.replies)
     left, step = NOTEBOOK_CAPS, 1
     for message in messages_of(store, state):
         if message.info.role == "user":

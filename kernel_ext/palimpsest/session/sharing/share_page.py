@@ -19,7 +19,7 @@ from typing import Any, Literal
 from urllib.parse import unquote_to_bytes
 
 from palimpsest import __version__
-from palimpsest.render.content.outline import Notes
+from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import count, money, size
 from palimpsest.render.formats.share_page import Embedded, SharePageHead, share_page
 from palimpsest.session.sharing.visible_state import without_reverted
@@ -210,7 +210,7 @@ def page_html(store: Store, session_id: str, environment: Mapping[str, str]) -> 
         scrub=clean,
         embed=attachments.embed,
         when=_when,
-        notes=Notes(decisions=state.decisions, answers=state.replies),
+        notes=OutlineNotes(decisions=state.decisions, answers=state.replies),
         closing=closing,
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.tools.file_access.instruction_files import NAMES
-from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
+from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
 
 INSTRUCTION_BYTES = 40_000
 """A longer instruction file is cut: it would fill the window of a small model by itself."""
@@ -93,7 +93,7 @@ def _texts(
     for path in paths:
         try:
             data = read_for_prompt(path, within(path), INSTRUCTION_BYTES)
-        except LeftOut as reason:
+        except UnreadableForPrompt as reason:
             problems.append(f"The instructions {path} are left out: {reason}.")
         except OSError as error:
             problems.append(f"The instructions {path} cannot be read: {error.strerror}.")

@@ -128,7 +128,7 @@ class Snapshots:
         """When the project was found too large, under which rules, and what was said."""
 
     def take(self, leave_out: frozenset[str] = frozenset()) -> str:
-        """Take a snapshot and return its name; ``leave_out`` paths are passed over.
+        """Take a snapshot and return its name; ``hide_compaction`` paths are passed over.
 
         Raises SnapshotsOff where the project is too large, and StorageFailed when the disk refuses.
         """

@@ -12,19 +12,19 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
-class Escaped(Exception):
+class ExitAttempted(Exception):
     """What was called tried to leave in a way that ends more than the call."""
 
 
-def contained(work: Callable[[], Result]) -> Result:
+def call_contained(work: Callable[[], Result]) -> Result:
     """Return what a blocking call returns; raises Exceptions only."""
     try:
         return work()
     except (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration) as end:
-        raise Escaped(_words(end)) from end
+        raise ExitAttempted(_words(end)) from end
 
 
-async def awaited(work: Awaitable[Result]) -> Result:
+async def await_contained(work: Awaitable[Result]) -> Result:
     """Return what is awaited; raises Exceptions only, but for a cancellation of who awaits."""
     try:
         return await work
@@ -32,9 +32,9 @@ async def awaited(work: Awaitable[Result]) -> Result:
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        raise Escaped("it was cancelled from within") from end
+        raise ExitAttempted("it was cancelled from within") from end
     except (SystemExit, KeyboardInterrupt, GeneratorExit) as end:
-        raise Escaped(_words(end)) from end
+        raise ExitAttempted(_words(end)) from end
 
 
 def _words(end: BaseException) -> str:

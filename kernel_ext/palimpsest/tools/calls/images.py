@@ -43,7 +43,7 @@ def kind_of(data: bytes) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedImage:
     """A picture that can be sent."""
 
     mime: str
@@ -52,7 +52,7 @@ class Fitted:
     """What was done to it, in a sentence."""
 
 
-def fitted(data: bytes, name: str) -> Fitted:
+def fit_image(data: bytes, name: str) -> FittedImage:
     """Return a picture as it is, or shrunk; raises UserError where it cannot be sent."""
     mime = kind_of(data)
     if mime is None or not mime.startswith("image/"):
@@ -62,11 +62,11 @@ def fitted(data: bytes, name: str) -> Fitted:
     try:
         too_long = max(_size(data)) > LONGEST_SIDE
         if len(data) <= LARGEST_BYTES and not too_long:
-            return Fitted(mime, data)
+            return FittedImage(mime, data)
         made = _shrunk(data)
     except ImportError:
         if len(data) <= LARGEST_BYTES:
-            return Fitted(mime, data)
+            return FittedImage(mime, data)
         made = None
     except Exception as error:
         # Whatever a damaged picture makes of Pillow is the picture's fault.
@@ -84,7 +84,7 @@ def fitted(data: bytes, name: str) -> Fitted:
         f"It was shrunk from {before[0]} x {before[1]} to {after[0]} x {after[1]} pixels to be sent; "
         "cut out a piece with the python tool to see more of it."
     )
-    return Fitted(kind, small, note)
+    return FittedImage(kind, small, note)
 
 
 def _size(data: bytes) -> tuple[int, int]:

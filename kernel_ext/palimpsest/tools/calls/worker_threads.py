@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from palimpsest.tools.calls.error_containment import contained
+from palimpsest.tools.calls.error_containment import call_contained
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted
 
@@ -33,7 +33,7 @@ async def in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
     """Run blocking work that changes nothing; raises Aborted as soon as the flag is set."""
     if abort.is_set():
         raise Aborted(abort.reason)
-    working = asyncio.ensure_future(asyncio.to_thread(contained, work))
+    working = asyncio.ensure_future(asyncio.to_thread(call_contained, work))
     stopping = asyncio.ensure_future(aborted(abort))
     try:
         await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)

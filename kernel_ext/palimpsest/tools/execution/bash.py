@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
-from palimpsest.tools.execution.process import Command, Ended, HeadAndTail
+from palimpsest.tools.execution.process import CommandResult, HeadAndTail, ShellCommand
 from palimpsest.tools.execution.python import first_line
 from palimpsest.tools.file_access.paths import reach, reach_folder
 from palimpsest.tools.permission_rules.shell_commands import paths_touched
@@ -64,7 +64,7 @@ class BashTool:
     permission = "bash"
 
     def __init__(self) -> None:
-        self._background: list[Command] = []
+        self._background: list[ShellCommand] = []
 
     async def run(self, arguments: BashArguments, context: ToolContext) -> ToolOutcome:
         """Ask, run, and word what came out."""
@@ -93,7 +93,7 @@ class BashTool:
 
         environment = key_redaction.child_environment(key_redaction.environment_of(context))
         try:
-            running = Command(
+            running = ShellCommand(
                 command,
                 shell=shell,
                 cwd=folder.path,
@@ -114,7 +114,7 @@ class BashTool:
             raise Aborted(context.abort.reason)
         coloured = clean(output.last(PREVIEW_CHARS))
         metadata = _metadata(ended, output, coloured)
-        return ToolOutcome(title, in_words(text, ended, arguments.timeout_seconds), metadata)
+        return ToolOutcome(title, command_text(text, ended, arguments.timeout_seconds), metadata)
 
     def end_background(self) -> None:
         """End every process that earlier commands left running."""
@@ -134,7 +134,7 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
         await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
 
 
-def _metadata(ended: Ended, output: HeadAndTail, coloured: str) -> dict[str, Any]:
+def _metadata(ended: CommandResult, output: HeadAndTail, coloured: str) -> dict[str, Any]:
     metadata: dict[str, Any] = {"output": coloured, "exit_code": ended.exit_code}
     if ended.how == "timeout":
         metadata["timed_out"] = True
@@ -162,7 +162,7 @@ def readable(text: str) -> str:
     return CONTROL.sub("", text)
 
 
-def in_words(text: str, ended: Ended, timeout_seconds: float) -> str:
+def command_text(text: str, ended: CommandResult, timeout_seconds: float) -> str:
     """Write the output and, in brackets, how the command ended."""
     lines = [text.rstrip("\n") if text.strip() else "(no output)"]
     if ended.how == "timeout":

@@ -76,7 +76,7 @@ class HeadAndTail:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandResult:
     """How a command ended."""
 
     how: Literal["exited", "timeout", "stopped"]
@@ -86,7 +86,7 @@ class Ended:
     """Processes it left running."""
 
 
-class Command:
+class ShellCommand:
     """One command under its runner."""
 
     def __init__(
@@ -125,7 +125,7 @@ class Command:
             os.set_blocking(handle, False)
             self._loop.add_reader(handle, reader)
 
-    async def run(self, abort: Abort, timeout_seconds: float) -> Ended:
+    async def run(self, abort: Abort, timeout_seconds: float) -> CommandResult:
         """Wait for the end; on a stop or timeout make it end, and everything below it too."""
         stopping = asyncio.ensure_future(aborted(abort))
         try:
@@ -140,7 +140,7 @@ class Command:
             how: Literal["stopped", "timeout"] = "stopped" if abort.is_set() else "timeout"
             self._tell(b"k")
             await asyncio.wait((self._done,), timeout=KILL_SECONDS)
-            return Ended(how)
+            return CommandResult(how)
         except asyncio.CancelledError:
             self._tell(b"k")
             raise
@@ -162,7 +162,7 @@ class Command:
         self._close_stdin()
         return True
 
-    def _ended(self) -> Ended:
+    def _ended(self) -> CommandResult:
         code: int | None = None
         left: tuple[int, ...] = ()
         for line in self._report.decode("ascii", "replace").splitlines():
@@ -171,7 +171,7 @@ class Command:
                 code = int(numbers[0])
             elif word == "left":
                 left = tuple(int(number) for number in numbers)
-        return Ended("exited", code, left)
+        return CommandResult("exited", code, left)
 
     def _read_output(self) -> None:
         data = self._read(self._output)

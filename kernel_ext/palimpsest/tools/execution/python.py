@@ -62,7 +62,7 @@ class PythonTool:
             )
         finally:
             progress.close()
-        output = clean(in_words(outcome))
+        output = clean(outcome_text(outcome))
         if outcome.interrupted:
             context.metadata(title, {"output": output, "interrupted": True})
             raise Aborted(context.abort.reason or "The code was stopped before it finished.")
@@ -85,7 +85,7 @@ def first_line(code: str) -> str:
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 3] + "..."
 
 
-def in_words(outcome: PythonOutcome) -> str:
+def outcome_text(outcome: PythonOutcome) -> str:
     """Write an outcome as labelled sections, empty ones left out."""
     shown = [mime for mime in outcome.rich if not mime.startswith("text/plain")]
     sections = [

@@ -50,7 +50,7 @@ class WalkEntry:
     """Left out by a ``.gitignore``; only met when asked for."""
 
 
-class Ignore:
+class GitignoreRules:
     """The ``.gitignore`` rules that hold in a folder: its own and those of the folders above it."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Ignore:
         self._specs = parents if own is None else (*parents, (folder, own))
 
     @classmethod
-    def at(cls, root: Path, folder: Path) -> "Ignore":
+    def at(cls, root: Path, folder: Path) -> "GitignoreRules":
         """Collect the rules from the project's root down to a folder.
 
         A folder that is itself left out was named on purpose, so only its own rules hold in it.
@@ -75,9 +75,9 @@ class Ignore:
             ignore = ignore.below(root)
         return ignore
 
-    def below(self, folder: Path) -> "Ignore":
+    def below(self, folder: Path) -> "GitignoreRules":
         """Return the rules that hold in a folder inside this one."""
-        return Ignore(folder, self._specs)
+        return GitignoreRules(folder, self._specs)
 
     def covers(self, path: Path, *, is_dir: bool) -> bool:
         """Tell whether the rules leave a path out; the deepest file that says anything decides."""
@@ -105,7 +105,7 @@ def _read(path: Path) -> GitIgnoreSpec | None:
         return None
 
 
-def scan(folder: Path, ignore: Ignore, *, ignored_too: bool = False) -> list[WalkEntry]:
+def scan(folder: Path, ignore: GitignoreRules, *, ignored_too: bool = False) -> list[WalkEntry]:
     """List one folder: folders first, then files, by name; an unreadable folder is empty."""
     try:
         with os.scandir(folder) as entries:
@@ -126,7 +126,7 @@ def scan(folder: Path, ignore: Ignore, *, ignored_too: bool = False) -> list[Wal
 
 def walk(root: Path, folder: Path, *, ignored_too: bool = False) -> Iterator[WalkEntry]:
     """Yield all files below a folder, in a stable order."""
-    waiting = [(folder, Ignore.at(root, folder))]
+    waiting = [(folder, GitignoreRules.at(root, folder))]
     while waiting:
         here, ignore = waiting.pop()
         found = scan(here, ignore, ignored_too=ignored_too)

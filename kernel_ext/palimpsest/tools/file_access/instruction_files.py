@@ -8,7 +8,7 @@ a compaction has hidden may be shown again.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from palimpsest.tools.file_access.safe_open import LeftOut, read_for_prompt
+from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
@@ -90,7 +90,7 @@ def _text(path: Path, root: Path) -> str:
     shown = path.relative_to(root).as_posix()
     try:
         data = read_for_prompt(path, root, MOST_BYTES + 1)
-    except LeftOut as reason:
+    except UnreadableForPrompt as reason:
         return NOT_SHOWN.format(path=shown, reason=reason)
     except OSError:
         return ""

@@ -22,7 +22,7 @@ _FOLDER = (
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-class LeftOut(Exception):
+class UnreadableForPrompt(Exception):
     """A file that is not read for a request; the message is the end of a sentence that names it."""
 
 
@@ -135,17 +135,17 @@ def read_for_prompt(path: Path, within: Path | None, most: int) -> bytes:
     """Return the beginning of a file that goes into a request unasked.
 
     ``within`` is the folder that its real path must not leave; None for a file that a person named
-    in settings of their own. Raises LeftOut with the reason, and OSError.
+    in settings of their own. Raises UnreadableForPrompt with the reason, and OSError.
     """
     real = _resolved(path)
     inside = within is not None and real.is_relative_to(_resolved(within))
     if within is not None and not inside:
-        raise LeftOut(OUT)
+        raise UnreadableForPrompt(OUT)
     shown = real.relative_to(_resolved(within)) if within is not None and inside else real
     if is_key_file(path.name) or is_key_file(str(shown)):
-        raise LeftOut("it usually holds keys")
+        raise UnreadableForPrompt("it usually holds keys")
     if not stat.S_ISREG(real.lstat().st_mode):
-        raise LeftOut("it is no file")
+        raise UnreadableForPrompt("it is no file")
     return read_real(real, most)
 
 
@@ -153,4 +153,4 @@ def _resolved(path: Path) -> Path:
     try:
         return path.resolve()
     except RuntimeError as error:  # links in a circle
-        raise LeftOut("its links go in a circle") from error
+        raise UnreadableForPrompt("its links go in a circle") from error

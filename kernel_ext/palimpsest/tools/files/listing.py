@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.worker_threads import in_thread
-from palimpsest.tools.file_access.gitignore import Ignore, WalkEntry, scan
+from palimpsest.tools.file_access.gitignore import GitignoreRules, WalkEntry, scan
 from palimpsest.tools.file_access.paths import reach_folder
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
 
@@ -53,7 +53,7 @@ def name_of(found: WalkEntry) -> str:
 
 def _tree(root: Path, folder: Path, abort: Abort) -> list[str]:
     contents: dict[Path, tuple[list[WalkEntry], int]] = {}
-    waiting = deque([(folder, Ignore.at(root, folder))])
+    waiting = deque([(folder, GitignoreRules.at(root, folder))])
     entries = 0
     while waiting and entries < MOST_ENTRIES and len(contents) < MOST_FOLDERS_READ:
         if abort.is_set():

@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls import key_redaction
-from palimpsest.tools.calls.images import fitted, kind_of
+from palimpsest.tools.calls.images import fit_image, kind_of
 from palimpsest.tools.calls.worker_threads import in_thread
-from palimpsest.tools.file_access.gitignore import Ignore, scan
+from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
 from palimpsest.tools.file_access.instruction_files import (
     ShownInstructions,
     nested,
@@ -129,7 +129,7 @@ def _attached(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
         )
     data, note = read_real(place.path), ""
     if mime.startswith("image/"):
-        found = fitted(data, place.shown)
+        found = fit_image(data, place.shown)
         mime, data, note = found.mime, found.data, found.note
     elif kind_of(data) != mime:
         raise UserError(
@@ -144,7 +144,7 @@ def _attached(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
 
 
 def _folder(place: ResolvedPath, root: Path) -> ToolOutcome:
-    found = scan(place.path, Ignore.at(root, place.path))
+    found = scan(place.path, GitignoreRules.at(root, place.path))
     lines = [name_of(one) for one in found[:MOST_ENTRIES]]
     if len(found) > MOST_ENTRIES:
         lines.append(f"({len(found) - MOST_ENTRIES} more are not shown; use glob with a pattern.)")

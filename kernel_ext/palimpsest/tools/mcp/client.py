@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 
 from palimpsest.tools.mcp.values import (
     McpContent,
+    McpServerSpec,
     RemoteResource,
     RemoteResult,
     RemoteTool,
     ServerFailed,
-    ServerSpec,
     expand,
     in_one_line,
 )
@@ -94,7 +94,7 @@ def load() -> None:
     logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
-def environment_for(spec: ServerSpec, environment: Mapping[str, str]) -> dict[str, str]:
+def environment_for(spec: McpServerSpec, environment: Mapping[str, str]) -> dict[str, str]:
     """Return what a server's program may see: what it needs to run, and what is configured for it."""
     kept = {
         name: environment[name]
@@ -107,7 +107,7 @@ def environment_for(spec: ServerSpec, environment: Mapping[str, str]) -> dict[st
 class Connection:
     """An open connection to one server."""
 
-    def __init__(self, spec: ServerSpec, client: Any) -> None:
+    def __init__(self, spec: McpServerSpec, client: Any) -> None:
         self._spec = spec
         self._client = client
         capabilities = client.session.server_capabilities
@@ -197,7 +197,7 @@ class Connection:
 
 @asynccontextmanager
 async def connect(
-    spec: ServerSpec,
+    spec: McpServerSpec,
     environment: Mapping[str, str],
     *,
     root: Path,
@@ -252,7 +252,7 @@ async def connect(
 
 
 def _transport(
-    spec: ServerSpec,
+    spec: McpServerSpec,
     environment: Mapping[str, str],
     root: Path,
     stderr: "_Stderr",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from palimpsest.tools.calls.images import SIGNATURES, fitted
+from palimpsest.tools.calls.images import SIGNATURES, fit_image
 from palimpsest.tools.mcp.values import McpContent, RemoteResult, sanitize
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.errors import UserError
@@ -109,7 +109,7 @@ def _file(piece: McpContent) -> tuple[str, bytes]:
         raise UserError("it is not what it is said to be")
     if not piece.mime.startswith("image/"):
         return piece.mime, data
-    found = fitted(data, "it")
+    found = fit_image(data, "it")
     return found.mime, found.data
 
 

@@ -36,7 +36,7 @@ MOST_LISTED = 500
 """Resources of one server that a list names."""
 
 
-class Remote(Protocol):
+class RemoteServer(Protocol):
     """A server that can be asked.
 
     Contract: each of these raises ServerFailed with one sentence, whatever goes wrong.
@@ -66,7 +66,7 @@ class Remote(Protocol):
         ...
 
 
-def key_of(server: str, tool: str) -> str:
+def tool_name(server: str, tool: str) -> str:
     """Return the name under which a server's tool is offered."""
     key = f"{sanitize(server)}_{sanitize(tool)}"
     if len(key) <= LONGEST_NAME:
@@ -75,7 +75,7 @@ def key_of(server: str, tool: str) -> str:
     return f"{key[: LONGEST_NAME - 9]}_{mark}"
 
 
-def owner_of(key: str, servers: Sequence[str]) -> str | None:
+def server_of(key: str, servers: Sequence[str]) -> str | None:
     """Return the server to which a name belongs: the one with the longest name before it, the first of equals."""
     owners = [one for one in servers if key.lower().startswith(f"{sanitize(one)}_".lower())]
     return max(owners, key=lambda one: len(sanitize(one)), default=None)
@@ -86,10 +86,10 @@ class McpTool:
 
     concurrent = True
 
-    def __init__(self, server: Remote, tool: RemoteTool) -> None:
+    def __init__(self, server: RemoteServer, tool: RemoteTool) -> None:
         self.server = server
         self.remote = tool
-        self.name = self.permission = key_of(server.name, tool.name)
+        self.name = self.permission = tool_name(server.name, tool.name)
         self.description = tool.description[:LONGEST_DESCRIPTION] or f"The tool {tool.name}."
         self.arguments = schema_arguments(self.name, tool.schema)
 
@@ -124,7 +124,7 @@ class ListResources:
     permission = "read"
     arguments: type[BaseModel] = _Server
 
-    def __init__(self, servers: Callable[[], Sequence[Remote]], *, templates: bool) -> None:
+    def __init__(self, servers: Callable[[], Sequence[RemoteServer]], *, templates: bool) -> None:
         self._servers = servers
         self._templates = templates
         self.name = "list_mcp_resource_templates" if templates else "list_mcp_resources"
@@ -141,7 +141,7 @@ class ListResources:
         title = arguments.server or f"{len(chosen)} servers"
         return ToolOutcome(title, key_redaction.for_context(context)(text))
 
-    async def _block(self, server: Remote, context: ToolContext) -> str:
+    async def _block(self, server: RemoteServer, context: ToolContext) -> str:
         try:
             work = server.templates() if self._templates else server.resources()
             found = await _unless_stopped(context, work)
@@ -162,7 +162,7 @@ class ReadResource:
     permission = "read"
     arguments: type[BaseModel] = _Uri
 
-    def __init__(self, servers: Callable[[], Sequence[Remote]]) -> None:
+    def __init__(self, servers: Callable[[], Sequence[RemoteServer]]) -> None:
         self._servers = servers
 
     async def run(self, arguments: _Uri, context: ToolContext) -> ToolOutcome:
@@ -179,7 +179,7 @@ class ReadResource:
         )
 
 
-def resource_tools(servers: Callable[[], Sequence[Remote]]) -> tuple[Tool, ...]:
+def resource_tools(servers: Callable[[], Sequence[RemoteServer]]) -> tuple[Tool, ...]:
     """Make the three tools that look at resources."""
     return (
         ListResources(servers, templates=False),
@@ -204,7 +204,7 @@ async def _unless_stopped(context: ToolContext, work: Awaitable[T]) -> T:
         working.cancel()
 
 
-def _find(servers: Sequence[Remote], name: str) -> Remote:
+def _find(servers: Sequence[RemoteServer], name: str) -> RemoteServer:
     for server in servers:
         if server.name == name:
             return server

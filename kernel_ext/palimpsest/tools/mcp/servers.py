@@ -14,16 +14,22 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from palimpsest.tools.mcp import client
-from palimpsest.tools.mcp.remote_tools import McpTool, Remote, key_of, owner_of, resource_tools
+from palimpsest.tools.mcp.remote_tools import (
+    McpTool,
+    RemoteServer,
+    resource_tools,
+    server_of,
+    tool_name,
+)
 from palimpsest.tools.mcp.values import (
     McpContent,
+    McpServerSpec,
     RemoteResource,
     RemoteResult,
     RemoteTool,
     ServerFailed,
-    ServerSpec,
 )
-from palimpsest.tools.registration.builtin_tools import is_own_name
+from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.registration.registry import Registry
 
 T = TypeVar("T")
@@ -41,7 +47,7 @@ State = Literal["off", "waiting", "connecting", "connected", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class ServerStatus:
+class McpServerStatus:
     """A server as a person is told of it."""
 
     name: str
@@ -54,10 +60,10 @@ class ServerStatus:
     instructions: str = ""
 
 
-class Server:
+class McpServer:
     """One configured server, and the connection to it while there is one."""
 
-    def __init__(self, spec: ServerSpec, environment: Mapping[str, str], root: Path) -> None:
+    def __init__(self, spec: McpServerSpec, environment: Mapping[str, str], root: Path) -> None:
         self.spec = spec
         self.state: State = "waiting" if spec.enabled else "off"
         self.problem = ""
@@ -263,7 +269,7 @@ def _never(_origin: str) -> str:
     return ""
 
 
-class Servers:
+class McpServers:
     """All servers of a kernel.
 
     Responsibilities: begin them, keep the registry as they are, and say once what is wrong.
@@ -271,7 +277,7 @@ class Servers:
 
     def __init__(
         self,
-        specs: Sequence[ServerSpec],
+        specs: Sequence[McpServerSpec],
         registry: Registry,
         environment: Mapping[str, str],
         root: Path,
@@ -279,7 +285,7 @@ class Servers:
         installed: Callable[[], bool] = client.installed,
         changed: Callable[[str], str] = _never,
     ) -> None:
-        self._servers = [Server(spec, environment, root) for spec in specs]
+        self._servers = [McpServer(spec, environment, root) for spec in specs]
         self._registry = registry
         self._offered = _Offered()
         self._installed = installed
@@ -345,15 +351,15 @@ class Servers:
             if server.state == "connected"
         )
 
-    def status(self) -> tuple[ServerStatus, ...]:
+    def status(self) -> tuple[McpServerStatus, ...]:
         """Return how it stands with each server."""
         return tuple(
-            ServerStatus(
+            McpServerStatus(
                 name=server.name,
                 state=server.state,
                 kind="http" if server.spec.url is not None else "stdio",
                 origin=server.spec.origin,
-                tools=tuple(key_of(server.name, tool.name) for tool in server.tools)
+                tools=tuple(tool_name(server.name, tool.name) for tool in server.tools)
                 if server.state == "connected"
                 else (),
                 problem=self._problem(server),
@@ -362,14 +368,14 @@ class Servers:
             for server in self._servers
         )
 
-    async def restart(self) -> tuple[ServerStatus, ...]:
+    async def restart(self) -> tuple[McpServerStatus, ...]:
         """Try everything anew that is not connected, and wait until it is or has failed."""
         self.begin(anew=True)
         await self._wait(client.CONNECT_SECONDS + GRACE_SECONDS, self._servers)
         await self.turn_began()
         return self.status()
 
-    async def _wait(self, seconds: float, servers: Sequence[Server]) -> None:
+    async def _wait(self, seconds: float, servers: Sequence[McpServer]) -> None:
         """Wait for servers that begin, at most so long."""
         settling = [asyncio.ensure_future(server.settled()) for server in servers]
         if settling:
@@ -382,7 +388,7 @@ class Servers:
         self._closed = True
         await asyncio.gather(*(server.end() for server in self._servers))
 
-    def _problem(self, server: Server) -> str:
+    def _problem(self, server: McpServer) -> str:
         if server.state == "off":
             return ""
         if server.spec.refused:
@@ -407,10 +413,10 @@ class Servers:
     def _register(self) -> list[str]:
         """Bring the registry to what the connected servers offer; returns what had to be left out."""
         clashes: list[str] = []
-        wanted: dict[str, tuple[Server, RemoteTool]] = {}
+        wanted: dict[str, tuple[McpServer, RemoteTool]] = {}
         for server in self._servers:
             for tool in server.tools if server.state == "connected" else ():
-                key = key_of(server.name, tool.name)
+                key = tool_name(server.name, tool.name)
                 why = self._taken(key, server, wanted)
                 if why:
                     clashes.append(
@@ -422,19 +428,19 @@ class Servers:
         self._resources()
         return clashes
 
-    def _taken(self, key: str, server: Server, wanted: Mapping[str, object]) -> str:
+    def _taken(self, key: str, server: McpServer, wanted: Mapping[str, object]) -> str:
         """Return why a tool may not have its name; empty when it may."""
-        if is_own_name(key):
+        if is_reserved_name(key):
             return f"the agent has a tool or permission {key!r} of its own"
         # Whoever is connected, a name means the same server: what was allowed to one is not another's.
-        owner = owner_of(key, [one.name for one in self._servers])
+        owner = server_of(key, [one.name for one in self._servers])
         if owner not in (server.name, None):
             return f"{key!r} is a name of the server {owner!r}"
         if key in wanted or (key in self._registry.names and key not in self._offered.tools):
             return f"there is another tool {key!r}"
         return ""
 
-    def _exchange(self, wanted: Mapping[str, tuple[Server, RemoteTool]]) -> None:
+    def _exchange(self, wanted: Mapping[str, tuple[McpServer, RemoteTool]]) -> None:
         for key in self._offered.tools.keys() - wanted.keys():
             self._registry.remove(key)
         for key, (server, tool) in wanted.items():
@@ -454,5 +460,5 @@ class Servers:
             else:
                 self._registry.remove(tool.name)
 
-    def _with_resources(self) -> Sequence[Remote]:
+    def _with_resources(self) -> Sequence[RemoteServer]:
         return [one for one in self._servers if one.state == "connected" and one.has_resources]

@@ -17,7 +17,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSpec:
+class McpServerSpec:
     """A server as it is configured."""
 
     name: str

@@ -95,7 +95,7 @@ left out on purpose. What ``git`` and ``rg`` run because a file of settings says
 """
 
 
-def widened(command: PlainCommand) -> str | None:
+def widened_pattern(command: PlainCommand) -> str | None:
     """Return the pattern that covers a harmless command with other words; None where it is not known to be."""
     name, words = _named(command)
     options = PROGRAMS.get(name)

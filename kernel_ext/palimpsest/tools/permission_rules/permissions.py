@@ -82,7 +82,7 @@ ANYTHING = Rule(permission="*", action="allow")
 Force = Literal["limit", "lock"]
 
 
-def limiting(rules: Iterable[Rule], force: Force = "limit") -> Rules:
+def as_limits(rules: Iterable[Rule], force: Force = "limit") -> Rules:
     """Return rules that only tighten what all others say, wherever they stand; a lock stays a lock."""
     return tuple(rule.model_copy(update={"force": rule.force or force}) for rule in rules)
 
@@ -318,16 +318,16 @@ def _decide_text(permission: str, text: str, rules: Rules, approved: Rules) -> V
     """Decide a shell text: each of its commands by itself, unless the text as it stands is allowed."""
     names = (permission,)
     allowed = True
-    for command in shell_rules.judged(text):
-        rule = _last_match(names, command, rules, shell_rules.configured(command, text))
+    for command in shell_rules.commands_to_judge(text):
+        rule = _last_match(names, command, rules, shell_rules.counts_configured(command, text))
         if rule.action == "deny":
             return Denied(permission=permission, pattern=command, rule=rule)
-        answer = _found(names, command, approved, shell_rules.answered(command, text))
+        answer = _found(names, command, approved, shell_rules.counts_approved(command, text))
         allowed = allowed and (answer or rule).action == "allow"
     if allowed:
         return Allowed()
-    whole = shell_rules.whole(text)
-    exact = shell_rules.exactly(whole)
+    whole = shell_rules.kept_text(text)
+    exact = shell_rules.counts_exact(whole)
     said = _found(names, whole, approved, exact) or _found(names, whole, rules, exact)
     return Allowed() if said is not None and said.action == "allow" else MustAsk((text,))
 
@@ -370,7 +370,7 @@ class PendingAsk:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class AppliedReply:
     """What an answer led to: the questions it answers, and the rules approved from now on."""
 
     approved: Rules
@@ -380,9 +380,9 @@ class Settled:
     """The rules that this answer made, whatever they hold for."""
 
 
-def settle(
+def apply_reply(
     pending: Sequence[PendingAsk], ask_id: str, reply: Reply, approved: Iterable[Rule] = ()
-) -> Settled:
+) -> AppliedReply:
     """Apply an answer to all questions of the session that wait.
 
     "always" also answers those it now allows; a rejection rejects them all. An unknown or already
@@ -391,7 +391,7 @@ def settle(
     approved = tuple(approved)
     asked = next((one for one in pending if one.ask.id == ask_id), None)
     if asked is None:
-        return Settled(approved=approved, replies=())
+        return AppliedReply(approved=approved, replies=())
     others = [one for one in pending if one.session_id == asked.session_id and one.ask.id != ask_id]
     follow: list[tuple[str, Reply]] = []
     new: Rules = ()
@@ -401,7 +401,7 @@ def settle(
         follow = [(one.ask.id, reply) for one in others if _now_allowed(one, approved)]
     elif reply.answer == "reject":
         follow = [(one.ask.id, reply) for one in others]
-    return Settled(approved=approved, replies=((ask_id, reply), *follow), new=new)
+    return AppliedReply(approved=approved, replies=((ask_id, reply), *follow), new=new)
 
 
 def _now_allowed(one: PendingAsk, approved: Rules) -> bool:

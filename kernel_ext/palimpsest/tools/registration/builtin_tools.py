@@ -42,7 +42,7 @@ OTHER_NAMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class BuiltinTool:
     """A tool of our own."""
 
     tool: Any
@@ -63,31 +63,31 @@ class Own:
         return str(self.tool.permission)
 
 
-OWN_TOOLS = (
-    Own(PythonTool, "ask", needs="kernel"),
-    Own(BashTool, "ask"),
-    Own(EditTool, "ask"),
-    Own(WriteTool, "ask"),
-    Own(ReadTool, "allow"),
-    Own(ListTool, "allow"),
-    Own(GlobTool, "allow"),
-    Own(GrepTool, "allow"),
-    Own(VariablesTool, "allow", needs="kernel"),
-    Own(RecallTool, "allow"),
-    Own(TodoWriteTool, "allow"),
-    Own(SkillTool, "allow", needs="application"),
-    Own(TaskTool, "allow", needs="application"),
-    Own(QuestionTool, "allow"),
-    Own(WebFetchTool, "ask"),
+BUILTIN_TOOLS = (
+    BuiltinTool(PythonTool, "ask", needs="kernel"),
+    BuiltinTool(BashTool, "ask"),
+    BuiltinTool(EditTool, "ask"),
+    BuiltinTool(WriteTool, "ask"),
+    BuiltinTool(ReadTool, "allow"),
+    BuiltinTool(ListTool, "allow"),
+    BuiltinTool(GlobTool, "allow"),
+    BuiltinTool(GrepTool, "allow"),
+    BuiltinTool(VariablesTool, "allow", needs="kernel"),
+    BuiltinTool(RecallTool, "allow"),
+    BuiltinTool(TodoWriteTool, "allow"),
+    BuiltinTool(SkillTool, "allow", needs="application"),
+    BuiltinTool(TaskTool, "allow", needs="application"),
+    BuiltinTool(QuestionTool, "allow"),
+    BuiltinTool(WebFetchTool, "ask"),
 )
 
-OWN_NAMES = frozenset(
-    {*OTHER_NAMES, *(one.name for one in OWN_TOOLS), *(one.permission for one in OWN_TOOLS)}
+RESERVED_NAMES = frozenset(
+    {*OTHER_NAMES, *(one.name for one in BUILTIN_TOOLS), *(one.permission for one in BUILTIN_TOOLS)}
 )
 
 
 DEFAULT_RULES: Rules = (
-    *(rule for one in OWN_TOOLS for rule in rules_of(one.permission, one.action)),
+    *(rule for one in BUILTIN_TOOLS for rule in rules_of(one.permission, one.action)),
     *rules_of("private_network", "ask"),
     *rules_of("external_directory", "ask"),
     *rules_of("doom_loop", "ask"),
@@ -101,10 +101,10 @@ Files of ``tools.protected`` ask whatever stands here.
 def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
     """Make the tools that come with the package; without a kernel, those that need none."""
     needs = ("nothing", "kernel") if kernel else ("nothing",)
-    return tuple(one.tool() for one in OWN_TOOLS if one.needs in needs)
+    return tuple(one.tool() for one in BUILTIN_TOOLS if one.needs in needs)
 
 
-def is_own_name(name: str) -> bool:
+def is_reserved_name(name: str) -> bool:
     """Tell whether a name is, or reads like, one of the agent's own."""
     plain = unicodedata.normalize("NFKC", name).casefold()
-    return plain.strip("_-").replace("-", "_") in OWN_NAMES
+    return plain.strip("_-").replace("-", "_") in RESERVED_NAMES

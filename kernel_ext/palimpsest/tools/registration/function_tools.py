@@ -17,9 +17,9 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
 from palimpsest.tools.calls import key_redaction
-from palimpsest.tools.calls.error_containment import Escaped, awaited
+from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained
 from palimpsest.tools.calls.worker_threads import in_thread
-from palimpsest.tools.registration.builtin_tools import is_own_name
+from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError
 
@@ -44,7 +44,7 @@ class FunctionTool:
             raise UserError(
                 f"A tool cannot be called {self.name!r}. Define it with def and a plain name."
             )
-        if is_own_name(self.name):
+        if is_reserved_name(self.name):
             raise UserError(
                 f"A tool cannot be called {self.name!r}: the agent has a tool or permission of this name. "
                 "Give the function another one."
@@ -92,7 +92,7 @@ class FunctionTool:
             result = await self._call(values, context)
         except (PalimpsestError, asyncio.CancelledError):
             raise
-        except Escaped as escaped:
+        except ExitAttempted as escaped:
             raise UserError(f"{self.name} failed: {escaped}.") from escaped
         except Exception as error:
             raise UserError(f"{self.name} failed: {type(error).__name__}: {error}") from error
@@ -104,7 +104,7 @@ class FunctionTool:
         if context.abort.is_set():
             raise Aborted(context.abort.reason)
         if inspect.iscoroutinefunction(self.function):
-            return await awaited(self.function(**values))
+            return await await_contained(self.function(**values))
         return await in_thread(context.abort, lambda: self.function(**values))
 
 

@@ -21,12 +21,12 @@ TOO_LARGE = "(The page is too large to be put into Markdown; these are its words
 
 def to_markdown(html: str, url: str) -> str:
     """Return a page as Markdown, its title first."""
-    page, title, too_deep = html_tokens.seen(html)
+    page, title, too_deep = html_tokens.head_and_body(html)
     if too_deep:
         # Markdownify goes down by recursion, and takes ever longer.
-        body = _tidy(html_tokens.words(page))
+        body = _tidy(html_tokens.visible_text(page))
     elif len(page) > LARGEST_CHARS:
-        body = f"{TOO_LARGE}\n\n{_tidy(html_tokens.words(page))}"
+        body = f"{TOO_LARGE}\n\n{_tidy(html_tokens.visible_text(page))}"
     else:
         body = _tidy(_marked_down(page, url))
     return body if not title or body.startswith(f"# {title}") else f"# {title}\n\n{body}"
@@ -34,8 +34,8 @@ def to_markdown(html: str, url: str) -> str:
 
 def to_text(html: str, url: str) -> str:  # noqa: ARG001  both are called alike
     """Return the words of a page, its title first."""
-    page, title, _ = html_tokens.seen(html)
-    body = _tidy(html_tokens.words(page))
+    page, title, _ = html_tokens.head_and_body(html)
+    body = _tidy(html_tokens.visible_text(page))
     return body if not title or body.startswith(title) else f"{title}\n\n{body}"
 
 

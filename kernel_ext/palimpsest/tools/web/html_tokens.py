@@ -50,7 +50,7 @@ class HtmlToken:
 
 
 @dataclass
-class Reader:
+class HtmlReader:
     """Goes through a page once.
 
     Responsibilities: yield what is seen, in order; remember the title; never look at a place twice.
@@ -137,7 +137,7 @@ class Reader:
 
 
 @dataclass
-class Depth:
+class NestingDepth:
     """Counts how deep tags stand in tags, as far as anybody wants to know."""
 
     too_deep: bool = False
@@ -155,9 +155,9 @@ class Depth:
                 pass
 
 
-def seen(page: str) -> tuple[str, str, bool]:
+def head_and_body(page: str) -> tuple[str, str, bool]:
     """Return a page without what nobody sees, its title, and whether its tags are nested too deep."""
-    reader, depth = Reader(page), Depth()
+    reader, depth = HtmlReader(page), NestingDepth()
     made: list[str] = []
     for piece in reader.pieces():
         if piece.name:
@@ -169,11 +169,11 @@ def seen(page: str) -> tuple[str, str, bool]:
     return "".join(made), reader.title, depth.too_deep
 
 
-def words(page: str) -> str:
+def visible_text(page: str) -> str:
     """Return the words of a page, a line for each block."""
     made: list[str] = []
     verbatim = 0
-    for piece in Reader(page).pieces():
+    for piece in HtmlReader(page).pieces():
         if piece.name:
             made.append(_between(piece))
             if piece.name == "pre":

@@ -44,7 +44,7 @@ Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses that a name and a port have; raises OSError or UnicodeError."""
 
 
-class Refused(Exception):
+class FetchRefused(Exception):
     """An address that is not fetched, or an answer that is of no use; says why."""
 
 
@@ -148,19 +148,23 @@ async def target(url: str, lookup: Lookup = system_lookup) -> FetchTarget:
 
 def _parts(url: str) -> SplitResult:
     if len(url) > LONGEST_URL_CHARS or any(ord(char) < 33 for char in url):
-        raise Refused("This is not an address: it is too long, or has spaces or line ends in it.")
+        raise FetchRefused(
+            "This is not an address: it is too long, or has spaces or line ends in it."
+        )
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise Refused(f"{url!r} is not an address: {error}.") from error
+        raise FetchRefused(f"{url!r} is not an address: {error}.") from error
     if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
-        raise Refused(f"{url!r} cannot be fetched: give an address with http:// or https://.")
+        raise FetchRefused(f"{url!r} cannot be fetched: give an address with http:// or https://.")
     if "\\" in parts.netloc:
         # To a rule it would be a slash, and the name before it another machine's.
-        raise Refused(f"{url!r} is not an address: there is a backslash in the machine's name.")
+        raise FetchRefused(
+            f"{url!r} is not an address: there is a backslash in the machine's name."
+        )
     if parts.username or parts.password:
-        raise Refused(
+        raise FetchRefused(
             "The address has a name or password in it. Those are not sent; leave them out."
         )
     return parts
@@ -170,12 +174,12 @@ async def _looked_up(host: str, port: int, lookup: Lookup) -> list[Number]:
     try:
         found = await lookup(host, port)
     except (OSError, UnicodeError) as error:
-        raise Refused(
+        raise FetchRefused(
             f"There is no machine called {host!r}, or it cannot be looked up here."
         ) from error
     known = [number for number in map(number_of, found) if number is not None]
     if not known:
-        raise Refused(f"There is no machine called {host!r}.")
+        raise FetchRefused(f"There is no machine called {host!r}.")
     # A machine without IPv6 is told of IPv6 addresses too; the other kind always works.
     return sorted(known, key=lambda number: number.version)
 
@@ -215,9 +219,9 @@ class Fetcher:
                 return await self._fetch(httpx, target, format_, began, count)
         except TimeoutError as error:
             came = f"{got:,} bytes had come" if got else "nothing had come"
-            raise Refused(f"No whole answer within {seconds:g} s; {came}.") from error
+            raise FetchRefused(f"No whole answer within {seconds:g} s; {came}.") from error
         except httpx.HTTPError as error:
-            raise Refused(f"The page could not be fetched: {_reason(error)}.") from error
+            raise FetchRefused(f"The page could not be fetched: {_reason(error)}.") from error
 
     async def _fetch(
         self, httpx: Any, target: FetchTarget, format_: str, began: float, count: Any
@@ -234,7 +238,7 @@ class Fetcher:
                 return self._made(target, response, mime, charset, b"", began, location)
             body = await self._read(response, count)
             if response.status_code >= 400:
-                raise Refused(
+                raise FetchRefused(
                     _failed(response.status_code, response.reason_phrase, body, mime, charset)
                 )
             return self._made(target, response, mime, charset, body, began, None)
@@ -275,13 +279,13 @@ class Fetcher:
     async def _read(self, response: "httpx.Response", count: Any) -> bytes:
         told = response.headers.get("content-length", "")
         if told.isdecimal() and int(told) > self._largest:
-            raise Refused(self._too_large(f"has {int(told):,} bytes"))
+            raise FetchRefused(self._too_large(f"has {int(told):,} bytes"))
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece
             count(len(body))
             if len(body) > self._largest:
-                raise Refused(self._too_large(f"has more than {self._largest:,} bytes"))
+                raise FetchRefused(self._too_large(f"has more than {self._largest:,} bytes"))
         return bytes(body)
 
     def _too_large(self, words: str) -> str:

@@ -13,15 +13,15 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls import key_redaction
-from palimpsest.tools.calls.images import SIGNATURES, fitted, kind_of
+from palimpsest.tools.calls.images import SIGNATURES, fit_image, kind_of
 from palimpsest.tools.calls.worker_threads import in_thread, until_abort
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.tools.web.http_fetch import (
     FetchedPage,
     Fetcher,
+    FetchRefused,
     FetchTarget,
     Lookup,
-    Refused,
     system_lookup,
     target,
 )
@@ -89,7 +89,7 @@ class WebFetchTool:
             work = self._fetcher.fetch(found, left, format_=arguments.format)
             try:
                 fetched = await until_abort(context.abort, work)
-            except Refused as problem:
+            except FetchRefused as problem:
                 raise UserError(f"{problem} ({found.url})") from problem
             left = max(left - fetched.seconds, 1.0)
             if fetched.location is None:
@@ -100,7 +100,7 @@ class WebFetchTool:
     async def _find(self, url: str) -> FetchTarget:
         try:
             return await target(url, self._lookup)
-        except Refused as problem:
+        except FetchRefused as problem:
             raise UserError(str(problem)) from problem
 
     async def _ask(self, found: FetchTarget, before: str, context: ToolContext) -> None:
@@ -157,7 +157,7 @@ async def _attached(
 ) -> ToolOutcome:
     mime, data, note = fetched.mime, fetched.body, ""
     if mime.startswith("image/"):
-        found = await in_thread(context.abort, functools.partial(fitted, data, fetched.url))
+        found = await in_thread(context.abort, functools.partial(fit_image, data, fetched.url))
         mime, data, note = found.mime, found.data, found.note
     elif kind_of(data) != mime:
         raise UserError(f"{fetched.url} is no PDF, whatever its sender says.")

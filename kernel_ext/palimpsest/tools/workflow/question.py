@@ -92,11 +92,11 @@ class QuestionTool:
         clean = key_redaction.for_context(context)
         if len(questions) == 1:
             title = f"{title}: {', '.join(answers[0]) or NO_ANSWER}"[:MOST_TITLE_CHARS]
-        output = clean(in_words(questions, answers))
+        output = clean(answers_text(questions, answers))
         return ToolOutcome(clean(title), output, {"answers": [list(words) for words in answers]})
 
 
-def in_words(questions: Sequence[Question], answers: Answers) -> str:
+def answers_text(questions: Sequence[Question], answers: Answers) -> str:
     """Return what the person said, question by question."""
     lines = []
     for question, words in zip(questions, answers, strict=True):

@@ -66,11 +66,11 @@ class SkillTool:
         await context.ask(
             self.permission, [found.name], title=f"Use the skill {found.name}", always=[found.name]
         )
-        text = key_redaction.for_context(context)(in_words(found))
+        text = key_redaction.for_context(context)(skill_text(found))
         return ToolOutcome(found.name, text, {"skill": found.name, "folder": str(found.folder)})
 
 
-def in_words(skill: Skill) -> str:
+def skill_text(skill: Skill) -> str:
     """Write a skill for the model: its text, and what lies beside it."""
     text = skill.text
     if len(text) > MOST_CHARS:

@@ -123,7 +123,7 @@ class TaskTool:
         )
         report = await errands.run(errand, context)
         metadata = {"task": report.task_id, "agent": arguments.agent, **(report.metadata or {})}
-        output = key_redaction.for_context(context)(in_words(report, arguments.agent))
+        output = key_redaction.for_context(context)(report_text(report, arguments.agent))
         if report.stopped:
             metadata["interrupted"] = True
         elif report.error is not None:
@@ -132,7 +132,7 @@ class TaskTool:
         return ToolOutcome(title, output, metadata)
 
 
-def in_words(report: SubagentResult, agent: str) -> str:
+def report_text(report: SubagentResult, agent: str) -> str:
     """Write a report for the model."""
     if report.stopped:
         ended = "was stopped before it was done"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.model.rehearsal.parsing.filters import Filter
-from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import Column
 
 ROWS_SHOWN = 5
@@ -40,7 +40,7 @@ def quote(value: Any) -> str:
     return text
 
 
-def source(spec: Spec) -> str:
+def source(spec: QuerySpec) -> str:
     """Return the expression for the rows that the spec speaks of."""
     name = spec.table.name
     if not spec.filters:
@@ -69,7 +69,7 @@ def list_of(columns: tuple[Column, ...]) -> str:
     return f"[{', '.join(quote(column.key) for column in columns)}]"
 
 
-def _statistic(spec: Spec) -> str:
+def _statistic(spec: QuerySpec) -> str:
     rows = source(spec)
     one = len(spec.measures) == 1
     inner = f"[{keys(spec.measures)}]" if spec.measures else ""
@@ -93,7 +93,7 @@ def _statistic(spec: Spec) -> str:
     return f"{grouped}{inner}.{method}().reset_index(){tail}"
 
 
-def _plain_statistic(spec: Spec, rows: str) -> str:
+def _plain_statistic(spec: QuerySpec, rows: str) -> str:
     picked = f"[{keys(spec.measures)}]" if spec.measures else '.select_dtypes("number")'
     if spec.several:
         return f"{rows}{picked}.agg({several(spec)})"
@@ -102,12 +102,12 @@ def _plain_statistic(spec: Spec, rows: str) -> str:
     return f"{rows}{picked}.{spec.statistic}()"
 
 
-def several(spec: Spec) -> str:
+def several(spec: QuerySpec) -> str:
     """Return the statistics to show of one measure, as a list in source."""
     return f"[{', '.join(quote(name) for name in statistics_of(spec))}]"
 
 
-def statistics_of(spec: Spec) -> list[str]:
+def statistics_of(spec: QuerySpec) -> list[str]:
     """Return the statistics to show of one measure by groups."""
     if spec.several:
         return list(spec.several)
@@ -116,7 +116,7 @@ def statistics_of(spec: Spec) -> list[str]:
     return ["count", "mean", "min", "max"]
 
 
-def _count(spec: Spec) -> str:
+def _count(spec: QuerySpec) -> str:
     rows = source(spec)
     if spec.groups:
         counted = f"{rows}[{keys(spec.groups)}].value_counts(dropna=False{_rising(spec)})"
@@ -126,35 +126,35 @@ def _count(spec: Spec) -> str:
     return f"len({rows})"
 
 
-def _rising(spec: Spec) -> str:
+def _rising(spec: QuerySpec) -> str:
     return ", ascending=True" if spec.order == "least" and len(spec.groups) == 1 else ""
 
 
-def _share(spec: Spec) -> str:
+def _share(spec: QuerySpec) -> str:
     columns = spec.groups or spec.measures
     return (
         f"{source(spec)}[{keys(columns[:1])}].value_counts(normalize=True, dropna=False).mul(100)"
     )
 
 
-def _nunique(spec: Spec) -> str:
+def _nunique(spec: QuerySpec) -> str:
     return f"{source(spec)}[{keys((spec.measures + spec.groups)[:1])}].nunique()"
 
 
-def _distinct(spec: Spec) -> str:
+def _distinct(spec: QuerySpec) -> str:
     columns = spec.groups + spec.measures
     if not columns:
         return f"{source(spec)}.nunique()"
     return f"{source(spec)}[{keys(columns[:1])}].value_counts(dropna=False)"
 
 
-def _missing(spec: Spec) -> str:
+def _missing(spec: QuerySpec) -> str:
     columns = spec.measures + spec.groups
     picked = f"[{keys(columns)}]" if columns else ""
     return f"{source(spec)}{picked}.isna().sum()"
 
 
-def _correlation(spec: Spec) -> str:
+def _correlation(spec: QuerySpec) -> str:
     rows, numbers = source(spec), tuple(c for c in spec.measures + spec.groups if c.numeric)
     if len(numbers) == 2:
         return f"{rows}[{quote(numbers[0].key)}].corr({rows}[{quote(numbers[1].key)}])"
@@ -164,7 +164,7 @@ def _correlation(spec: Spec) -> str:
     return matrix
 
 
-def _top(spec: Spec) -> str:
+def _top(spec: QuerySpec) -> str:
     rows, measure = source(spec), spec.measures[0]
     number = spec.number or RANKED_SHOWN
     down = spec.order == "least"
@@ -181,7 +181,7 @@ def _top(spec: Spec) -> str:
     return f"{rows}.sort_values({quote(measure.key)}, ascending={down}).head({number}){picked}"
 
 
-def shown_columns(spec: Spec) -> tuple[Column, ...]:
+def shown_columns(spec: QuerySpec) -> tuple[Column, ...]:
     """Return the columns of a ranking: words and the measures, when the table has more than fit."""
     if len(spec.table.columns) <= WIDE:
         return ()
@@ -189,17 +189,17 @@ def shown_columns(spec: Spec) -> tuple[Column, ...]:
     return (*words, *spec.measures)
 
 
-def _head(spec: Spec) -> str:
+def _head(spec: QuerySpec) -> str:
     columns = spec.measures + spec.groups
     picked = f"[{list_of(columns)}]" if columns else ""
     return f"{source(spec)}{picked}.{'tail' if spec.tail else 'head'}({spec.number or ROWS_SHOWN})"
 
 
-def _rows(spec: Spec) -> str:
+def _rows(spec: QuerySpec) -> str:
     return f'print(len({source(spec)}), "rows")\n{source(spec)}'
 
 
-def _describe(spec: Spec) -> str:
+def _describe(spec: QuerySpec) -> str:
     rows = source(spec)
     columns = spec.measures + spec.groups
     if len(columns) == 1:
@@ -217,11 +217,11 @@ def _describe(spec: Spec) -> str:
     return "\n".join(lines)
 
 
-def _shape(spec: Spec) -> str:
+def _shape(spec: QuerySpec) -> str:
     return f"{source(spec)}.shape"
 
 
-WRITERS: dict[str, Callable[[Spec], str]] = {
+WRITERS: dict[str, Callable[[QuerySpec], str]] = {
     "statistic": _statistic,
     "count": _count,
     "share": _share,
@@ -237,6 +237,6 @@ WRITERS: dict[str, Callable[[Spec], str]] = {
 }
 
 
-def write_table_code(spec: Spec) -> str:
+def write_table_code(spec: QuerySpec) -> str:
     """Return the code that computes the spec."""
     return WRITERS[spec.op](spec)

@@ -7,16 +7,16 @@ from palimpsest.model.rehearsal.generation.pandas_code import (
     source,
     write_table_code,
 )
-from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import Column
 
 
-def write_code(spec: Spec, plt: str = "plt") -> str:
+def write_code(spec: QuerySpec, plt: str = "plt") -> str:
     """Return the code for a spec; ``plt`` is the name to import matplotlib under."""
     return write_plot(spec, plt) if spec.op == "plot" else write_table_code(spec)
 
 
-def chart_of(spec: Spec) -> str:
+def chart_of(spec: QuerySpec) -> str:
     """Return which chart suits the columns: the one asked for, where it can be drawn."""
     numbers = [column for column in spec.measures if column.numeric]
     if not numbers:
@@ -40,7 +40,7 @@ def chart_of(spec: Spec) -> str:
     return chart
 
 
-def write_plot(spec: Spec, plt: str = "plt") -> str:
+def write_plot(spec: QuerySpec, plt: str = "plt") -> str:
     """Return code that draws and then gives the numbers behind the drawing."""
     drawing, numbers = plot_lines(spec, plt)
     start = (
@@ -49,7 +49,7 @@ def write_plot(spec: Spec, plt: str = "plt") -> str:
     return "\n".join([start, "", *drawing, f"{plt}.show()", numbers])
 
 
-def plot_lines(spec: Spec, plt: str) -> tuple[list[str], str]:
+def plot_lines(spec: QuerySpec, plt: str) -> tuple[list[str], str]:
     """Return the lines that draw, and the expression that gives the numbers."""
     numbers = tuple(c for c in spec.measures if c.numeric)
     if not numbers and (spec.groups or spec.measures):
@@ -66,7 +66,7 @@ def plot_lines(spec: Spec, plt: str) -> tuple[list[str], str]:
     return _plot_grouped(spec, numbers, plt)
 
 
-def _plot_counts(spec: Spec, columns: tuple[Column, ...], plt: str) -> tuple[list[str], str]:
+def _plot_counts(spec: QuerySpec, columns: tuple[Column, ...], plt: str) -> tuple[list[str], str]:
     counted = f"{source(spec)}[{keys(columns)}].value_counts()"
     if len(columns) > 1:
         drawing = [f'{counted}.unstack().plot.bar(ylabel="rows")']
@@ -76,7 +76,7 @@ def _plot_counts(spec: Spec, columns: tuple[Column, ...], plt: str) -> tuple[lis
     return [f"{plt}.figure()", f"{counted}.plot.{kind}({label})"], counted
 
 
-def _plot_scatter(spec: Spec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
+def _plot_scatter(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[str], str]:
     x, y = (numbers[1], numbers[0]) if spec.against else (numbers[0], numbers[1])
     rows = source(spec)
     colour = ""
@@ -90,7 +90,7 @@ def _plot_scatter(spec: Spec, numbers: tuple[Column, ...]) -> tuple[list[str], s
     return drawing, f"{rows}[{quote(x.key)}].corr({rows}[{quote(y.key)}])"
 
 
-def _plot_one(spec: Spec, measure: Column, plt: str) -> tuple[list[str], str]:
+def _plot_one(spec: QuerySpec, measure: Column, plt: str) -> tuple[list[str], str]:
     column = f"{source(spec)}[{quote(measure.key)}]"
     label = quote(measure.label)
     call = {
@@ -105,7 +105,7 @@ def _plot_one(spec: Spec, measure: Column, plt: str) -> tuple[list[str], str]:
     ], f'{column}.agg(["count", "mean", "min", "max"])'
 
 
-def _plot_grouped(spec: Spec, numbers: tuple[Column, ...], plt: str) -> tuple[list[str], str]:
+def _plot_grouped(spec: QuerySpec, numbers: tuple[Column, ...], plt: str) -> tuple[list[str], str]:
     rows, measure = source(spec), numbers[0]
     grouped = f"{rows}.groupby({keys(spec.groups)})"
     chart = chart_of(spec)
@@ -130,7 +130,7 @@ def _plot_grouped(spec: Spec, numbers: tuple[Column, ...], plt: str) -> tuple[li
     )
 
 
-def _usual_chart(spec: Spec) -> str:
+def _usual_chart(spec: QuerySpec) -> str:
     group = spec.groups[0]
     if len(spec.groups) > 1 or spec.statistic:
         return "line" if group.temporal and len(spec.groups) == 1 else "bar"

@@ -13,10 +13,10 @@ from palimpsest.model.rehearsal.generation.result_text import (
     where,
 )
 from palimpsest.model.rehearsal.parsing import tool_outputs
-from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import Column
 from palimpsest.model.rehearsal.parsing.tool_outputs import (
-    Result,
+    ToolResult,
     frame,
     quoted,
     scalar,
@@ -27,12 +27,12 @@ from palimpsest.model.rehearsal.parsing.tool_outputs import (
 CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart", "box": "box plot", "line": "line chart", "pie": "pie chart"}  # fmt: skip
 
 
-def in_words(spec: Spec, result: Result, chart: str | None = None) -> str | None:
+def plot_result_text(spec: QuerySpec, result: ToolResult, chart: str | None = None) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     return _plot(spec, result, chart) if spec.op == "plot" else table_words(spec, result)
 
 
-def _plot(spec: Spec, result: Result, chart: str | None) -> str | None:
+def _plot(spec: QuerySpec, result: ToolResult, chart: str | None) -> str | None:
     kind = CHART_NAMES.get(chart or "", "plot")
     numbers = tuple(column for column in spec.measures if column.numeric)
     subject = names(numbers or spec.groups or spec.measures) or "every column of numbers"
@@ -44,7 +44,7 @@ def _plot(spec: Spec, result: Result, chart: str | None) -> str | None:
 
 
 def _behind(
-    spec: Spec, result: Result, numbers: tuple[Column, ...], chart: str | None
+    spec: QuerySpec, result: ToolResult, numbers: tuple[Column, ...], chart: str | None
 ) -> str | None:
     """Word the numbers that the plotting code returned."""
     if not numbers:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from palimpsest.model.rehearsal.generation.pandas_code import ADDITIVE, shown_columns, statistics_of
 from palimpsest.model.rehearsal.parsing import tool_outputs
 from palimpsest.model.rehearsal.parsing.filters import Filter
-from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import Column
 from palimpsest.model.rehearsal.parsing.tool_outputs import (
-    Result,
+    ToolResult,
     frame,
     quoted,
     scalar,
@@ -28,7 +28,7 @@ NOTHING = ("Empty DataFrame", "Series([]")
 """How pandas shows a result without rows."""
 
 
-def table_words(spec: Spec, result: Result) -> str | None:
+def table_words(spec: QuerySpec, result: ToolResult) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     if spec.op not in {"rows", "describe"} and result.value.startswith(NOTHING):
         return f"Nothing fits{where(spec)}."
@@ -36,7 +36,7 @@ def table_words(spec: Spec, result: Result) -> str | None:
     return writer(spec, result)
 
 
-def where(spec: Spec) -> str:
+def where(spec: QuerySpec) -> str:
     """Return `` in `penguins` where `species` is `Adelie` ``."""
     text = f" in {span(spec.table.name)}"
     tests = " and ".join(_condition(condition) for condition in spec.filters)
@@ -100,7 +100,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _statistic(spec: Spec, result: Result) -> str | None:
+def _statistic(spec: QuerySpec, result: ToolResult) -> str | None:
     if spec.groups:
         return _grouped(spec, result)
     name = NAMES.get(spec.statistic or "", spec.statistic or "value")
@@ -118,7 +118,7 @@ def _statistic(spec: Spec, result: Result) -> str | None:
     return f"The {name} of each column{where(spec)}:\n\n{table(['column', name], rows)}"
 
 
-def group_headers(spec: Spec) -> list[str] | None:
+def group_headers(spec: QuerySpec) -> list[str] | None:
     """Return the columns that the code for a grouped statistic shows after the groups."""
     if not spec.measures or (spec.several and len(spec.measures) > 1):
         return None
@@ -127,7 +127,7 @@ def group_headers(spec: Spec) -> list[str] | None:
     return [column.label for column in spec.measures]
 
 
-def _grouped(spec: Spec, result: Result) -> str | None:
+def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
     headers = group_headers(spec)
     if headers is None:
         if spec.several:
@@ -152,7 +152,7 @@ def _grouped(spec: Spec, result: Result) -> str | None:
     return "\n\n".join(part for part in parts if part)
 
 
-def _compared(spec: Spec, headers: Sequence[str]) -> tuple[str, int]:
+def _compared(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, int]:
     """Return what the groups are compared by, and the place of its column among the headers."""
     if spec.statistic:
         of = f" of {span(headers[0])}" if len(headers) > 1 else ""
@@ -168,7 +168,7 @@ def merged(row: tuple[str, ...], labels: int) -> tuple[str, ...]:
     return (", ".join(row[:labels]), *row[labels:])
 
 
-def grouped_rows(spec: Spec, text: str, headers: Sequence[str]) -> Cells:
+def grouped_rows(spec: QuerySpec, text: str, headers: Sequence[str]) -> Cells:
     """Read the rows of a grouped result, numbers as printed; nothing when that is not certain."""
     labels = [column.label for column in spec.groups]
     wanted = [*labels, *headers]
@@ -178,7 +178,7 @@ def grouped_rows(spec: Spec, text: str, headers: Sequence[str]) -> Cells:
     return [(*(row[label] for label in labels), *(row[h] for h in headers)) for row in found]
 
 
-def _count(spec: Spec, result: Result) -> str | None:
+def _count(spec: QuerySpec, result: ToolResult) -> str | None:
     if len(spec.groups) > 1:
         rows = grouped_rows(spec, result.value, ["count"])
         labels = [column.label for column in spec.groups]
@@ -199,7 +199,9 @@ def _count(spec: Spec, result: Result) -> str | None:
     return f"{subject} where {tests}." if tests else f"{subject}."
 
 
-def counted(spec: Spec, text: str, unit: str = "rows", column: Column | None = None) -> str | None:
+def counted(
+    spec: QuerySpec, text: str, unit: str = "rows", column: Column | None = None
+) -> str | None:
     """Word a count of values."""
     column = column or (spec.groups or spec.measures)[0]
     rows: Cells = [
@@ -215,11 +217,11 @@ def counted(spec: Spec, text: str, unit: str = "rows", column: Column | None = N
     return "\n\n".join(part for part in (title, table([column.label, unit], rows), most) if part)
 
 
-def _share(spec: Spec, result: Result) -> str | None:
+def _share(spec: QuerySpec, result: ToolResult) -> str | None:
     return counted(spec, result.value, "percent")
 
 
-def _distinct(spec: Spec, result: Result) -> str | None:
+def _distinct(spec: QuerySpec, result: ToolResult) -> str | None:
     if spec.groups + spec.measures:
         return counted(spec, result.value, column=(spec.groups + spec.measures)[0])
     rows: Cells = [(label, number) for label, number in series(result.value)]
@@ -230,7 +232,7 @@ def _distinct(spec: Spec, result: Result) -> str | None:
     )
 
 
-def _nunique(spec: Spec, result: Result) -> str | None:
+def _nunique(spec: QuerySpec, result: ToolResult) -> str | None:
     value = scalar(result.value)
     return (
         f"{names((spec.measures + spec.groups)[:1])} has **{value}** different values{where(spec)}."
@@ -239,7 +241,7 @@ def _nunique(spec: Spec, result: Result) -> str | None:
     )
 
 
-def _missing(spec: Spec, result: Result) -> str | None:
+def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
     value = scalar(result.value)
     columns = spec.measures + spec.groups
     if value is not None and len(columns) == 1:
@@ -252,7 +254,7 @@ def _missing(spec: Spec, result: Result) -> str | None:
     )
 
 
-def _correlation(spec: Spec, result: Result) -> str | None:
+def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
     numbers = [column for column in spec.measures + spec.groups if column.numeric]
     value = scalar(result.value)
     if len(numbers) == 2:
@@ -274,7 +276,7 @@ def _correlation(spec: Spec, result: Result) -> str | None:
     )
 
 
-def _top(spec: Spec, result: Result) -> str | None:
+def _top(spec: QuerySpec, result: ToolResult) -> str | None:
     measure = spec.measures[0]
     side = "smallest" if spec.order == "least" else "largest"
     if spec.groups:
@@ -298,11 +300,11 @@ def _top(spec: Spec, result: Result) -> str | None:
     )
 
 
-def _head(spec: Spec, result: Result) -> str | None:
+def _head(spec: QuerySpec, result: ToolResult) -> str | None:
     return f"{'Last' if spec.tail else 'First'} rows{where(spec)}:\n\n{quoted(result.value)}"
 
 
-def _rows(spec: Spec, result: Result) -> str | None:
+def _rows(spec: QuerySpec, result: ToolResult) -> str | None:
     count = result.stdout.strip()
     shown = quoted(result.value, 14)
     found = (
@@ -313,7 +315,7 @@ def _rows(spec: Spec, result: Result) -> str | None:
     return f"{found}:\n\n{shown}"
 
 
-def _describe(spec: Spec, result: Result) -> str | None:
+def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
     columns = spec.measures + spec.groups
     if len(columns) == 1:
         rows: Cells = [*series(result.value)]
@@ -344,14 +346,14 @@ def _describe(spec: Spec, result: Result) -> str | None:
     return "\n\n".join(parts)
 
 
-def _shape(spec: Spec, result: Result) -> str | None:
+def _shape(spec: QuerySpec, result: ToolResult) -> str | None:
     sizes = tool_outputs.pair(result.value)
     if len(sizes) != 2:
         return None
     return f"{span(spec.table.name)} has **{sizes[0]}** rows and **{sizes[1]}** columns."
 
 
-def _quote(_spec: Spec, result: Result) -> str | None:
+def _quote(_spec: QuerySpec, result: ToolResult) -> str | None:
     return quoted(result.words)
 
 

@@ -91,7 +91,7 @@ def read_conversation(messages: Messages) -> Conversation:
         if role in {"system", "developer"}:
             system.append(text)
         elif role == "user":
-            if not _is_aside(message, text, after_tool=after_tool) or not turns:
+            if not _is_engine_text(message, text, after_tool=after_tool) or not turns:
                 turns.append(_OpenTurn(text))
         else:
             if not turns:
@@ -104,14 +104,14 @@ def read_conversation(messages: Messages) -> Conversation:
 def text_of(content: Any) -> str:
     """Return the words of a message's content, without what the engine wrote between tags."""
     if isinstance(content, str):
-        return without_asides(content)
+        return without_engine_text(content)
     if not isinstance(content, list):
         return ""
     texts = [block.get("text") or "" for block in content if isinstance(block, dict)]
-    return "\n".join(said for text in texts if (said := without_asides(text)))
+    return "\n".join(said for text in texts if (said := without_engine_text(text)))
 
 
-def without_asides(text: str) -> str:
+def without_engine_text(text: str) -> str:
     """Return what a person said of a text."""
     if steered := _STEERED.match(text):
         return steered[1]
@@ -121,7 +121,7 @@ def without_asides(text: str) -> str:
     return "" if _ASIDE.fullmatch(text) else _OPENING_ASIDE.sub("", text)
 
 
-def _is_aside(message: dict[str, Any], text: str, *, after_tool: bool) -> bool:
+def _is_engine_text(message: dict[str, Any], text: str, *, after_tool: bool) -> bool:
     """Tell whether the engine wrote this user message: a reminder, or a tool's pictures."""
     content = message.get("content")
     if not text.strip():

@@ -64,7 +64,7 @@ class DataRequest:
     """Add to the previous grouping instead of replacing it."""
 
 
-def read_wish(prompt: ParsedPrompt) -> DataRequest:
+def read_data_request(prompt: ParsedPrompt) -> DataRequest:
     """Return what the prompt asks of data."""
     op, why = _operation(prompt)
     words = [word.stem for word in prompt.words]

@@ -89,7 +89,7 @@ _FOLDER = re.compile(r"(?:~|\.{1,2})?/[\w./+-]*|[\w.+-]+(?:/[\w.+-]+)*/|[\w.+-]+
 
 
 @dataclass(frozen=True)
-class Fence:
+class CodeFence:
     """A block of code between triple backticks."""
 
     language: str
@@ -103,10 +103,10 @@ class ParsedPrompt:
     text: str
 
     @cached_property
-    def fences(self) -> tuple[Fence, ...]:
+    def fences(self) -> tuple[CodeFence, ...]:
         """Blocks of code."""
         return tuple(
-            Fence(lang.lower(), code.strip("\n")) for lang, code in _FENCE.findall(self.text)
+            CodeFence(lang.lower(), code.strip("\n")) for lang, code in _FENCE.findall(self.text)
         )
 
     @cached_property

@@ -6,13 +6,13 @@ Each rule takes a spec and gives the one it should be; they are applied in order
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.word_matching import Word
 
-Rule = Callable[[Spec, frozenset[str]], Spec]
+Rule = Callable[[QuerySpec, frozenset[str]], QuerySpec]
 
 
-def settle(spec: Spec, words: Sequence[Word]) -> Spec:
+def fill_defaults(spec: QuerySpec, words: Sequence[Word]) -> QuerySpec:
     """Return the spec that will be computed."""
     said = frozenset(word.text for word in words)
     for rule in RULES:
@@ -20,7 +20,7 @@ def settle(spec: Spec, words: Sequence[Word]) -> Spec:
     return spec
 
 
-def _rank_numbers(spec: Spec, _: frozenset[str]) -> Spec:
+def _rank_numbers(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """In *top five by mass* the column after *by* is what is ranked."""
     if spec.op != "top" or spec.measures:
         return spec
@@ -28,7 +28,7 @@ def _rank_numbers(spec: Spec, _: frozenset[str]) -> Spec:
     return replace(spec, measures=ranked, groups=tuple(c for c in spec.groups if c not in ranked))
 
 
-def _group_words(spec: Spec, _: frozenset[str]) -> Spec:
+def _group_words(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Let columns of words group where numbers are measured."""
     words = tuple(c for c in spec.measures if not c.numeric and not c.temporal)
     numbers = tuple(c for c in spec.measures if c not in words)
@@ -39,7 +39,7 @@ def _group_words(spec: Spec, _: frozenset[str]) -> Spec:
     return spec
 
 
-def _name_operation(spec: Spec, _: frozenset[str]) -> Spec:
+def _name_operation(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Columns alone are compared, counted, filtered or described."""
     if spec.op == "table":
         return replace(spec, op="statistic" if spec.measures and spec.groups else "head")
@@ -52,7 +52,7 @@ def _name_operation(spec: Spec, _: frozenset[str]) -> Spec:
     return spec
 
 
-def _count_most(spec: Spec, _: frozenset[str]) -> Spec:
+def _count_most(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """*Which species has the most* asks for counts when no number is named."""
     without = not spec.measures and not spec.statistic
     if spec.op == "statistic" and spec.groups and without and spec.order:
@@ -62,7 +62,7 @@ def _count_most(spec: Spec, _: frozenset[str]) -> Spec:
     return spec
 
 
-def _count_values(spec: Spec, said: frozenset[str]) -> Spec:
+def _count_values(spec: QuerySpec, said: frozenset[str]) -> QuerySpec:
     """*How many species* asks for different values, *count the species* for the rows of each."""
     if spec.op == "distinct" and (spec.measures or spec.groups) and said & {"many", "number"}:
         return replace(spec, op="nunique")
@@ -75,7 +75,7 @@ def _count_values(spec: Spec, said: frozenset[str]) -> Spec:
     return replace(spec, op="distinct" if listed else "nunique")
 
 
-def _find_row(spec: Spec, said: frozenset[str]) -> Spec:
+def _find_row(spec: QuerySpec, said: frozenset[str]) -> QuerySpec:
     """*Which penguin is the heaviest* asks for a row, *what is the highest mass* for a number."""
     asks_row = bool(said & {"which", "who", "whose"}) and not spec.statistic and not spec.groups
     asks_row = asks_row and not spec.several
@@ -84,7 +84,7 @@ def _find_row(spec: Spec, said: frozenset[str]) -> Spec:
     return spec
 
 
-def _over_time(spec: Spec, said: frozenset[str]) -> Spec:
+def _over_time(spec: QuerySpec, said: frozenset[str]) -> QuerySpec:
     """*Over time* means the column of dates, or of years."""
     asks = said & TIME_WORDS and spec.op in {"plot", "statistic", "count"}
     if not asks or any(c.temporal for c in (*spec.groups, *spec.measures)):
@@ -98,7 +98,7 @@ def _over_time(spec: Spec, said: frozenset[str]) -> Spec:
     return replace(spec, groups=(dates[0], *spec.groups), chart=spec.chart or "line")
 
 
-def _name_statistic(spec: Spec, _: frozenset[str]) -> Spec:
+def _name_statistic(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Say which statistic it is, so that code and words cannot differ.
 
     A single measure by groups is left open: there several statistics are shown.
@@ -111,7 +111,7 @@ def _name_statistic(spec: Spec, _: frozenset[str]) -> Spec:
     return replace(spec, statistic=usual)
 
 
-def _rank_something(spec: Spec, _: frozenset[str]) -> Spec:
+def _rank_something(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     if spec.op == "top" and not spec.measures:
         return replace(spec, op="count" if spec.groups else "head")
     return spec

@@ -17,7 +17,7 @@ from palimpsest.model.rehearsal.parsing.word_matching import Word
 
 
 @dataclass(frozen=True)
-class Spec:
+class QuerySpec:
     """What to compute."""
 
     table: Table
@@ -39,7 +39,7 @@ class Spec:
 
 
 @dataclass(frozen=True)
-class Linked:
+class LinkedPrompt:
     """The words of a prompt and what was found in them."""
 
     prompt: ParsedPrompt
@@ -52,7 +52,9 @@ class Linked:
         return self.prompt.words
 
 
-def make_spec(wish: DataRequest, linked: Linked, table: Table, before: Spec | None = None) -> Spec:
+def make_query_spec(
+    wish: DataRequest, linked: LinkedPrompt, table: Table, before: QuerySpec | None = None
+) -> QuerySpec:
     """Return what to compute, from the words alone; ``before`` helps where they name no column."""
     usual = usual_column(before) if before else None
     filters, used = conditions(linked.words, linked.columns, linked.values, table, usual)
@@ -67,7 +69,7 @@ def make_spec(wish: DataRequest, linked: Linked, table: Table, before: Spec | No
             # The heaviest species is the one that is heaviest on average.
             statistic = statistic or "mean"
         measures = (*measures, *meant)
-    return Spec(
+    return QuerySpec(
         table=table,
         op=wish.op or "",
         measures=measures,
@@ -85,7 +87,7 @@ def make_spec(wish: DataRequest, linked: Linked, table: Table, before: Spec | No
     )
 
 
-def usual_column(before: Spec) -> Column | None:
+def usual_column(before: QuerySpec) -> Column | None:
     """Return the column that a bare comparison means after a spec."""
     compared = [item.column for item in before.filters if item.column.numeric]
     measured = [column for column in before.measures if column.numeric]
@@ -93,7 +95,7 @@ def usual_column(before: Spec) -> Column | None:
 
 
 def _roles(
-    linked: Linked, mentions: list[ColumnMention]
+    linked: LinkedPrompt, mentions: list[ColumnMention]
 ) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
     groups: list[Column] = []
     measures: list[Column] = []
@@ -153,7 +155,7 @@ def _split_values(filters: list[Filter]) -> Column | None:
     return None
 
 
-def merge(before: Spec, new: Spec, wish: DataRequest) -> Spec:
+def merge(before: QuerySpec, new: QuerySpec, wish: DataRequest) -> QuerySpec:
     """Carry a new prompt's words over to what was computed before."""
     groups, measures = new.groups, new.measures
     numbers = tuple(c for c in measures if c.numeric or c.temporal)
@@ -188,12 +190,12 @@ def merge(before: Spec, new: Spec, wish: DataRequest) -> Spec:
     )
 
 
-def _answers_alone(before: Spec, new: Spec) -> bool:
+def _answers_alone(before: QuerySpec, new: QuerySpec) -> bool:
     """A question for one number after a plot or a table is not split by the old groups."""
     return before.op != new.op and new.op == "count" and not new.groups and bool(new.filters)
 
 
-def _merged_op(before: Spec, new: Spec) -> str:
+def _merged_op(before: QuerySpec, new: QuerySpec) -> str:
     if new.chart:
         return "plot"
     if new.op == "table":

@@ -41,7 +41,7 @@ NUMBER = re.compile(
 
 
 @dataclass(frozen=True)
-class Result:
+class ToolResult:
     """What a tool returned, read."""
 
     text: str

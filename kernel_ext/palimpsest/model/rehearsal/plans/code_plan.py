@@ -6,7 +6,7 @@ import re
 
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.model.rehearsal.parsing.tables import literal_in, parse_variables
-from palimpsest.model.rehearsal.parsing.tool_outputs import Result, quoted, span
+from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
 
 SHELL_LANGUAGES = {"sh", "bash", "shell", "zsh", "console", "terminal"}
@@ -137,7 +137,7 @@ def python_plan(desk: PlanRunner, code: str) -> Plan:
     )
 
 
-def ran(result: Result) -> str:
+def ran(result: ToolResult) -> str:
     """Show what code printed and returned."""
     if not result.words.strip():
         return "The code ran and returned nothing."
@@ -173,7 +173,7 @@ def _owner(code: str) -> str | None:
     return None
 
 
-def repaired(code: str, error: tuple[str, str], names: Result) -> str | None:
+def repaired(code: str, error: tuple[str, str], names: ToolResult) -> str | None:
     """Return the code with its misspelt name replaced by the closest that exists."""
     missing = re.search(r"name '(\w+)'|attribute '(\w+)'|^['\"](.+?)['\"]$", error[1])
     wrong = next((group for group in missing.groups() if group), None) if missing else None

@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.model.rehearsal.generation import result_text
 from palimpsest.model.rehearsal.generation.pandas_code import quote, source
 from palimpsest.model.rehearsal.generation.plot_code import chart_of, plot_lines, write_code
-from palimpsest.model.rehearsal.generation.plot_text import in_words
+from palimpsest.model.rehearsal.generation.plot_text import plot_result_text
 from palimpsest.model.rehearsal.parsing.data_request import DataRequest, continues
 from palimpsest.model.rehearsal.parsing.entity_linking import (
     ColumnMention,
@@ -16,8 +16,13 @@ from palimpsest.model.rehearsal.parsing.entity_linking import (
     link_values,
     unlinked,
 )
-from palimpsest.model.rehearsal.parsing.query_defaults import settle
-from palimpsest.model.rehearsal.parsing.query_spec import Linked, Spec, make_spec, merge
+from palimpsest.model.rehearsal.parsing.query_defaults import fill_defaults
+from palimpsest.model.rehearsal.parsing.query_spec import (
+    LinkedPrompt,
+    QuerySpec,
+    make_query_spec,
+    merge,
+)
 from palimpsest.model.rehearsal.parsing.tables import (
     Column,
     Table,
@@ -25,12 +30,12 @@ from palimpsest.model.rehearsal.parsing.tables import (
     literal_in,
     parse_dtypes,
 )
-from palimpsest.model.rehearsal.parsing.tool_outputs import Result, quoted, span
+from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.model.rehearsal.parsing.vocabulary import QUALITIES
 from palimpsest.model.rehearsal.parsing.word_matching import words_of
-from palimpsest.model.rehearsal.plans.plan_runner import Act, Plan, PlanAnswer, PlanRunner
-from palimpsest.model.rehearsal.plans.table_search import FoundTable, Thing, find_data
-from palimpsest.model.rehearsal.plans.variable_plan import answer_thing
+from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlannedCall, PlanRunner
+from palimpsest.model.rehearsal.plans.table_search import FoundTable, PlainVariable, find_data
+from palimpsest.model.rehearsal.plans.variable_plan import answer_variable
 
 NUMBER_OF_ROWS = r"\b(?:how many|(?:the |its )?(?:number|count) of(?: the| its)?) (?:rows|lines|records|entries)\b|\brow count\b"
 MOST_VALUES = 50
@@ -53,7 +58,7 @@ def data_plan(
     """
     before = desk.topic if desk.topic and continues(desk.prompt) and not desk.prompt.paths else None
     if before and not (set(desk.prompt.mentions) - {before.table.name}):
-        found: FoundTable | Thing | PlanAnswer = FoundTable(before.table)
+        found: FoundTable | PlainVariable | PlanAnswer = FoundTable(before.table)
     elif table:
         found = FoundTable(table, seen or ())
     else:
@@ -61,8 +66,8 @@ def data_plan(
         found = yield from find_data(desk, seen)
     if isinstance(found, PlanAnswer):
         return found
-    if isinstance(found, Thing):
-        return (yield from answer_thing(desk, wish, found))
+    if isinstance(found, PlainVariable):
+        return (yield from answer_variable(desk, wish, found))
     if wish.op == "columns":
         return _columns(found)
     if not desk.can("python"):
@@ -71,7 +76,7 @@ def data_plan(
             topic=None,
         )
     table, linked = yield from link(desk, found)
-    spec = make_spec(wish, linked, table, before)
+    spec = make_query_spec(wish, linked, table, before)
     left = _left_over(desk, linked, table)
     left += [word.text for word in linked.words if word.text in QUALITIES and not spec.measures]
     if before:
@@ -89,8 +94,8 @@ def data_plan(
             )
         spec = merge(before, spec, wish)
         spec = replace(spec, table=table)
-    spec = settle(spec, desk.prompt.words)
-    spec, notes = suit(spec)
+    spec = fill_defaults(spec, desk.prompt.words)
+    spec, notes = fit_to_chart(spec)
     asks_rows = bool(desk.prompt.matches(NUMBER_OF_ROWS)) and spec.op not in OWN_COUNT
     spec = replace(spec, counts_rows=asks_rows)
     notes = [
@@ -99,14 +104,16 @@ def data_plan(
     return (yield from compute(desk, spec, notes, found.variables))
 
 
-def link(desk: PlanRunner, found: FoundTable) -> Generator[Act, Result, tuple[Table, Linked]]:
+def link(
+    desk: PlanRunner, found: FoundTable
+) -> Generator[PlannedCall, ToolResult, tuple[Table, LinkedPrompt]]:
     """Link the words to columns, and to values where words are left over."""
     table, words = found.table, desk.prompt.words
     columns = link_columns(words, table.columns)
     columns = tuple(m for m in columns if not _is_table_name(m, desk, table))
     free = unlinked(words, _taken(desk, columns, table))
     if not free or not table.categories:
-        return table, Linked(desk.prompt, columns)
+        return table, LinkedPrompt(desk.prompt, columns)
     known = table.values
     if not known:
         said = " ".join(words[at].text for at in sorted(free))
@@ -116,7 +123,7 @@ def link(desk: PlanRunner, found: FoundTable) -> Generator[Act, Result, tuple[Ta
         )
         known = _values(literal_in(result.value), table)
         table = replace(table, values=known)
-    return table, Linked(desk.prompt, columns, link_values(words, free, known, table.columns))
+    return table, LinkedPrompt(desk.prompt, columns, link_values(words, free, known, table.columns))
 
 
 def values_code(table: Table) -> str:
@@ -165,14 +172,14 @@ def _is_table_name(mention: ColumnMention, desk: PlanRunner, table: Table) -> bo
     )
 
 
-def _left_over(desk: PlanRunner, linked: Linked, table: Table) -> list[str]:
+def _left_over(desk: PlanRunner, linked: LinkedPrompt, table: Table) -> list[str]:
     spans = _taken(desk, linked.columns, table) + [
         (value.start, value.end) for value in linked.values
     ]
     return [desk.prompt.words[at].text for at in sorted(unlinked(desk.prompt.words, spans))]
 
 
-def _ignored(left: list[str], spec: Spec) -> str:
+def _ignored(left: list[str], spec: QuerySpec) -> str:
     if not left or spec.op == "shape":
         return ""
     words = ", ".join(span(word) for word in left[:5])
@@ -187,7 +194,7 @@ def _not_linked(left: list[str], table: Table) -> str:
     )
 
 
-def _rivals(linked: Linked, spec: Spec) -> list[str]:
+def _rivals(linked: LinkedPrompt, spec: QuerySpec) -> list[str]:
     used = set(spec.measures) | set(spec.groups)
     notes = []
     for mention in linked.columns:
@@ -198,7 +205,7 @@ def _rivals(linked: Linked, spec: Spec) -> list[str]:
     return notes
 
 
-def suit(spec: Spec) -> tuple[Spec, list[str]]:
+def fit_to_chart(spec: QuerySpec) -> tuple[QuerySpec, list[str]]:
     """Adapt a spec that the columns' types do not allow, and say so."""
     words = [column for column in spec.measures if not column.numeric and not column.temporal]
     if spec.op == "statistic" and words and (spec.statistic or "mean") not in {"min", "max"}:
@@ -223,11 +230,13 @@ def _columns(found: FoundTable) -> PlanAnswer:
     more = f"\n- and {len(table.columns) - 60} more" if len(table.columns) > 60 else ""
     text = f"{span(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}"
     note = f"\n\n{found.note}" if found.note else ""
-    return PlanAnswer(text + note, "The list of columns is in the result.", Spec(table, "describe"))
+    return PlanAnswer(
+        text + note, "The list of columns is in the result.", QuerySpec(table, "describe")
+    )
 
 
 def compute(
-    desk: PlanRunner, spec: Spec, notes: list[str], variables: tuple[Variable, ...] = ()
+    desk: PlanRunner, spec: QuerySpec, notes: list[str], variables: tuple[Variable, ...] = ()
 ) -> Plan:
     """Run the code for a spec, repair it once if it fails, and word the result."""
     plt = "plt" if not any(v.name == "plt" and v.kind != "module" for v in variables) else "pyplot"
@@ -259,8 +268,8 @@ def compute(
                 "I cannot see all of it, so I state no numbers.",
                 spec,
             )
-        result = Result(f"[stdout]\n{result.stdout}\n[result]\n{again.words}")
-    text = in_words(spec, result, chart)
+        result = ToolResult(f"[stdout]\n{result.stdout}\n[result]\n{again.words}")
+    text = plot_result_text(spec, result, chart)
     body = text or f"The result{_where(spec)}:\n\n{quoted(result.words, 40)}"
     rows = [_row_count(spec, result)] if spec.counts_rows else []
     return PlanAnswer(
@@ -270,26 +279,26 @@ def compute(
     )
 
 
-def code_of(spec: Spec, plt: str = "plt") -> str:
+def code_of(spec: QuerySpec, plt: str = "plt") -> str:
     """Return the code for a spec, with the number of rows where that was asked for too."""
     code = write_code(spec, plt)
     return f'print(len({source(spec)}), "rows")\n{code}' if spec.counts_rows else code
 
 
-def _row_count(spec: Spec, result: Result) -> str:
+def _row_count(spec: QuerySpec, result: ToolResult) -> str:
     count = result.stdout.strip().splitlines()[0] if result.stdout.strip() else "an unknown number"
     where = f", of those{result_text.where(spec)}" if spec.filters else ""
     return f"{span(spec.table.name)} has **{count}**{where}."
 
 
-def _is_quoted(spec: Spec) -> bool:
+def _is_quoted(spec: QuerySpec) -> bool:
     """Tell whether the answer shows the output as it is and reads nothing out of it."""
     numbers = [column for column in spec.measures + spec.groups if column.numeric]
     matrix = spec.op == "correlation" and len(numbers) not in {1, 2}
     return spec.op in SHOWN_AS_IT_IS or matrix
 
 
-def _unseen(spec: Spec, result: Result) -> str:
+def _unseen(spec: QuerySpec, result: ToolResult) -> str:
     """Say that the result is longer than what can be seen of it."""
     return (
         f"The result{_where(spec)} is longer than I can see whole, so I name no highest, no lowest and no number "
@@ -297,11 +306,11 @@ def _unseen(spec: Spec, result: Result) -> str:
     )
 
 
-def _where(spec: Spec) -> str:
+def _where(spec: QuerySpec) -> str:
     return f" for {span(spec.table.name)}"
 
 
-def whole_code(spec: Spec) -> str:
+def whole_code(spec: QuerySpec) -> str:
     """Return code that prints a result without shortening it."""
     expression = (
         plot_lines(spec, "plt")[1] if spec.op == "plot" else write_code(spec).splitlines()[-1]
@@ -309,7 +318,7 @@ def whole_code(spec: Spec) -> str:
     return f"print({expression}.to_string())"
 
 
-def thoughts(spec: Spec) -> str:
+def thoughts(spec: QuerySpec) -> str:
     """Say which rule fired and with which columns."""
     measures = ", ".join(column.label for column in spec.measures) or "none"
     groups = ", ".join(column.label for column in spec.groups) or "none"
@@ -324,8 +333,8 @@ def _failed(error: tuple[str, str]) -> str:
 
 
 def _repaired(
-    desk: PlanRunner, spec: Spec, error: tuple[str, str]
-) -> Generator[Act, Result, tuple[Spec, Result, str] | None]:
+    desk: PlanRunner, spec: QuerySpec, error: tuple[str, str]
+) -> Generator[PlannedCall, ToolResult, tuple[QuerySpec, ToolResult, str] | None]:
     """Try one sensible repair."""
     kind, words = error
     if kind in {"ModuleNotFoundError", "ImportError"} and spec.op == "plot":
@@ -357,7 +366,7 @@ def _repaired(
     )
 
 
-def rename(spec: Spec, columns: tuple[Column, ...]) -> Spec | None:
+def rename(spec: QuerySpec, columns: tuple[Column, ...]) -> QuerySpec | None:
     """Replace the spec's columns by the closest existing ones, or return None when one is missing."""
     by_label = {column.label: column for column in columns}
 

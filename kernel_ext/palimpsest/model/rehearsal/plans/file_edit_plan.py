@@ -3,7 +3,7 @@
 import re
 
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
-from palimpsest.model.rehearsal.parsing.tool_outputs import Result, span
+from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, span
 from palimpsest.model.rehearsal.plans.file_plan import closest_file, failure, is_missing
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
 
@@ -73,7 +73,7 @@ def _content(prompt: ParsedPrompt, path: str | None) -> str | None:
     return "" if prompt.matches(r"\bempty\b|\btouch\b|\bblank\b") else None
 
 
-def _first_line(result: Result) -> str:
+def _first_line(result: ToolResult) -> str:
     return next((line.strip() for line in result.text.splitlines() if line.strip()), "")[:300]
 
 

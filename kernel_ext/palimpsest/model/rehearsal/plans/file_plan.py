@@ -5,9 +5,9 @@ import re
 from collections.abc import Generator
 
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
-from palimpsest.model.rehearsal.parsing.tool_outputs import Result, quoted, span
+from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.model.rehearsal.parsing.word_matching import number_of
-from palimpsest.model.rehearsal.plans.plan_runner import Act, Plan, PlanAnswer, PlanRunner
+from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlannedCall, PlanRunner
 
 FOLDER_WORDS = {
     "show",
@@ -157,14 +157,14 @@ def read_plan(desk: PlanRunner, *, summarise: bool = False) -> Plan:
     )
 
 
-def is_missing(result: Result) -> bool:
+def is_missing(result: ToolResult) -> bool:
     """Tell whether a tool says that there is no such file."""
     return result.failed and bool(
         re.search(r"(?i)there is no|not found|does not exist|no such", result.text)
     )
 
 
-def closest_file(desk: PlanRunner, path: str) -> Generator[Act, Result, str | None]:
+def closest_file(desk: PlanRunner, path: str) -> Generator[PlannedCall, ToolResult, str | None]:
     """Find the file whose name is closest to a path that does not exist."""
     name = path.rsplit("/", 1)[-1]
     ending = name.rsplit(".", 1)[-1] if "." in name else ""
@@ -295,6 +295,6 @@ def search_term(prompt: ParsedPrompt) -> str | None:
     return None
 
 
-def failure(result: Result) -> str:
+def failure(result: ToolResult) -> str:
     """Word what a tool said when it could not."""
     return f"That did not work: {result.text.strip()[:600]}"

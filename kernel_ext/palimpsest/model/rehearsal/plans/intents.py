@@ -12,11 +12,11 @@ from palimpsest.model.rehearsal.parsing.data_request import (
     DataRequest,
     continues,
     mentions_data,
-    read_wish,
+    read_data_request,
 )
 from palimpsest.model.rehearsal.parsing.entity_linking import link_columns, link_variables
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt, is_data_file
-from palimpsest.model.rehearsal.parsing.query_spec import Spec
+from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
 from palimpsest.model.rehearsal.parsing.tables import DATA_KINDS
 from palimpsest.model.rehearsal.parsing.tool_outputs import span
 from palimpsest.model.rehearsal.parsing.vocabulary import GLUE
@@ -94,7 +94,7 @@ class Intent:
     wish: DataRequest | None = None
 
 
-def read_intent(prompt: ParsedPrompt, topic: Spec | None = None) -> Intent:
+def read_intent(prompt: ParsedPrompt, topic: QuerySpec | None = None) -> Intent:
     """Return which rule a prompt fires."""
     return (
         _asking(prompt) or _talk(prompt) or _code(prompt) or _files(prompt) or _data(prompt, topic)
@@ -253,7 +253,7 @@ def _reading(prompt: ParsedPrompt) -> Intent | None:
         )
     )
     if is_data_file(path):
-        wish = read_wish(prompt)
+        wish = read_data_request(prompt)
         shows = prompt.matches(r"^(?:please )?(?:read|open|cat|print)\b")
         asks = wish.op and wish.op != "head" and not (shows and wish.op not in COMPUTED)
         named = asks and shows and wish.why.casefold() in path.casefold()
@@ -287,10 +287,10 @@ def _is_variable_listing(prompt: ParsedPrompt) -> bool:
     )
 
 
-def _data(prompt: ParsedPrompt, topic: Spec | None) -> Intent:
+def _data(prompt: ParsedPrompt, topic: QuerySpec | None) -> Intent:
     if _is_variable_listing(prompt):
         return Intent("variables")
-    wish = read_wish(prompt)
+    wish = read_data_request(prompt)
     if topic and continues(prompt):
         return Intent("data", wish=wish)
     if wish.op:
@@ -384,7 +384,7 @@ def name_plan(desk: PlanRunner) -> Plan:
         if len(tables) == 1 and desk.can("variables")
         else []
     )
-    seen = replace(desk, topic=desk.topic or (Spec(known[0], "describe") if known else None))
+    seen = replace(desk, topic=desk.topic or (QuerySpec(known[0], "describe") if known else None))
     words = [word for word in desk.prompt.words if word.text not in GLUE]
     links = link_columns(desk.prompt.words, known[0].columns) if known else ()
     if links and len(words) <= 2 * sum(link.end - link.start for link in links):

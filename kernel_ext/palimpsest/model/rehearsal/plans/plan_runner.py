@@ -1,6 +1,6 @@
 """How a plan is written and played.
 
-A plan is a generator: it yields an ``Act``, is sent the ``Result``, and returns a ``PlanAnswer``.
+A plan is a generator: it yields an ``PlannedCall``, is sent the ``ToolResult``, and returns a ``PlanAnswer``.
 No state is kept between requests: at every step the plan is played again from the start with
 the results that this turn already has, and the first act without a result is the next one.
 """
@@ -11,8 +11,8 @@ from typing import Any
 
 from palimpsest.model.rehearsal.parsing.conversation import Conversation, Exchange, ToolUse
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
-from palimpsest.model.rehearsal.parsing.query_spec import Spec
-from palimpsest.model.rehearsal.parsing.tool_outputs import Result, quoted, span
+from palimpsest.model.rehearsal.parsing.query_spec import QuerySpec
+from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.transcript.values import ToolSpec
 
 MOST_ACTS = 12
@@ -20,7 +20,7 @@ MOST_ACTS = 12
 
 
 @dataclass(frozen=True)
-class Act:
+class PlannedCall:
     """A tool call, and why."""
 
     thought: str
@@ -33,11 +33,11 @@ class PlanAnswer:
 
     text: str
     thought: str = ""
-    topic: Spec | None = None
+    topic: QuerySpec | None = None
     """What was computed, for a prompt that goes on from here."""
 
 
-Plan = Generator[Act, Result, PlanAnswer]
+Plan = Generator[PlannedCall, ToolResult, PlanAnswer]
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "code": ("code", "source", "input"),
@@ -63,7 +63,7 @@ class PlanRunner:
     prompt: ParsedPrompt
     conversation: Conversation
     tools: Mapping[str, ToolSpec]
-    topic: Spec | None = None
+    topic: QuerySpec | None = None
     known_names: tuple[str, ...] = field(default=())
     """Variables and files seen in this conversation, for examples."""
 
@@ -71,14 +71,14 @@ class PlanRunner:
         """Tell whether all of these tools are offered."""
         return all(tool in self.tools for tool in tools)
 
-    def act(self, thought: str, tool: str, **inputs: Any) -> Act:
+    def act(self, thought: str, tool: str, **inputs: Any) -> PlannedCall:
         """Make an act, with the parameter names that the tool's schema has."""
         spec = self.tools.get(tool)
         properties = (spec.parameters.get("properties") or {}) if spec else {}
         if tool == "edit" and "edits" in properties:
             path = inputs.pop("path")
             inputs = {"path": path, "edits": [inputs]}
-        return Act(
+        return PlannedCall(
             thought,
             ToolUse(tool, {_named(key, properties): value for key, value in inputs.items()}),
         )
@@ -90,7 +90,7 @@ def _named(key: str, properties: Mapping[str, Any]) -> str:
     return next((name for name in SYNONYMS.get(key, ()) if name in properties), key)
 
 
-def play(plan: Plan, exchanges: Sequence[Exchange]) -> Act | PlanAnswer:
+def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAnswer:
     """Play a plan against the results so far, and return what comes next."""
     waiting = list(exchanges)
     try:
@@ -99,7 +99,7 @@ def play(plan: Plan, exchanges: Sequence[Exchange]) -> Act | PlanAnswer:
             output = _take(waiting, act.call.tool)
             if output is None:
                 return act
-            result = Result(output)
+            result = ToolResult(output)
             if result.refused:
                 return refusal(act, result)
             act = plan.send(result)
@@ -119,7 +119,7 @@ def _take(waiting: list[Exchange], tool: str) -> str | None:
     return None
 
 
-def refusal(act: Act, result: Result) -> PlanAnswer:
+def refusal(act: PlannedCall, result: ToolResult) -> PlanAnswer:
     """Say what would have been done, and stop."""
     words = result.text.strip().splitlines()[0][:300]
     return PlanAnswer(

@@ -18,9 +18,9 @@ from palimpsest.model.rehearsal.parsing.tables import (
     parse_many_dtypes,
     parse_variables,
 )
-from palimpsest.model.rehearsal.parsing.tool_outputs import Result, quoted, span
+from palimpsest.model.rehearsal.parsing.tool_outputs import ToolResult, quoted, span
 from palimpsest.model.rehearsal.parsing.word_matching import near, words_of
-from palimpsest.model.rehearsal.plans.plan_runner import Act, PlanAnswer, PlanRunner
+from palimpsest.model.rehearsal.plans.plan_runner import PlanAnswer, PlannedCall, PlanRunner
 
 MOST_TABLES = 6
 MOST_HEADERS = 4
@@ -40,14 +40,14 @@ class FoundTable:
 
 
 @dataclass(frozen=True)
-class Thing:
+class PlainVariable:
     """A variable that is no table."""
 
     variable: Variable
     variables: tuple[Variable, ...] = ()
 
 
-Finding = Generator[Act, Result, FoundTable | Thing | PlanAnswer]
+Finding = Generator[PlannedCall, ToolResult, FoundTable | PlainVariable | PlanAnswer]
 
 
 def find_data(desk: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Finding:
@@ -66,7 +66,7 @@ def find_data(desk: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Fin
     tables = [variable for variable in variables if variable.is_table]
     tables.sort(key=lambda variable: -named.get(variable.name, 0.0))
     if thing and named[thing.name] > (named.get(tables[0].name, 0.0) if tables else 0.0):
-        return Thing(thing, variables)
+        return PlainVariable(thing, variables)
     known: list[Table] = []
     if tables:
         candidates = (
@@ -86,7 +86,7 @@ def find_data(desk: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Fin
     return loaded
 
 
-def list_variables(desk: PlanRunner) -> Generator[Act, Result, tuple[Variable, ...]]:
+def list_variables(desk: PlanRunner) -> Generator[PlannedCall, ToolResult, tuple[Variable, ...]]:
     """Ask which variables there are."""
     if desk.can("variables"):
         result = yield desk.act("I look at which variables there are.", "variables")
@@ -111,7 +111,9 @@ def _only(tables: Sequence[Variable], named: dict[str, float]) -> bool:
     return scores[0] >= NAMED and scores[0] > scores[1]
 
 
-def describe_tables(desk: PlanRunner, names: Sequence[str]) -> Generator[Act, Result, list[Table]]:
+def describe_tables(
+    desk: PlanRunner, names: Sequence[str]
+) -> Generator[PlannedCall, ToolResult, list[Table]]:
     """Ask for the columns of these tables."""
     if len(names) == 1 and desk.can("variables"):
         result = yield desk.act(f"I look at the columns of {names[0]}.", "variables", name=names[0])
@@ -218,7 +220,7 @@ def _from_files(desk: PlanRunner, variables: tuple[Variable, ...], *, must_fit: 
 
 def _by_header(
     desk: PlanRunner, paths: Sequence[str], *, must_fit: bool
-) -> Generator[Act, Result, str | None]:
+) -> Generator[PlannedCall, ToolResult, str | None]:
     """Return the file whose first line the words fit; the only one, if it need not fit."""
     if len(paths) == 1 and not must_fit and not unlinked(desk.prompt.words, ()):
         return paths[0]
@@ -246,7 +248,9 @@ def _names_file(path: str, stem: str) -> bool:
     return len(stem) > 3 and any(near(stem, piece) for piece in pieces)
 
 
-def data_files(desk: PlanRunner, *, must_fit: bool = False) -> Generator[Act, Result, list[str]]:
+def data_files(
+    desk: PlanRunner, *, must_fit: bool = False
+) -> Generator[PlannedCall, ToolResult, list[str]]:
     """Return the data files of the project."""
     if desk.can("glob"):
         result = yield desk.act(

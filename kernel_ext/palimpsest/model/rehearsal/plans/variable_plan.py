@@ -5,7 +5,7 @@ from dataclasses import replace
 from palimpsest.model.rehearsal.generation.result_text import NAMES, table
 from palimpsest.model.rehearsal.parsing.data_request import DataRequest
 from palimpsest.model.rehearsal.parsing.tool_outputs import (
-    Result,
+    ToolResult,
     quoted,
     scalar,
     series,
@@ -13,7 +13,7 @@ from palimpsest.model.rehearsal.parsing.tool_outputs import (
     tidy,
 )
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
-from palimpsest.model.rehearsal.plans.table_search import Thing
+from palimpsest.model.rehearsal.plans.table_search import PlainVariable
 
 SEQUENCES = {"list", "tuple", "range", "deque"}
 ARRAYS = {"Series", "ndarray", "Index"}
@@ -31,13 +31,13 @@ BUILTIN = {
 PLOTS = {"hist": "hist({0}, bins=20)", "bar": "bar(range(len({0})), {0})", "box": "boxplot({0})"}
 
 
-def answer_thing(desk: PlanRunner, wish: DataRequest, thing: Thing) -> Plan:
+def answer_variable(desk: PlanRunner, wish: DataRequest, thing: PlainVariable) -> Plan:
     """Describe, measure, count or draw one variable."""
     name, kind = thing.variable.name, thing.variable.kind
     asks_size = desk.prompt.has("length", "long", "len", "size", "big")
     if wish.op in {None, "describe", "shape"} and asks_size:
         wish = replace(wish, op="count")
-    code, what = thing_code(name, kind, wish)
+    code, what = variable_code(name, kind, wish)
     if not code or not desk.can("python"):
         return (yield from show(desk, thing))
     thought = f"{name} is a {kind}, so the rule for {wish.op or 'describe'} asks for its {what}."
@@ -49,7 +49,7 @@ def answer_thing(desk: PlanRunner, wish: DataRequest, thing: Thing) -> Plan:
     return PlanAnswer(worded(name, what, wish, result), "The result answers the question.")
 
 
-def thing_code(name: str, kind: str, wish: DataRequest) -> tuple[str, str]:
+def variable_code(name: str, kind: str, wish: DataRequest) -> tuple[str, str]:
     """Return code for a wish about a variable of this kind, and what it computes; empty to describe it."""
     items = f"{name}.values()" if kind in MAPPINGS else name
     if wish.op == "plot":
@@ -129,7 +129,7 @@ def _plot(name: str, kind: str, wish: DataRequest) -> str:
     return f"{start}plt.{drawn}\nplt.show()\n{numbers}"
 
 
-def worded(name: str, what: str, wish: DataRequest, result: Result) -> str:
+def worded(name: str, what: str, wish: DataRequest, result: ToolResult) -> str:
     """Put the result about a variable into words."""
     value = scalar(result.value)
     if what == "drawing":
@@ -142,7 +142,7 @@ def worded(name: str, what: str, wish: DataRequest, result: Result) -> str:
     return f"The {what} of {span(name)}:\n\n{quoted(result.words)}"
 
 
-def show(desk: PlanRunner, thing: Thing) -> Plan:
+def show(desk: PlanRunner, thing: PlainVariable) -> Plan:
     """Show what the variable holds."""
     name = thing.variable.name
     if desk.can("variables"):
