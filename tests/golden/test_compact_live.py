@@ -149,6 +149,6 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
         if isinstance(one.info, AssistantMessage) and one.info.summary
     )
     assert (summary.error is None) is (case["result"] == "continue")
-    assert {"plan", "planned", "serialize"} <= set(trace.seen)
-    assert ("going_on" in trace.seen) == bool(recorded)
+    assert {"compaction_plan", "recorded_plan", "serialize"} <= set(trace.seen)
+    assert ("continuation_text" in trace.seen) == bool(recorded)
     assert requested(records)[0].request.purpose == "compaction"

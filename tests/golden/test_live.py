@@ -76,9 +76,9 @@ async def test_a_turn_goes_through_what_is_compared_and_is_rebuilt(
         await ask(session, "Look.", model="anthropic/claude-test")
 
     assert chosen.compact in trace.seen["fold"]
-    assert set(map(id, trace.seen["convert"])) == {id(chosen.convert)}
+    assert set(map(id, trace.seen["neutral_messages"])) == {id(chosen.convert)}
     assert set(map(id, trace.seen["transform"])) == {id(chosen.transform)}
-    assert len(trace.seen["marks"]) == len(model.requests) == 2
+    assert len(trace.seen["cache_mark_positions"]) == len(model.requests) == 2
     assert len(trace.seen[count.__name__]) > 10
     rebuilt = list(rebuild_all(studio.store, session.id, await studio.records(session)))
     assert [one.request.messages for one in rebuilt] == [one.messages for one in model.requests]
@@ -98,7 +98,7 @@ OPENCLAW = [
     Preset(
         name,
         provider,
-        frozenset({"evaluate_guard", "limit", "prune", "cut", "repair_calls"})
+        frozenset({"evaluate_guard", "with_turn_limit", "prune", "cut_result", "repair_calls"})
         | {"pairing", "ordered"}
         | special,
     )

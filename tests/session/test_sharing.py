@@ -421,7 +421,7 @@ def test_a_page_that_fails_half_way_leaves_the_old_one(
     path = tmp_path / "page.html"
     write_page(store, session.id, path, {})
     before = path.read_bytes()
-    monkeypatch.setattr(share_page, "page", lambda *_: iter(["half", 1]))
+    monkeypatch.setattr(share_page, "page_html", lambda *_: iter(["half", 1]))
 
     with pytest.raises(TypeError):
         write_page(store, session.id, path, {})
