@@ -1,6 +1,7 @@
 """The shape of the package: what a newcomer can rely on in every file."""
 
 import ast
+import configparser
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ INITS = [path for path in MODULES if path.name == "__init__.py" and path.parent 
 PUBLIC = {"app", "public", "testing"}
 """Folders that people import from; their ``__init__`` lists what is public."""
 Look = Callable[[str], Iterator[str]]
+ROOMS = ROOT / "docs" / "design" / "0036-rooms.md"
+A_ROOM = re.compile(r"^\| `([\w/]+)` \| (.+) \|$", re.MULTILINE)
+A_FILE = re.compile(r"`((?:\w+/)*\w+\.py)`")
 TREE = re.compile(r"```\n(kernel_ext/palimpsest/\n.*?)```", re.DOTALL)
 
 
@@ -98,3 +102,49 @@ def test_the_tree_for_contributors_is_the_one_on_disk() -> None:
         if path.suffix in {"", ".py"} and path.name != "__pycache__"
     }
     assert told == there
+
+
+def test_the_page_of_rooms_lists_those_on_disk_in_the_words_of_their_docstrings() -> None:
+    rooms = {
+        path.parent.relative_to(PACKAGE).as_posix(): path
+        for path in INITS
+        if len(path.parent.relative_to(PACKAGE).parts) > 1
+    }
+    del rooms["model/rehearsal"]  # a folder with rooms of its own
+
+    assert dict(A_ROOM.findall(ROOMS.read_text(encoding="utf-8"))) == {
+        room: (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()[0]
+        for room, path in rooms.items()
+    }
+
+
+def test_the_page_of_rooms_lists_the_lowest_room_first() -> None:
+    contracts = configparser.RawConfigParser()
+    contracts.read(ROOT / "setup.cfg")
+    told = [room for room, _ in A_ROOM.findall(ROOMS.read_text(encoding="utf-8"))]
+    checked = 0
+    for name in contracts.sections():
+        if not name.startswith("importlinter:contract:rooms-"):
+            continue
+        folder = contracts[name]["containers"].strip().removeprefix("palimpsest.").replace(".", "/")
+        layers = contracts[name]["layers"].split("\n")
+        height = {
+            f"{folder}/{room.strip()}": -place
+            for place, layer in enumerate(layers)
+            for room in layer.split("|")
+        }
+        listed = [
+            height[room] for room in told if room.rpartition("/")[0] == folder and room in height
+        ]
+        assert listed == sorted(listed), folder
+        checked += len(listed)
+    assert checked == len(told)
+
+
+def test_every_file_that_the_page_of_rooms_names_exists() -> None:
+    named = set(A_FILE.findall(ROOMS.read_text(encoding="utf-8")))
+    there = {path.relative_to(PACKAGE).as_posix() for path in MODULES}
+    names = {path.name for path in MODULES}
+
+    assert len(named) > 30
+    assert named - there - names - {one for one in named if (ROOT / one).exists()} == set()
