@@ -182,7 +182,7 @@ FormedPart =''',
         "            case StepStartPart() | SnapshotPart():\n",
     ),
     Change(
-        "labextension/src/views/plain.tsx",
+        "labextension/src/views/parts/standaloneParts.tsx",
         "    case 'link':\n      return words.__('Link: %1', part.title);\n"
         "    default:\n      return passedOver(part, '');\n",
         "    default:\n      return passedOver(part, '');\n",

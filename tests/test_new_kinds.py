@@ -64,7 +64,7 @@ def tsc(target: Path) -> set[str]:
             {"context/reduction/pruning.py", "transcript/context_values/prune_policy.py"},
             set(),
         ),
-        ("part", {"render/content/outline.py"}, {"views/plain.tsx"}),
+        ("part", {"render/content/outline.py"}, {"views/parts/standaloneParts.tsx"}),
     ],
 )
 def test_a_kind_that_is_only_named_is_a_type_error(

@@ -9,14 +9,14 @@ import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { version } from '../package.json';
-import { Links } from './kernel/links';
-import { LiveNotebooks } from './notebook/live';
-import { segmentFactory } from './notebook/renderer';
-import { addStatusItem } from './notebook/statusItem';
-import { WaitingQuestions } from './notebook/waiting';
+import { Links } from './kernel/linkRegistry';
+import { LiveNotebooks } from './notebook/notebookExtension';
+import { segmentFactory } from './notebook/rendering/segmentRenderer';
+import { addStatusItem } from './notebook/statusBarItem';
+import { WaitingQuestions } from './notebook/waitingQuestions';
 import { COMMANDS } from './panel/commands';
 import { panel } from './panel/plugin';
-import { ILinks } from './tokens';
+import { ILinks } from './kernel/tokens';
 
 const links: JupyterFrontEndPlugin<Links> = {
   id: 'jupyter-palimpsest:links',

@@ -1,10 +1,10 @@
 import './base.css';
 import './panel.css';
-import './complete.css';
-import './asked.css';
+import './completion.css';
+import './questions.css';
 import './revert.css';
 import './sessions.css';
-import './permits.css';
-import './task.css';
-import './forced.css';
+import './permissions.css';
+import './subagents.css';
+import './forcedColors.css';
 import './extension.css';

@@ -7,7 +7,7 @@ import pytest
 
 from palimpsest.render.safety.allowed_elements import ATTRIBUTES, LINKS, PICTURES, TAGS, may_lead
 
-FRONT_END = Path(__file__).parents[2] / "labextension" / "src" / "views" / "allowed.json"
+FRONT_END = Path(__file__).parents[2] / "labextension" / "src" / "views" / "dom" / "allowedElements.json"
 
 
 def test_is_the_list_of_the_front_end() -> None:

@@ -1,7 +1,7 @@
 """One sample of every rule and of every type of part, and what a reader is told of it.
 
 ``python -m tests.render.told`` writes them to ``tests/fixtures/told.json``, by which the page is
-tested too: what HTML says, the page says, in the same words (``labextension/tests/told.test.tsx``).
+tested too: what HTML says, the page says, in the same words (``labextension/tests/pageMatchesHtml.test.tsx``).
 """
 
 import html

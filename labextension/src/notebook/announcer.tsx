@@ -4,8 +4,8 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { useSyncExternalStore } from 'react';
 import { createRoot } from 'react-dom/client';
-import type { ILink } from '../kernel/link';
-import { Announcements } from '../views/chat/announcements';
+import type { ILink } from '../kernel/kernelLink';
+import { Announcements } from '../views/chat/liveRegion';
 import { HostProvider, type IHost } from '../views/host';
 
 /** Adds the voice to a notebook; returns how to take it away. */

@@ -5,9 +5,9 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import { NotebookActions, type INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { canCompact, isBusy } from '../state/standing';
-import type { PanelModel } from './model';
-import type { PanelWidget } from './widget';
+import { canCompact, isBusy } from '../state/session/status';
+import type { PanelModel } from './panelModel';
+import type { PanelWidget } from './panelWidget';
 
 export const COMMANDS = {
   open: 'jupyter-palimpsest:open-panel',

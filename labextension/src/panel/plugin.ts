@@ -12,12 +12,12 @@ import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import type { Links } from '../kernel/links';
-import { ILinks } from '../tokens';
-import { besideNotebook } from './beside';
+import type { Links } from '../kernel/linkRegistry';
+import { ILinks } from '../kernel/tokens';
+import { besideNotebook } from './linkResolver';
 import { addCommands, COMMANDS } from './commands';
-import { PanelModel } from './model';
-import { PANEL_ID, PanelWidget } from './widget';
+import { PanelModel } from './panelModel';
+import { PANEL_ID, PanelWidget } from './panelWidget';
 
 /** After JupyterLab's property inspector and debugger. */
 const RANK = 900;

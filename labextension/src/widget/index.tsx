@@ -5,16 +5,16 @@
  */
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { createRoot } from 'react-dom/client';
-import { SessionView } from '../views/chat/session';
+import { SessionView } from '../views/chat/readOnlySession';
 import { HostProvider, useHost } from '../views/host';
 import '../../style/base.css';
 import '../../style/panel.css';
 import '../../style/widget.css';
-import { Followed } from './followed';
-import { HOST } from './host';
-import type { IModel } from './model';
-import { Places } from './places';
-import { yieldToExtension } from './sheet';
+import { Followed } from './widgetSession';
+import { HOST } from './browserHost';
+import type { IModel } from './anywidgetModel';
+import { Places } from './mountPoints';
+import { yieldToExtension } from './stylesheetOrder';
 import { dress } from './theme';
 
 const FOLLOWED = new Map<string, Followed>();

@@ -13,8 +13,8 @@ import r from 'highlight.js/lib/languages/r';
 import sql from 'highlight.js/lib/languages/sql';
 import { Marked, type TokenizerAndRendererExtension } from 'marked';
 import temml from 'temml';
-import { disarm } from '../views/mounted';
-import { MARK, sanitize } from '../views/sanitize';
+import { disarm } from '../views/dom/inPlaceSanitizer';
+import { MARK, sanitize } from '../views/dom/sanitizer';
 
 const LANGUAGES = { bash, diff, javascript, json, julia, python, r, sql };
 for (const [name, language] of Object.entries(LANGUAGES)) {

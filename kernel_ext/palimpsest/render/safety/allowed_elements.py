@@ -2,7 +2,7 @@
 
 Border: constants and pure functions. The renderers here write their own tags around escaped words, so
 the list is not what makes them safe; it is what they are compared with, and says where links may lead.
-``labextension/src/views/allowed.json`` is the same list; a test compares the two.
+``labextension/src/views/dom/allowedElements.json`` is the same list; a test compares the two.
 """
 
 import re

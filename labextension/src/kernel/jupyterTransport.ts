@@ -1,0 +1,167 @@
+/**
+ * The wire to a kernel through JupyterLab's services.
+ *
+ * A connection that is new holds messages back until the kernel has answered on the shell
+ * channel, which a running cell blocks for up to 3 s. A clone that does not wait speaks for it
+ * until then; so a page that was reloaded in mid-cell is back at once.
+ */
+import { Kernel, KernelConnection, KernelMessage } from '@jupyterlab/services';
+import type { CommandReply } from '../protocol/generated';
+import type { KernelNotice } from '../state/store/kernelStore';
+import type { IWire, WireEvent } from './transport';
+
+const NOTICE = 'palimpsest_notice';
+const REQUEST = 'palimpsest_request' as 'debug_request';
+/** What a kernel that has the package says it has, when it is asked for comms of this name. */
+const TARGET = 'palimpsest';
+
+/** Code that may load the package. */
+const LOADS = /palimpsest|%agent/;
+
+/** The wire of one kernel. */
+export class KernelWire implements IWire {
+  onNotice: ((notice: KernelNotice) => void) | null = null;
+  onEvent: ((event: WireEvent) => void) | null = null;
+  private _clone: Kernel.IKernelConnection | null = null;
+  private _isRestarting = false;
+  private _loads = '';
+
+  constructor(private readonly _kernel: Kernel.IKernelConnection) {
+    _kernel.iopubMessage.connect(this._onNotice);
+    _kernel.iopubMessage.connect(this._onMessage);
+    _kernel.statusChanged.connect(this._onStatus);
+    this._clone = impatient(_kernel);
+    this._clone.iopubMessage.connect(this._onNotice);
+    void _kernel.info.then(() => {
+      this._dropClone();
+    });
+  }
+
+  get id(): string {
+    return this._kernel.id;
+  }
+
+  async knowsUs(): Promise<boolean> {
+    const reply = await this._send('comm_info_request' as 'debug_request', {
+      target_name: TARGET
+    });
+    const { comms } = reply as { comms?: Record<string, unknown> };
+    return comms !== undefined && Object.keys(comms).length > 0;
+  }
+
+  async ask(content: Record<string, unknown>): Promise<CommandReply> {
+    return (await this._send(REQUEST, content)) as unknown as CommandReply;
+  }
+
+  /** Sends a request on the control channel, which is heard while a cell runs. */
+  private _send(
+    msgType: 'debug_request',
+    content: Record<string, unknown>
+  ): Promise<Record<string, unknown>> {
+    const kernel = this._clone ?? this._kernel;
+    if (kernel.isDisposed || kernel.status === 'dead') {
+      return Promise.reject(new Error('The kernel is gone.'));
+    }
+    // The types know only Jupyter's own requests; a request of ours travels the same way.
+    const message = KernelMessage.createMessage<KernelMessage.IDebugRequestMsg>(
+      {
+        channel: 'control',
+        msgType,
+        session: kernel.clientId,
+        username: kernel.username,
+        content: content as unknown as KernelMessage.IDebugRequestMsg['content']
+      }
+    );
+    const future = kernel.sendControlMessage(message, true, true);
+    return new Promise((resolve, reject) => {
+      future.onReply = reply => {
+        resolve(reply.content as unknown as Record<string, unknown>);
+      };
+      future.done.catch(reject);
+    });
+  }
+
+  dispose(): void {
+    this.onNotice = this.onEvent = null;
+    this._kernel.iopubMessage.disconnect(this._onNotice);
+    this._kernel.iopubMessage.disconnect(this._onMessage);
+    this._kernel.statusChanged.disconnect(this._onStatus);
+    this._dropClone();
+  }
+
+  private _dropClone(): void {
+    // What it still waits for would be lost with it; answers take milliseconds.
+    const clone = this._clone;
+    this._clone = null;
+    setTimeout(() => {
+      clone?.dispose();
+    }, LINGER_MS);
+  }
+
+  private readonly _onNotice = (
+    _sender: Kernel.IKernelConnection,
+    message: KernelMessage.IIOPubMessage
+  ): void => {
+    if ((message.header.msg_type as string) === NOTICE) {
+      this.onNotice?.(message.content as unknown as KernelNotice);
+    }
+  };
+
+  /** Hears when code ended that may have loaded the package. */
+  private readonly _onMessage = (
+    _sender: Kernel.IKernelConnection,
+    message: KernelMessage.IIOPubMessage
+  ): void => {
+    const { msg_id = '' } = message.parent_header as { msg_id?: string };
+    if (KernelMessage.isExecuteInputMsg(message)) {
+      this._loads = LOADS.test(message.content.code) ? msg_id : '';
+    } else if (
+      KernelMessage.isStatusMsg(message) &&
+      message.content.execution_state === 'idle' &&
+      msg_id !== '' &&
+      msg_id === this._loads
+    ) {
+      this._loads = '';
+      this.onEvent?.('loaded');
+    }
+  };
+
+  private readonly _onStatus = (
+    _sender: Kernel.IKernelConnection,
+    status: Kernel.Status
+  ): void => {
+    switch (status) {
+      case 'restarting':
+      case 'autorestarting':
+        this._isRestarting = true;
+        this._dropClone();
+        this.onEvent?.('restarted');
+        break;
+      case 'dead':
+        this.onEvent?.('dead');
+        break;
+      case 'idle':
+      case 'busy':
+        if (this._isRestarting) {
+          this._isRestarting = false;
+          this.onEvent?.('ready');
+        }
+        break;
+      default:
+        break;
+    }
+  };
+}
+
+const LINGER_MS = 2000;
+
+/** Connects a second time, without waiting for the shell channel. */
+function impatient(kernel: Kernel.IKernelConnection): Kernel.IKernelConnection {
+  return new KernelConnection({
+    model: kernel.model,
+    username: kernel.username,
+    serverSettings: kernel.serverSettings,
+    handleComms: false,
+    kernelInfoTimeout: 0
+  });
+}

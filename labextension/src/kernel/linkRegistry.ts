@@ -1,0 +1,191 @@
+/**
+ * The links of a page: one per kernel, shared by every view of it.
+ */
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { Kernel } from '@jupyterlab/services';
+import type { Command } from '../protocol/generated';
+import {
+  NOTHING,
+  type IKernelView,
+  type IReadable
+} from '../state/store/kernelStore';
+import { KernelLink, type Fields, type ILink } from './kernelLink';
+import { KernelWire } from './jupyterTransport';
+
+interface IShared {
+  link: KernelLink;
+  users: number;
+}
+
+/** Finds the link that belongs to a notebook. */
+export class Links {
+  private readonly _byContext = new Map<ISessionContext, FollowingLink>();
+  private readonly _byKernel = new Map<string, IShared>();
+
+  constructor(private readonly _version: string) {}
+
+  /**
+   * Returns the link of a session context; the same one each time.
+   *
+   * It follows the context from kernel to kernel, and ends with it.
+   */
+  get(context: ISessionContext): ILink {
+    const known = this._byContext.get(context);
+    if (known !== undefined) {
+      return known;
+    }
+    const link = new FollowingLink(context, this);
+    this._byContext.set(context, link);
+    context.disposed.connect(() => {
+      this._byContext.delete(context);
+      link.dispose();
+    });
+    return link;
+  }
+
+  /** Shares the link of a kernel; every call needs one `leave`. */
+  join(kernel: Kernel.IKernelConnection): KernelLink {
+    const shared = this._byKernel.get(kernel.id) ?? {
+      link: new KernelLink(new KernelWire(kernel), { version: this._version }),
+      users: 0
+    };
+    shared.users += 1;
+    this._byKernel.set(kernel.id, shared);
+    return shared.link;
+  }
+
+  /** Gives a shared link back; the last one ends it. */
+  leave(id: string): void {
+    const shared = this._byKernel.get(id);
+    if (shared === undefined) {
+      return;
+    }
+    shared.users -= 1;
+    if (shared.users === 0) {
+      this._byKernel.delete(id);
+      shared.link.dispose();
+    }
+  }
+}
+
+/** The link of one notebook, whichever kernel it has. */
+class FollowingLink implements ILink {
+  readonly store: IReadable<IKernelView>;
+  private _link: KernelLink | null = null;
+  private _kernelId = '';
+  private readonly _readers = new Set<() => void>();
+  private readonly _lookers = new Set<{ away: () => void }>();
+  private _unsubscribe: () => void = () => undefined;
+
+  constructor(
+    private readonly _context: ISessionContext,
+    private readonly _links: Links
+  ) {
+    this.store = {
+      subscribe: changed => {
+        this._readers.add(changed);
+        return () => {
+          this._readers.delete(changed);
+        };
+      },
+      getSnapshot: () => this._link?.store.getSnapshot() ?? NOTHING
+    };
+    _context.kernelChanged.connect(this._follow);
+    this._follow();
+  }
+
+  get state() {
+    return this.store.getSnapshot().link;
+  }
+
+  command<T extends Command['type']>(type: T, fields?: Fields<T>) {
+    return (
+      this._link?.command(type, fields) ??
+      Promise.resolve({
+        status: 'error' as const,
+        error: NO_KERNEL,
+        protocol: 0,
+        version: '',
+        repeated: false
+      })
+    );
+  }
+
+  outcome<T extends Command['type']>(type: T, fields?: Fields<T>) {
+    return (
+      this._link?.outcome(type, fields) ??
+      Promise.resolve({
+        kind: 'outcome' as const,
+        id: '',
+        error: NO_KERNEL,
+        late: false
+      })
+    );
+  }
+
+  look(): () => void {
+    const looker = { away: this._link?.look() ?? noop };
+    this._lookers.add(looker);
+    return () => {
+      if (this._lookers.delete(looker)) {
+        looker.away();
+      }
+    };
+  }
+
+  retry(): void {
+    this._link?.retry();
+  }
+
+  catchUp(): void {
+    this._link?.catchUp();
+  }
+
+  dispose(): void {
+    this._context.kernelChanged.disconnect(this._follow);
+    this._leave();
+    this._lookers.clear();
+    this._readers.clear();
+  }
+
+  private readonly _follow = (): void => {
+    const kernel = this._context.session?.kernel ?? null;
+    if (kernel?.id === this._kernelId) {
+      return;
+    }
+    this._leave();
+    if (kernel !== null) {
+      this._kernelId = kernel.id;
+      this._link = this._links.join(kernel);
+      this._unsubscribe = this._link.store.subscribe(() => {
+        this._tell();
+      });
+      for (const looker of this._lookers) {
+        looker.away = this._link.look();
+      }
+    }
+    this._tell();
+  };
+
+  private _leave(): void {
+    if (this._link !== null) {
+      this._unsubscribe();
+      for (const looker of this._lookers) {
+        looker.away();
+        looker.away = noop;
+      }
+      this._link = null;
+      this._links.leave(this._kernelId);
+      this._kernelId = '';
+    }
+  }
+
+  private _tell(): void {
+    [...this._readers].forEach(changed => {
+      changed();
+    });
+  }
+}
+
+const NO_KERNEL = 'The notebook has no kernel.';
+const noop = () => undefined;

@@ -1,0 +1,11 @@
+/**
+ * What our plugins share with each other.
+ */
+import { Token } from '@lumino/coreutils';
+import type { Links } from './linkRegistry';
+
+/** The links of this page, one per kernel; cells and panel look at the same store. */
+export const ILinks = new Token<Links>(
+  'jupyter-palimpsest:ILinks',
+  'The links between this page and the kernels that have an agent.'
+);

@@ -1,0 +1,134 @@
+/**
+ * Puts answers back into a notebook that no longer shows them.
+ */
+import type { ICodeCellModel } from '@jupyterlab/cells';
+import type { IOutput } from '@jupyterlab/nbformat';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import { SEGMENT_MIME } from '../protocol/segment';
+import {
+  mayAsk,
+  placeOf,
+  type ICellSeen,
+  type ILost
+} from '../state/session/missingAnswers';
+
+/** So long after a change of the notebook its cells are read again, in milliseconds. */
+const PAUSE_MS = 250;
+
+/**
+ * Knows what the cells of the notebook in front show.
+ *
+ * Responsibilities: read the cells when they changed and somebody looks, not at every key.
+ */
+export class SeenCells {
+  private _panel: NotebookPanel | null = null;
+  private _cells: readonly ICellSeen[] | null = null;
+  private _timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(private readonly _changed: () => void) {}
+
+  /** Looks at another notebook, or at none. */
+  follow(panel: NotebookPanel | null): void {
+    if (panel === this._panel) {
+      return;
+    }
+    if (this._panel?.isDisposed === false) {
+      this._panel.context.model.contentChanged.disconnect(this._onChange);
+    }
+    this._stop();
+    this._panel = panel;
+    this._cells = null;
+    panel?.context.model.contentChanged.connect(this._onChange);
+  }
+
+  /** The code cells; null where nothing can be written into them. */
+  get cells(): readonly ICellSeen[] | null {
+    const panel = this._panel;
+    if (panel === null || panel.isDisposed || !isWritable(panel)) {
+      return null;
+    }
+    this._cells ??= seenIn(panel).filter(one => one !== null);
+    return this._cells;
+  }
+
+  /** The cells were read after they changed. */
+  get isSettled(): boolean {
+    return this._timer === null;
+  }
+
+  dispose(): void {
+    this.follow(null);
+  }
+
+  private readonly _onChange = (): void => {
+    this._timer ??= setTimeout(() => {
+      this._stop();
+      this._cells = null;
+      this._changed();
+    }, PAUSE_MS);
+  };
+
+  private _stop(): void {
+    if (this._timer !== null) {
+      clearTimeout(this._timer);
+      this._timer = null;
+    }
+  }
+}
+
+/** Writes the outputs of a turn where its cell is, or into a new cell, and shows them. */
+export function putInto(
+  panel: NotebookPanel,
+  lost: ILost,
+  outputs: readonly IOutput[]
+): void {
+  const { model } = panel.context;
+  const { index, isNew } = placeOf(lost, seenIn(panel));
+  const source = `%%agent\n${lost.prompt}`;
+  if (isNew) {
+    const isTaken = [...model.cells].some(({ id }) => id === lost.cell);
+    model.sharedModel.insertCell(index, {
+      ...(isTaken ? {} : { id: lost.cell }),
+      cell_type: 'code',
+      source,
+      metadata: { trusted: true },
+      outputs: []
+    });
+  }
+  const cell = model.cells.get(index) as ICodeCellModel;
+  if (cell.sharedModel.getSource().trim() === '') {
+    cell.sharedModel.setSource(source);
+  }
+  cell.executionCount = lost.executionCount ?? null;
+  cell.outputs.clear();
+  outputs.forEach(one => cell.outputs.add(one));
+  panel.content.deselectAll();
+  panel.content.activeCellIndex = index;
+  void panel.content.scrollToItem(index, 'smart');
+}
+
+function isWritable({ context }: NotebookPanel): boolean {
+  return context.isReady && !context.model.readOnly;
+}
+
+/** Returns what is seen of each cell; null for one that holds no code. */
+function seenIn({ context }: NotebookPanel): (ICellSeen | null)[] {
+  return [...context.model.cells].map(model => {
+    if (model.type !== 'code') {
+      return null;
+    }
+    const { outputs } = model as ICodeCellModel;
+    const source = model.sharedModel.getSource();
+    const turns: string[] = [];
+    for (let index = 0; index < outputs.length; index += 1) {
+      const segment = outputs.get(index).data[SEGMENT_MIME] as
+        { turn?: unknown } | undefined;
+      if (typeof segment?.turn === 'string') {
+        turns.push(segment.turn);
+      }
+    }
+    const { id } = model;
+    const isEmpty = outputs.length === 0;
+    return { id, asks: mayAsk(source), source, turns, isEmpty };
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * Binds a notebook to its kernel's link: only a renderer made for this notebook knows both.
+ */
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import type { DocumentRegistry } from '@jupyterlab/docregistry';
+import type { INotebookModel, NotebookPanel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
+import type { Links } from '../kernel/linkRegistry';
+import { announce } from './announcer';
+import { writeEnds } from './outputCompletion';
+import { labHost } from './rendering/labHost';
+import { answerByKey } from './questionShortcuts';
+import { followName } from './notebookRename';
+import { segmentFactory } from './rendering/segmentRenderer';
+import { Slots } from './rendering/slotLayout';
+import { showWaiting, type WaitingQuestions } from './waitingQuestions';
+
+type Context = DocumentRegistry.IContext<INotebookModel>;
+
+/** Gives every notebook its own renderer, and watches its kernel while it is open. */
+export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
+  NotebookPanel,
+  INotebookModel
+> {
+  constructor(
+    private readonly _links: Links,
+    private readonly _words: TranslationBundle,
+    private readonly _languages: IEditorLanguageRegistry | null,
+    /** Shows the panel, where a session that was opened is read. */
+    private readonly _showPanel: () => void,
+    private readonly _waiting: WaitingQuestions
+  ) {}
+
+  createNew(panel: NotebookPanel, context: Context): IDisposable {
+    const link = this._links.get(context.sessionContext);
+    const { rendermime } = panel.content;
+    rendermime.addFactory(
+      segmentFactory(
+        rendermime,
+        this._words,
+        this._languages,
+        link,
+        this._showPanel
+      )
+    );
+    const lookAway = link.look();
+    const host = labHost(rendermime, new Slots(), this._words, this._languages);
+    const ends = [
+      answerByKey(panel, link),
+      followName(panel, link),
+      writeEnds(panel, link, this._words),
+      announce(panel, link, host),
+      showWaiting(panel, link, this._waiting),
+      lookAway
+    ];
+    return new DisposableDelegate(() => {
+      ends.forEach(end => {
+        end();
+      });
+    });
+  }
+}

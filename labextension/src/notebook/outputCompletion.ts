@@ -1,0 +1,168 @@
+/**
+ * Writes the end of a turn into the notebook, where its cell did not hear of it.
+ *
+ * Updates of an output reach only the page that ran the cell. After a reload the page asks the
+ * kernel for the last form of what it shows, and writes it into the document.
+ */
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { PartialJSONValue } from '@lumino/coreutils';
+import type { ILink } from '../kernel/kernelLink';
+import { SEGMENT_MIME } from '../protocol/segment';
+import { isStale, isWhole } from '../state/display/liveSegment';
+import type { IWords } from '../views/host';
+import { markRemoved } from './removedMarks';
+import { savedIn, savedInCell, type ISaved } from './savedSegments';
+
+/** So long after a turn the cell itself has had its chance to write the end. */
+const PATIENCE_MS = 1500;
+
+/** Looks after the outputs of a notebook; returns how to end that. */
+export function writeEnds(
+  panel: NotebookPanel,
+  link: ILink,
+  words: IWords
+): () => void {
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let works = false;
+  let wasReady = false;
+  let before = link.state;
+  const look = () => {
+    timer = null;
+    if (!works && !panel.isDisposed) {
+      works = true;
+      void writeStale(panel, link).finally(() => {
+        works = false;
+        if (!panel.isDisposed) {
+          markRemoved(panel, link, words);
+        }
+      });
+    }
+  };
+  const unsubscribe = link.store.subscribe(() => {
+    if (before !== link.state) {
+      if (before === 'ready') {
+        wasReady = true;
+      }
+      before = link.state;
+    }
+    if (wasReady && (link.state === 'absent' || link.state === 'dead')) {
+      wasReady = false;
+      writeInterrupted(panel, words);
+    }
+    if (timer !== null) {
+      clearTimeout(timer);
+      timer = null;
+    }
+    if (link.state === 'ready' && !isBusy(link)) {
+      timer = setTimeout(look, PATIENCE_MS);
+    }
+  });
+  return () => {
+    unsubscribe();
+    if (timer !== null) {
+      clearTimeout(timer);
+    }
+  };
+}
+
+async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
+  for (const saved of [...stale(panel, link)]) {
+    const { segment } = saved;
+    const { bundle } = await link.outcome('close', {
+      session: segment.session,
+      turn: segment.turn,
+      start: segment.start,
+      end: segment.end,
+      first_step: segment.first_step,
+      first_seq: segment.seq[0]
+    });
+    if (bundle !== undefined && !isBusy(link)) {
+      put(saved, bundle as Record<string, PartialJSONValue>);
+    }
+  }
+}
+
+/** The line of a call that was not over, as the kernel writes it (render/content/phrases.py has its signs). */
+const RUNNING =
+  /^[◐○]( .* · )(\*?)(?:running|being written|pending)\2(?= · |$)/gm;
+
+/**
+ * Says under what was being written that its kernel ended: in the forms that other programs
+ * show, which would tell for ever that it runs. Should the session go on in a new kernel, its
+ * real end takes the place.
+ */
+function writeInterrupted(panel: NotebookPanel, words: IWords): void {
+  const told = `*${words.__('Interrupted: the kernel ended before the answer did.')}*`;
+  for (const { segment, change } of savedIn(panel)) {
+    if (segment.open && segment.status !== told) {
+      change(data => ended(data, segment.status, told));
+    }
+  }
+}
+
+/** Puts a last line in the place of the line that tells what is done. */
+export function ended(
+  data: Record<string, PartialJSONValue>,
+  status: string,
+  told: string
+): Record<string, PartialJSONValue> {
+  const last = (
+    text: PartialJSONValue | undefined,
+    from: string,
+    to: string
+  ) => {
+    const lines = Array.isArray(text) ? text : [text];
+    const written = lines.filter(one => typeof one === 'string').join('');
+    const kept = written.endsWith(from)
+      ? written.slice(0, written.length - from.length).trimEnd()
+      : written;
+    const over = kept.replace(RUNNING, '■$1$2interrupted$2');
+    return over === '' ? to : `${over}\n\n${to}`;
+  };
+  const segment = data[SEGMENT_MIME] as Record<string, PartialJSONValue>;
+  const bare = (line: string) => line.replace(/^\*+|\*+$/g, '');
+  return {
+    ...data,
+    [SEGMENT_MIME]: { ...segment, status: told },
+    'text/markdown': last(data['text/markdown'], status, told),
+    'text/plain': last(data['text/plain'], bare(status), bare(told))
+  };
+}
+
+function* stale(panel: NotebookPanel, link: ILink): Iterable<ISaved> {
+  const { sessions } = link.store.getSnapshot();
+  for (const saved of savedIn(panel)) {
+    const session = sessions.get(saved.segment.session);
+    if (
+      session?.known === true &&
+      session.transcript.status.type === 'idle' &&
+      isStale(saved.segment, session.transcript)
+    ) {
+      yield saved;
+    }
+  }
+}
+
+/** Writes a bundle where its segment stands now; the cell may have changed meanwhile. */
+function put(
+  { cell, segment }: ISaved,
+  bundle: Record<string, PartialJSONValue>
+): void {
+  for (const { segment: now, change } of savedInCell(cell)) {
+    if (
+      isWhole(now) === isWhole(segment) &&
+      now.turn === segment.turn &&
+      now.start?.part === segment.start?.part &&
+      now.start?.offset === segment.start?.offset
+    ) {
+      change(() => bundle);
+      return;
+    }
+  }
+}
+
+function isBusy(link: ILink): boolean {
+  const { current, sessions } = link.store.getSnapshot();
+  const session = current === null ? undefined : sessions.get(current);
+  return session !== undefined && session.transcript.status.type !== 'idle';
+}

@@ -1,0 +1,62 @@
+/**
+ * Digits answer the open question of a notebook, wherever in it the focus is.
+ *
+ * Only in command mode, and only a question that a person can have seen: while somebody types,
+ * keys are words.
+ */
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { ILink } from '../kernel/kernelLink';
+import { digitOf } from '../views/parts/questionForm';
+import { answerOfKey } from '../views/parts/permissionPrompt';
+import { openQuestion } from './waitingQuestions';
+
+/** A question that has just appeared is not answered by a key that was meant for something else. */
+const SEEN_MS = 500;
+
+const TYPES = 'input, textarea, select, [contenteditable="true"], .cm-editor';
+
+/** Listens to a notebook's keys; returns how to end that. */
+export function answerByKey(panel: NotebookPanel, link: ILink): () => void {
+  let asked = { id: '', since: 0 };
+  const unsubscribe = link.store.subscribe(() => {
+    const id = openQuestion(link.store.getSnapshot());
+    if (id !== asked.id) {
+      asked = { id, since: performance.now() };
+    }
+  });
+  const onKey = (event: KeyboardEvent) => {
+    const { target } = event;
+    const digit = digitOf(event);
+    if (
+      digit === null ||
+      event.shiftKey ||
+      event.repeat ||
+      !(target instanceof Element) ||
+      !panel.node.contains(target) ||
+      target.closest(TYPES) !== null ||
+      asked.id === '' ||
+      performance.now() - asked.since < SEEN_MS
+    ) {
+      return;
+    }
+    const button = panel.node.querySelector<HTMLButtonElement>(
+      `[data-ask="${CSS.escape(asked.id)}"] :is([data-answer="${answerOfKey(event)}"], [data-key="${digit}"]):enabled`
+    );
+    if (button !== null && isVisible(button)) {
+      event.preventDefault();
+      event.stopPropagation();
+      button.click();
+    }
+  };
+  // Before the host: Notebook 7.4 and 7.5 hand keys to their commands while they come down.
+  window.addEventListener('keydown', onKey, true);
+  return () => {
+    unsubscribe();
+    window.removeEventListener('keydown', onKey, true);
+  };
+}
+
+function isVisible(element: HTMLElement): boolean {
+  const { bottom, height, top } = element.getBoundingClientRect();
+  return height > 0 && bottom > 0 && top < window.innerHeight;
+}

@@ -1,0 +1,179 @@
+/**
+ * The Host that JupyterLab is: its renderers, icons and translations, for the views.
+ */
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import { MimeModel } from '@jupyterlab/rendermime';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import {
+  caretDownIcon,
+  caretRightIcon,
+  checkIcon,
+  closeIcon,
+  stopIcon,
+  type LabIcon
+} from '@jupyterlab/ui-components';
+import { useEffect, useRef, type ComponentType } from 'react';
+import type { IconName, IHost } from '../../views/host';
+import { disarm } from '../../views/dom/inPlaceSanitizer';
+import { boxWide } from '../../views/dom/scrollBoxes';
+import { careful, placeOf } from './sanitizingRenderers';
+import { Diagram, isPlain } from './mermaidDiagram';
+import { paced } from '../../views/dom/frameQueue';
+import type { Slots } from './slotLayout';
+
+const ICONS: Record<IconName, LabIcon> = {
+  done: checkIcon,
+  failed: closeIcon,
+  stopped: stopIcon,
+  fold: caretRightIcon,
+  unfold: caretDownIcon
+};
+
+const PRINTED = 'application/vnd.jupyter.stdout';
+
+/** Makes the host of one segment; its renderers stand in that segment's slots. */
+export function labHost(
+  registry: IRenderMimeRegistry,
+  slots: Slots,
+  words: TranslationBundle,
+  languages: IEditorLanguageRegistry | null
+): IHost {
+  const renderers = careful(registry);
+  const { markdownParser: parser } = registry;
+  const drawn = (mimeType: string) => rendered(renderers, slots, mimeType);
+  const Markdown = drawn('text/markdown');
+  return {
+    Markdown,
+    Code: ({ text, language }) => (
+      <>
+        {language === 'mermaid' && parser !== null && isPlain(text) && (
+          <Diagram text={text} parser={parser} />
+        )}
+        {languages === null ? (
+          <Markdown text={fenced(text, language)} />
+        ) : (
+          <Highlighted text={text} language={language} languages={languages} />
+        )}
+      </>
+    ),
+    Printed: drawn(PRINTED),
+    Icon: ({ name }) => {
+      const { react: Picture } = ICONS[name];
+      return <Picture tag="span" elementSize="small" />;
+    },
+    words
+  };
+}
+
+/** Returns a component that draws its text with JupyterLab's renderer for a MIME type. */
+function rendered(
+  registry: IRenderMimeRegistry,
+  slots: Slots,
+  mimeType: string
+): ComponentType<{ text: string }> {
+  const local = placeOf(registry);
+  return function Rendered({ text }) {
+    const place = useRef<HTMLDivElement>(null);
+    const renderer = useRef<IRenderMime.IRenderer | null>(null);
+    useEffect(() => {
+      if (place.current === null) {
+        return;
+      }
+      const made = registry.createRenderer(mimeType);
+      renderer.current = made;
+      slots.put(made, place.current);
+      // JupyterLab finds links in what was printed a while after it drew it.
+      const watched = new MutationObserver(() => {
+        disarm(made.node, local);
+      });
+      if (mimeType === PRINTED) {
+        watched.observe(made.node, { childList: true, subtree: true });
+      }
+      return () => {
+        watched.disconnect();
+        slots.removeWidget(made);
+        made.dispose();
+        renderer.current = null;
+      };
+    }, []);
+    useEffect(() => {
+      const made = renderer.current;
+      const model = new MimeModel({
+        data: { [mimeType]: text },
+        trusted: false
+      });
+      paced(() =>
+        made === null || made.isDisposed
+          ? Promise.resolve()
+          : made.renderModel(model).then(() => {
+              disarm(made.node, local);
+              boxWide(made.node);
+            })
+      );
+    }, [text]);
+    const dir = mimeType === PRINTED ? undefined : 'auto';
+    return <div className="plm-Rendered" dir={dir} ref={place} />;
+  };
+}
+
+/**
+ * Draws code as the Markdown renderer does, but without writing it as HTML, which would have to
+ * be sanitised again: a long listing takes a fraction of the time.
+ */
+function Highlighted({
+  text,
+  language,
+  languages
+}: {
+  text: string;
+  language: string;
+  languages: IEditorLanguageRegistry;
+}) {
+  const place = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const code = place.current;
+    if (code === null) {
+      return;
+    }
+    // It has its height at once; the colours come in their turn.
+    code.textContent = text;
+    let isGone = false;
+    paced(async () => {
+      const coloured = document.createElement('code');
+      await languages.highlight(
+        text,
+        language === '' ? null : languages.findBest(language),
+        coloured
+      );
+      if (!isGone) {
+        code.replaceChildren(...coloured.childNodes);
+      }
+    });
+    return () => {
+      isGone = true;
+    };
+  }, [text, language, languages]);
+  return (
+    <div className="plm-Rendered">
+      <div className="jp-RenderedHTMLCommon jp-RenderedMarkdown">
+        <pre>
+          <code
+            ref={place}
+            className={language === '' ? undefined : `language-${language}`}
+          />
+        </pre>
+      </div>
+    </div>
+  );
+}
+
+/** Writes code as Markdown, in a fence that it cannot close. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(
+    2,
+    ...(text.match(/`+/g) ?? []).map(run => run.length)
+  );
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}

@@ -1,0 +1,69 @@
+/**
+ * Says in the status bar that the agent waits for a person, and leads to its question.
+ */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { Widget } from '@lumino/widgets';
+import { goTo, type WaitingQuestions } from './waitingQuestions';
+
+/** What we need of JupyterLab's status bar; other hosts have none. */
+interface IStatusBar {
+  registerStatusItem(
+    id: string,
+    item: { item: Widget; align: 'left'; rank: number }
+  ): unknown;
+}
+
+const BAR = 'jp-main-statusbar';
+
+/** After what tells of kernels and terminals. */
+const RANK = 100;
+
+/** Adds the item, which is there while a question waits. */
+export async function addStatusItem(
+  app: JupyterFrontEnd,
+  waiting: WaitingQuestions,
+  words: TranslationBundle
+): Promise<void> {
+  await app.restored;
+  const bar = statusBar(app);
+  if (bar === null) {
+    return;
+  }
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'plm-Waits';
+  button.textContent = words.__('The agent waits for you');
+  button.title = words.__('Show its question');
+  button.addEventListener('click', () => {
+    const { first } = waiting;
+    if (first !== null) {
+      app.shell.activateById(first.panel.id);
+      goTo(first);
+    }
+  });
+  const item = new Widget();
+  item.node.append(button);
+  const follow = () => {
+    // The bar itself shows its items anew whenever one of them changes.
+    button.hidden = waiting.first === null;
+  };
+  bar.registerStatusItem('jupyter-palimpsest:waits', {
+    item,
+    align: 'left',
+    rank: RANK
+  });
+  waiting.subscribe(follow);
+  follow();
+}
+
+function statusBar({ shell }: JupyterFrontEnd): IStatusBar | null {
+  // Notebook 7 has no such area, no modes either, and complains when it is asked for the area.
+  if (!('mode' in shell)) {
+    return null;
+  }
+  const found = [...shell.widgets('bottom')].find(({ id }) => id === BAR);
+  return found !== undefined && 'registerStatusItem' in found
+    ? (found as unknown as IStatusBar)
+    : null;
+}

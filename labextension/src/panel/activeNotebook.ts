@@ -1,0 +1,145 @@
+/**
+ * The notebook in front, its kernel, and the link to it.
+ */
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import type { ILink } from '../kernel/kernelLink';
+import type { Links } from '../kernel/linkRegistry';
+import type { Where } from '../views/chat/panelState';
+
+/**
+ * Follows the active notebook.
+ *
+ * Responsibilities: tell when another notebook, kernel, status or name is in front, or when the
+ * kernel told something; keep the kernel telling while somebody looks.
+ */
+export class Front {
+  private _panel: NotebookPanel | null = null;
+  private _link: ILink | null = null;
+  private _away: (() => void) | null = null;
+  private _unsubscribe: (() => void) | null = null;
+  private _isLooking = false;
+  /** The kernel died, and no other one came. */
+  private _died = false;
+
+  constructor(
+    private readonly _tracker: INotebookTracker | null,
+    private readonly _links: Links,
+    private readonly _changed: () => void
+  ) {
+    _tracker?.currentChanged.connect(this._follow);
+    this._follow();
+  }
+
+  get panel(): NotebookPanel | null {
+    return this._panel;
+  }
+
+  get context(): ISessionContext | null {
+    const panel = this._panel;
+    return panel === null || panel.isDisposed ? null : panel.sessionContext;
+  }
+
+  get link(): ILink | null {
+    return this._link;
+  }
+
+  /** How the notebook stands to the agent, as far as its kernel tells. */
+  get where(): Where {
+    const { context, link } = this;
+    if (context === null || link === null) {
+      return 'no-notebook';
+    }
+    const kernel = context.session?.kernel;
+    if (!kernel) {
+      if (this._died) {
+        return 'dead';
+      }
+      return context.isReady || context.hasNoKernel ? 'no-kernel' : 'starting';
+    }
+    if (/starting/.test(kernel.status)) {
+      return 'starting';
+    }
+    switch (link.state) {
+      case 'dead':
+      case 'absent':
+      case 'connecting':
+        return link.state;
+      case 'ready': {
+        // Who goes from one session to another keeps what is there to write in.
+        const { current, sessions } = link.store.getSnapshot();
+        const isKnown = [...sessions.values()].some(({ known }) => known);
+        return current !== null && isKnown ? 'ready' : 'connecting';
+      }
+    }
+  }
+
+  /** Says whether somebody looks; the kernel tells only then. */
+  look(looks: boolean): void {
+    this._isLooking = looks;
+    this._away?.();
+    this._away = looks ? (this._link?.look() ?? null) : null;
+  }
+
+  dispose(): void {
+    this._tracker?.currentChanged.disconnect(this._follow);
+    this._leave();
+  }
+
+  private readonly _follow = (): void => {
+    const panel = this._tracker?.currentWidget ?? null;
+    if (panel !== this._panel) {
+      this._leave();
+      this._panel = panel;
+      if (panel !== null) {
+        this._join(panel);
+      }
+    }
+    this._changed();
+  };
+
+  /** JupyterLab lets go of a kernel that died; that it had died is still to be told. */
+  private readonly _told = (): void => {
+    if (this._link?.state === 'dead') {
+      this._died = true;
+    } else if (this.context?.session?.kernel) {
+      this._died = false;
+    }
+    this._changed();
+  };
+
+  private _join(panel: NotebookPanel): void {
+    const context = panel.sessionContext;
+    context.kernelChanged.connect(this._changed);
+    context.statusChanged.connect(this._changed);
+    context.sessionChanged.connect(this._changed);
+    context.propertyChanged.connect(this._changed);
+    panel.context.pathChanged.connect(this._changed);
+    panel.disposed.connect(this._follow);
+    void context.ready.then(this._changed);
+    this._link = this._links.get(context);
+    this._unsubscribe = this._link.store.subscribe(this._told);
+    context.kernelChanged.connect(this._told);
+    this.look(this._isLooking);
+  }
+
+  private _leave(): void {
+    this._away?.();
+    this._unsubscribe?.();
+    this._away = this._unsubscribe = this._link = null;
+    const panel = this._panel;
+    this._panel = null;
+    this._died = false;
+    if (panel === null || panel.isDisposed) {
+      return;
+    }
+    const context = panel.sessionContext;
+    context.kernelChanged.disconnect(this._changed);
+    context.kernelChanged.disconnect(this._told);
+    context.statusChanged.disconnect(this._changed);
+    context.sessionChanged.disconnect(this._changed);
+    context.propertyChanged.disconnect(this._changed);
+    panel.context.pathChanged.disconnect(this._changed);
+    panel.disposed.disconnect(this._follow);
+  }
+}

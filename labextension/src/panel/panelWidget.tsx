@@ -1,0 +1,138 @@
+/**
+ * The panel as a widget of JupyterLab's side bar.
+ */
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { Message } from '@lumino/messaging';
+import { Widget } from '@lumino/widgets';
+import { useSyncExternalStore } from 'react';
+import { createRoot, type Root } from 'react-dom/client';
+import { labHost } from '../notebook/rendering/labHost';
+import { Slots } from '../notebook/rendering/slotLayout';
+import { Chat } from '../views/chat/chatPanel';
+import { HostProvider } from '../views/host';
+import { agentIcon } from './icon';
+import type { PanelModel } from './panelModel';
+
+export const PANEL_ID = 'jupyter-palimpsest-panel';
+
+/** Where the style sheet gives the panel another least width. */
+const WIDE = '(min-width: 900px)';
+
+/** Draws the model, and tells it whether somebody looks. */
+export class PanelWidget extends Widget {
+  private readonly _root: Root;
+  /** Somebody waits for the text field. */
+  private _wanted: AbortController | null = null;
+  private readonly _wide = window.matchMedia(WIDE);
+
+  constructor(
+    private readonly _model: PanelModel,
+    registry: IRenderMimeRegistry,
+    words: TranslationBundle,
+    languages: IEditorLanguageRegistry | null
+  ) {
+    super();
+    this.id = PANEL_ID;
+    this.addClass('plm-PanelWidget');
+    this.title.icon = agentIcon;
+    this.title.caption = words.__('Agent');
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', words.__('Agent'));
+    const slots = new Slots();
+    this.layout = slots;
+    this._wide.addEventListener('change', this._measure);
+    this._root = createRoot(this.node);
+    this._root.render(
+      <HostProvider value={labHost(registry, slots, words, languages)}>
+        <PanelContent model={_model} />
+      </HostProvider>
+    );
+  }
+
+  /**
+   * Puts the keyboard where a person writes, or on what there is to press; while the kernel is
+   * still being asked, as soon as there is either, unless the person does something else meanwhile.
+   */
+  focusComposer(): void {
+    this._wanted?.abort();
+    if (this._focus()) {
+      return;
+    }
+    const wanted = (this._wanted = new AbortController());
+    const { signal } = wanted;
+    const drawn = new MutationObserver(() => {
+      if (this._focus()) {
+        wanted.abort();
+      }
+    });
+    drawn.observe(this.node, { childList: true, subtree: true });
+    signal.addEventListener('abort', () => {
+      drawn.disconnect();
+    });
+    const give = () => {
+      wanted.abort();
+    };
+    for (const sign of ['pointerdown', 'keydown'] as const) {
+      document.addEventListener(sign, give, { capture: true, signal });
+    }
+  }
+
+  private _focus(): boolean {
+    const place = this.node.querySelector<HTMLElement>(
+      '.plm-Composer-field, .plm-Panel-notice button'
+    );
+    place?.focus();
+    return place !== null;
+  }
+
+  override dispose(): void {
+    if (!this.isDisposed) {
+      this._wanted?.abort();
+      this._wide.removeEventListener('change', this._measure);
+      this._root.unmount();
+      this._model.dispose();
+    }
+    super.dispose();
+  }
+
+  protected override onAfterShow(message: Message): void {
+    super.onAfterShow(message);
+    this._look();
+  }
+
+  protected override onAfterHide(message: Message): void {
+    super.onAfterHide(message);
+    this._look();
+  }
+
+  protected override onAfterAttach(message: Message): void {
+    super.onAfterAttach(message);
+    this._look();
+  }
+
+  protected override onBeforeDetach(message: Message): void {
+    this._model.look(false);
+    super.onBeforeDetach(message);
+  }
+
+  protected override onActivateRequest(message: Message): void {
+    super.onActivateRequest(message);
+    this.focusComposer();
+  }
+
+  /** Least widths are read when something is laid out anew, which a window that grows does not do. */
+  private readonly _measure = () => {
+    this.parent?.fit();
+  };
+
+  private _look(): void {
+    this._model.look(this.isVisible);
+  }
+}
+
+function PanelContent({ model }: { model: PanelModel }) {
+  const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
+  return <Chat state={state} actions={model} />;
+}

@@ -1,0 +1,141 @@
+/**
+ * What is read aloud while an answer grows: whole sentences, and what happens, each once.
+ */
+import type { Part, TextPart, ToolPart } from '../../protocol/generated';
+import { isNotice } from './lines';
+import { prose, sentenceEnd } from './spokenText';
+import { subject } from './toolCalls';
+import type { ITranscript } from '../store/transcript';
+
+export type Said =
+  | { kind: 'words'; text: string }
+  | { kind: 'call'; tool: string; subject: string; failed: boolean }
+  | { kind: 'asks'; title: string }
+  | { kind: 'begun' }
+  | { kind: 'over' }
+  /** It ended with an error, which was said before. */
+  | { kind: 'stopped' };
+
+/** What was heard of a session so far. */
+export interface IHeard {
+  session: string;
+  /** Characters of each text part that were read. */
+  read: ReadonlyMap<string, number>;
+  /** Calls, questions, and answers that failed, as far as they were told. */
+  told: ReadonlySet<string>;
+  busy: boolean;
+  /** The messages that were looked at; the same object says nothing new while the turn runs. */
+  places: ITranscript['places'];
+}
+
+/** Returns what is new since `before`; the first look at a session says nothing. */
+export function hear(
+  transcript: ITranscript,
+  before: IHeard | null
+): [Said[], IHeard] {
+  const session = transcript.session?.id ?? '';
+  const fresh = before?.session !== session;
+  const busy = transcript.status.type !== 'idle';
+  const read = new Map(fresh ? [] : before.read);
+  const told = new Set(fresh ? [] : before.told);
+  const found: Said[] = [];
+  if (!fresh && busy && !before.busy) {
+    found.push({ kind: 'begun' });
+  }
+  const known = fresh || before.busy !== busy ? [] : before.places;
+  for (const [index, place] of transcript.places.entries()) {
+    const { info, parts } = place.message;
+    if (known[index] === place || info?.role !== 'assistant' || info.summary) {
+      continue;
+    }
+    if (fresh) {
+      // What is there when a person opens the panel can be read.
+      skip(parts, read, told, busy && place === transcript.places.at(-1));
+      if (info.error !== undefined) {
+        told.add(info.id);
+      }
+    } else {
+      found.push(...ofParts(parts, read, told, busy));
+      if (info.error !== undefined && !told.has(info.id)) {
+        told.add(info.id);
+        found.push({ kind: 'words', text: info.error.message });
+      }
+    }
+  }
+  for (const ask of transcript.asks) {
+    if (!told.has(ask.id)) {
+      told.add(ask.id);
+      found.push({ kind: 'asks', title: ask.title });
+    }
+  }
+  for (const { question_id, questions } of transcript.questions) {
+    if (!told.has(question_id)) {
+      told.add(question_id);
+      const title = questions.map(({ question }) => question).join(' ');
+      found.push({ kind: 'asks', title });
+    }
+  }
+  if (!fresh && !busy && before.busy) {
+    found.push({ kind: hasFailed(transcript) ? 'stopped' : 'over' });
+  }
+  const { places } = transcript;
+  return [found, { session, read, told, busy, places }];
+}
+
+/** Notes as heard what is there; of what is still written, the whole sentences. */
+function skip(
+  parts: readonly Part[],
+  read: Map<string, number>,
+  told: Set<string>,
+  grows: boolean
+): void {
+  for (const part of parts) {
+    if (isSpoken(part)) {
+      read.set(part.id, grows ? sentenceEnd(part.text) : part.text.length);
+    } else if (part.type === 'tool' && isOver(part)) {
+      told.add(part.id);
+    }
+  }
+}
+
+function ofParts(
+  parts: readonly Part[],
+  read: Map<string, number>,
+  told: Set<string>,
+  busy: boolean
+): Said[] {
+  return parts.flatMap((part): Said[] => {
+    if (isSpoken(part)) {
+      const from = read.get(part.id) ?? 0;
+      if (from >= part.text.length) {
+        return [];
+      }
+      const to = busy ? sentenceEnd(part.text) : part.text.length;
+      const text = prose(part.text, from, to);
+      read.set(part.id, Math.max(from, to));
+      return text === '' ? [] : [{ kind: 'words', text }];
+    }
+    if (part.type === 'tool' && isOver(part) && !told.has(part.id)) {
+      told.add(part.id);
+      const failed = part.state.status === 'error';
+      return [
+        { kind: 'call', tool: part.tool, subject: subject(part), failed }
+      ];
+    }
+    return [];
+  });
+}
+
+/** What the agent says, and what is said to a person beside it. */
+function isSpoken(part: Part): part is TextPart {
+  return part.type === 'text' && (!part.synthetic || isNotice(part));
+}
+
+function hasFailed({ places }: ITranscript): boolean {
+  const info = places.at(-1)?.message.info;
+  return info?.role === 'assistant' && info.error !== undefined;
+}
+
+function isOver({ state }: ToolPart): boolean {
+  return state.status === 'completed' || state.status === 'error';
+}

@@ -1,0 +1,285 @@
+/**
+ * The lines that a stretch of messages is drawn as: pure, so that cell and panel agree.
+ *
+ * A line is a part, or a run of reads folded into one. Here stand the types that mean something to
+ * what stands around them; any other is a line of its own, which views/plain draws, or passes over
+ * where it is not known, so that an older front end draws what a newer kernel wrote.
+ */
+import {
+  PART_TYPES,
+  type AssistantMessage,
+  type CompactionPart,
+  type ErrorValue,
+  type Message,
+  type Part,
+  type ReasoningPart,
+  type RetryPart,
+  type SnapshotPart,
+  type StepFinishPart,
+  type StepStartPart,
+  type TextPart,
+  type ToolPart
+} from '../../protocol/generated';
+
+/** Where a step began, for a revert: nothing of it is drawn. */
+type HiddenPart = SnapshotPart | StepStartPart;
+
+/** A part that is a line of its own, whatever stands around it; how it is drawn, views/plain says. */
+export type PlainPart = Exclude<
+  Part,
+  | HiddenPart
+  | TextPart
+  | ReasoningPart
+  | ToolPart
+  | RetryPart
+  | StepFinishPart
+  | CompactionPart
+>;
+
+type PlainLine = {
+  [T in PlainPart['type']]: {
+    kind: T;
+    key: string;
+    part: Extract<PlainPart, { type: T }>;
+  };
+}[PlainPart['type']];
+
+export type Line =
+  | { kind: 'text'; key: string; part: TextPart }
+  | { kind: 'prompt'; key: string; part: TextPart }
+  | { kind: 'reasoning'; key: string; part: ReasoningPart }
+  | { kind: 'tool'; key: string; part: ToolPart }
+  | { kind: 'reads'; key: string; parts: ToolPart[] }
+  | PlainLine
+  /** A sentence for a person, which the model is not shown. */
+  | { kind: 'notice'; key: string; part: TextPart }
+  /** The newest failed attempt, and how many came right before it. */
+  | { kind: 'retry'; key: string; part: RetryPart; before: number }
+  | { kind: 'step'; key: string; part: StepFinishPart; number: number }
+  | {
+      kind: 'compaction';
+      key: string;
+      part: CompactionPart;
+      summary: string;
+      state: CompactionState;
+      /** The id of the message that holds the summary; none before there is one. */
+      written: string;
+    }
+  | { kind: 'error'; key: string; error: ErrorValue };
+
+/** Whether a summary is still to be written, took the place of what it covers, or did not. */
+export type CompactionState = 'running' | 'done' | 'failed';
+
+/** From this many on, successful reads in a row are one line. */
+const RUN_OF_READS = 3;
+
+/**
+ * Turns messages into lines.
+ *
+ * A cell holds its turn's prompt itself; words of the user that are among the messages joined
+ * while the turn ran.
+ */
+export function lines(messages: readonly Message[], firstStep = 1): Line[] {
+  const found: Line[] = [];
+  let step = firstStep - 1;
+  for (const { info, parts } of messages) {
+    if (info.role === 'assistant' && info.summary) {
+      addSummary(found, info, summaryText(parts));
+      for (const part of parts) {
+        if (part.type === 'retry') {
+          add(found, { kind: 'retry', key: part.id, part, before: 0 });
+        } else if (part.type === 'text' && isNotice(part)) {
+          add(found, { kind: 'notice', key: part.id, part });
+        }
+      }
+      found.push(...errorLines(info));
+      continue;
+    }
+    for (const part of parts) {
+      if (part.type === 'step-finish') {
+        step += 1;
+        found.push({ kind: 'step', key: part.id, part, number: step });
+        continue;
+      }
+      const line = partLine(part, info.role);
+      if (line !== null) {
+        add(found, line);
+      }
+    }
+    found.push(...errorLines(info));
+  }
+  return foldReads(found);
+}
+
+/** Adds a line; attempts that failed one after the other are one line. */
+function add(found: Line[], line: Line): void {
+  const last = found.at(-1);
+  if (line.kind === 'retry' && last?.kind === 'retry') {
+    found[found.length - 1] = {
+      ...line,
+      key: last.key,
+      before: last.before + 1
+    };
+  } else {
+    found.push(line);
+  }
+}
+
+function partLine(part: Part, role: string): Line | null {
+  const key = part.id;
+  switch (part.type) {
+    case 'text':
+      if (isNotice(part)) {
+        return { kind: 'notice', key, part };
+      }
+      return part.synthetic || part.text.trim() === ''
+        ? null
+        : { kind: role === 'user' ? 'prompt' : 'text', key, part };
+    case 'reasoning':
+      return part.text.trim() === '' ? null : { kind: 'reasoning', key, part };
+    case 'tool':
+      return { kind: 'tool', key, part };
+    case 'retry':
+      return { kind: 'retry', key, part, before: 0 };
+    case 'compaction':
+      return {
+        kind: 'compaction',
+        key,
+        part,
+        summary: '',
+        state: 'running',
+        written: ''
+      };
+    case 'snapshot':
+    case 'step-start':
+    case 'step-finish': // numbered by whoever counts them
+      return null;
+    default:
+      return plainLine(part);
+  }
+}
+
+function plainLine(part: PlainPart): Line | null {
+  return !isPlain(part) || (part.type === 'patch' && part.files.length === 0)
+    ? null // a newer kernel's, or nothing to tell
+    : ({ kind: part.type, key: part.id, part } as PlainLine);
+}
+
+const KNOWN = new Set<string>(PART_TYPES);
+
+const NO_PLAIN: Record<Exclude<Part, PlainPart>['type'], true> = {
+  compaction: true,
+  reasoning: true,
+  retry: true,
+  snapshot: true,
+  'step-finish': true,
+  'step-start': true,
+  text: true,
+  tool: true
+};
+
+/** Tells whether a part is a line of its own, whatever stands around it. */
+export function isPlain(part: Part): part is PlainPart {
+  return KNOWN.has(part.type) && !(part.type in NO_PLAIN);
+}
+
+/** Whether a text is a sentence for a person about what failed beside the answer. */
+export function isNotice(part: TextPart): boolean {
+  return part.ignored && part.metadata?.notice !== undefined;
+}
+
+function errorLines(info: Message['info']): Line[] {
+  const error = info.role === 'assistant' ? info.error : undefined;
+  return error === undefined
+    ? []
+    : [{ kind: 'error', key: `${info.id}-error`, error }];
+}
+
+/**
+ * Returns the words of a summary. One that was written in parts has drafts, which are shown only
+ * as long as there is nothing newer.
+ */
+function summaryText(parts: readonly Part[]): string {
+  const texts = parts
+    .filter(part => part.type === 'text')
+    .filter(part => !isNotice(part))
+    .filter(part => part.metadata?.failed_attempt === undefined);
+  const whole = texts.filter(part => !part.ignored && part.text !== '');
+  return (whole.length > 0 ? whole : texts.slice(-1))
+    .map(part => part.text)
+    .join('');
+}
+
+/** Puts a summary under its mark; a cell that asked for it does not show the mark itself. */
+function addSummary(
+  found: Line[],
+  info: AssistantMessage,
+  summary: string
+): void {
+  const { id } = info;
+  const state = compactionState(info);
+  const last = found.at(-1);
+  if (last?.kind === 'compaction' && last.summary === '') {
+    last.summary = summary;
+    last.state = state;
+    last.written = id;
+  } else if (summary !== '') {
+    const part: CompactionPart = {
+      id,
+      session_id: '',
+      message_id: id,
+      type: 'compaction',
+      auto: false,
+      overflow: false,
+      goes_on: false
+    };
+    found.push({
+      kind: 'compaction',
+      key: id,
+      part,
+      summary,
+      state,
+      written: id
+    });
+  }
+}
+
+function compactionState(info: AssistantMessage): CompactionState {
+  if (info.error !== undefined) {
+    return 'failed';
+  }
+  return info.time.completed === undefined ? 'running' : 'done';
+}
+
+function foldReads(found: Line[]): Line[] {
+  const folded: Line[] = [];
+  let run: ToolPart[] = [];
+  const close = () => {
+    if (run.length >= RUN_OF_READS) {
+      folded.push({
+        kind: 'reads',
+        key: `${run[0]?.id ?? ''}-reads`,
+        parts: run
+      });
+    } else {
+      folded.push(
+        ...run.map((part): Line => ({ kind: 'tool', key: part.id, part }))
+      );
+    }
+    run = [];
+  };
+  for (const line of found) {
+    if (line.kind === 'tool' && isQuietRead(line.part)) {
+      run.push(line.part);
+    } else {
+      close();
+      folded.push(line);
+    }
+  }
+  close();
+  return folded;
+}
+
+function isQuietRead(part: ToolPart): boolean {
+  return part.tool === 'read' && part.state.status === 'completed';
+}

@@ -1,0 +1,95 @@
+/**
+ * What a model asks a person, and what it notes to do, read from a call that may be half written.
+ */
+import type {
+  Question,
+  QuestionOption,
+  Todo,
+  ToolPart
+} from '../../protocol/generated';
+
+/** The tool that asks, and the one that keeps the list. */
+export const QUESTION = 'question';
+export const TODOWRITE = 'todowrite';
+
+const STATUSES: readonly Todo['status'][] = [
+  'pending',
+  'in_progress',
+  'completed',
+  'cancelled'
+];
+const PRIORITIES: readonly Todo['priority'][] = ['high', 'medium', 'low'];
+
+/** Returns the questions of a call; empty where it holds none that can be read. */
+export function questionsOf({ state }: ToolPart): Question[] {
+  return list(state.input.questions).flatMap((one): Question[] => {
+    if (!isObject(one) || typeof one.question !== 'string') {
+      return [];
+    }
+    return [
+      {
+        question: one.question,
+        header: text(one.header),
+        options: list(one.options).flatMap(option),
+        multiple: one.multiple === true
+      }
+    ];
+  });
+}
+
+/** Returns what a person answered, question by question; null where it is not known. */
+export function answersOf({ state }: ToolPart): string[][] | null {
+  if (state.status !== 'completed' || !Array.isArray(state.metadata.answers)) {
+    return null;
+  }
+  return state.metadata.answers.map(words => list(words).map(text));
+}
+
+/** Returns the list that a call writes. */
+export function todosOf({ state }: ToolPart): Todo[] {
+  return list(state.input.todos).flatMap((one): Todo[] => {
+    if (!isObject(one) || text(one.content).trim() === '') {
+      return [];
+    }
+    return [
+      {
+        content: text(one.content),
+        status: STATUSES.find(known => known === one.status) ?? 'pending',
+        priority: PRIORITIES.find(known => known === one.priority) ?? 'medium'
+      }
+    ];
+  });
+}
+
+/** Counts what is done of what is still wanted. */
+export function tally(todos: readonly Todo[]): { done: number; all: number } {
+  const wanted = todos.filter(({ status }) => status !== 'cancelled');
+  const done = wanted.filter(({ status }) => status === 'completed').length;
+  return { done, all: wanted.length };
+}
+
+/** Returns what is worked on, else what comes next. */
+export function current(todos: readonly Todo[]): Todo | undefined {
+  return (
+    todos.find(({ status }) => status === 'in_progress') ??
+    todos.find(({ status }) => status === 'pending')
+  );
+}
+
+function option(one: unknown): QuestionOption[] {
+  return isObject(one) && typeof one.label === 'string'
+    ? [{ label: one.label, description: text(one.description) }]
+    : [];
+}
+
+function list(value: unknown): unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : [];
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

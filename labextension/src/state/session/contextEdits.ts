@@ -1,0 +1,96 @@
+/**
+ * What a person chose of what the model sees, as the journal tells it: pinned, left out, undone.
+ *
+ * The same rule as in the kernel (transcript/context_values/effective_decisions.py): decisions about a part are a pile, a
+ * restore takes the newest one off, and of those that reach a part the newest holds.
+ */
+import type { Decision } from '../../protocol/generated';
+
+export type Wish = 'pin' | 'drop';
+
+/** What may be chosen of a part or message. */
+export type WishAction = 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
+
+interface IStanding {
+  wish: Wish | null;
+  /** What it was chosen for: a part, or its whole message. */
+  chosen: string | null;
+  /** The pin or the exclusion that holds. */
+  held: Decision | null;
+  /** Whether a rule, and no person, left it out. */
+  aside: boolean;
+  /** How its output was cut or cleared, as far as that holds. */
+  reduction: Decision | null;
+}
+
+const EXCLUDE = 'user/exclude';
+const UNPIN = 'user/unpin';
+const RESTORE = 'user/restore';
+const UNDO = 'user/undo-compaction';
+const REDUCTIONS = ['truncate', 'clear', 'drop'];
+
+/** Returns the decisions about a part, alone or with its message. */
+export function about(
+  decisions: readonly Decision[],
+  part: { id: string; message_id: string }
+): Decision[] {
+  return decisions.filter(
+    ({ part_id, message_id }) =>
+      part_id === part.id ||
+      (part_id === undefined && message_id === part.message_id)
+  );
+}
+
+/** Says what holds for a part after all that was decided about it. */
+export function standing(decisions: readonly Decision[]): IStanding {
+  const own: Decision[] = [];
+  const around: Decision[] = [];
+  for (const decision of decisions) {
+    const pile = decision.part_id === undefined ? around : own;
+    if (decision.action === 'restore') {
+      takeOff(pile, decision.rule);
+    } else if (
+      decision.action === 'pin' ||
+      REDUCTIONS.includes(decision.action)
+    ) {
+      pile.push(decision);
+    }
+  }
+  const left = new Set([...own, ...around]);
+  const newest = decisions.findLast(
+    decision => left.has(decision) && ['pin', 'drop'].includes(decision.action)
+  );
+  const aside = newest?.action === 'drop' && newest.rule !== EXCLUDE;
+  const wish = aside ? null : ((newest?.action ?? null) as Wish | null);
+  const shown = wish === 'pin' ? ['truncate'] : ['truncate', 'clear'];
+  const reduction =
+    newest?.action === 'drop'
+      ? undefined
+      : own.findLast(({ action }) => shown.includes(action));
+  return {
+    wish,
+    held: newest ?? null,
+    aside,
+    chosen: newest?.part_id ?? newest?.message_id ?? null,
+    reduction: reduction ?? null
+  };
+}
+
+function takeOff(pile: Decision[], rule: string): void {
+  const at = pile.findLastIndex(({ action }) =>
+    rule === UNPIN ? action === 'pin' : rule !== RESTORE || action !== 'pin'
+  );
+  if (at >= 0) {
+    pile.splice(at, 1);
+  }
+}
+
+/** Tells whether a person undid the compaction that wrote this summary. */
+export function isUndone(
+  decisions: readonly Decision[],
+  summary: string
+): boolean {
+  return decisions.some(
+    ({ rule, message_id }) => rule === UNDO && message_id === summary
+  );
+}

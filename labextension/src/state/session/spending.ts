@@ -1,0 +1,39 @@
+/**
+ * What a session has spent, with the sessions it began, and what it may spend.
+ */
+import type { SessionInfo } from '../../protocol/generated';
+
+export interface ISpending {
+  /** US dollars of the requests whose price is known; undefined when no price was. */
+  cost: number | undefined;
+  tokens: number;
+  /** Requests whose price nobody knows; the cost leaves them out. */
+  unpriced: number;
+  /** The limits that hold now. */
+  usd: number | undefined;
+  limit: number | undefined;
+}
+
+/** Adds it up. */
+export function spending(session: SessionInfo | undefined): ISpending {
+  const { below, budget, cost, tokens, unpriced } = session ?? {};
+  const known = [cost, below?.cost].filter(one => one !== undefined);
+  const all = total(tokens) + total(below?.tokens);
+  // A fork shows its parent's answers and has spent nothing yet, which is known.
+  const unknown = known.length === 0 && (session === undefined || all > 0);
+  return {
+    cost: unknown ? undefined : known.reduce((sum, one) => sum + one, 0),
+    tokens: all,
+    unpriced: (unpriced ?? 0) + (below?.unpriced ?? 0),
+    usd: budget?.usd_until ?? budget?.usd,
+    limit: budget?.tokens_until ?? budget?.tokens
+  };
+}
+
+function total(usage: SessionInfo['tokens'] | undefined): number {
+  const { cache_read, cache_write, input, output, reasoning } = usage ?? {};
+  return [cache_read, cache_write, input, output, reasoning].reduce<number>(
+    (all, one) => all + (one ?? 0),
+    0
+  );
+}

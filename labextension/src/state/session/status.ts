@@ -1,0 +1,163 @@
+/**
+ * How a session stands: how full the window is, what it cost, what waits for a person.
+ */
+import type {
+  Ask,
+  ErrorValue,
+  Message,
+  StepFinishPart
+} from '../../protocol/generated';
+import type { ITranscript } from '../store/transcript';
+import { isUndone } from './contextEdits';
+
+export interface IFilled {
+  used: number;
+  window: number;
+  /** Tokens by kind, adding up to what is used; empty where the kernel tells none. */
+  kinds: Readonly<Partial<Record<string, number>>>;
+  /** Kept free for the answer. */
+  reserve: number;
+  /** A compaction came since: it is what the next request takes, about. */
+  compacted?: boolean;
+}
+
+/** Returns how full the window was at the newest request, and of what; null before the first. */
+export function filled(transcript: ITranscript): IFilled | null {
+  const before = atRequest(transcript);
+  const saved = before === null ? null : savedSince(transcript);
+  return before === null || saved === null
+    ? before
+    : {
+        ...before,
+        used: Math.max(saved.after, before.used - saved.before + saved.after),
+        kinds: {},
+        compacted: true
+      };
+}
+
+function atRequest({ filling, places }: ITranscript): IFilled | null {
+  const measured = reported(places, filling?.message_id);
+  if (filling === undefined || filling.tokens <= 0) {
+    return measured === null
+      ? null
+      : { used: measured.used, window: measured.window, kinds: {}, reserve: 0 };
+  }
+  const { kinds, reserve, tokens, window } = filling;
+  const used = measured?.used ?? tokens;
+  // The kinds are our own count; the provider's number says how long they are together.
+  const scaled = Object.entries(kinds).map(
+    ([kind, estimated]) =>
+      [kind, Math.round((estimated * used) / tokens)] as const
+  );
+  return { used, window, kinds: Object.fromEntries(scaled), reserve };
+}
+
+/** Returns what a compaction made of the history after the newest request, in tokens. */
+function savedSince({
+  decisions,
+  filling,
+  places
+}: ITranscript): { before: number; after: number } | null {
+  const at =
+    filling === undefined
+      ? (reported(places)?.at ?? places.length)
+      : places.findLastIndex(({ id }) => id === filling.message_id);
+  if (at < 0) {
+    return null;
+  }
+  for (const { message } of places.slice(at + 1).toReversed()) {
+    const { info } = message;
+    if (info === undefined || !isSummary(message)) {
+      continue;
+    }
+    const made = decisions.findLast(
+      ({ action, message_id }) =>
+        action === 'summarise' && message_id === info.id
+    );
+    if (made !== undefined && !isUndone(decisions, info.id)) {
+      return { before: made.tokens_before, after: made.tokens_after };
+    }
+  }
+  return null;
+}
+
+/** A summary is written in a request of its own, which says nothing of the conversation's window. */
+function isSummary({ info }: Pick<Partial<Message>, 'info'>): boolean {
+  return info?.role === 'assistant' && info.summary;
+}
+
+/** Finds what the provider reported, of one message or of the newest answer that has a report. */
+function reported(
+  places: ITranscript['places'],
+  messageId?: string
+): { used: number; window: number; at: number } | null {
+  const from =
+    messageId === undefined
+      ? places.length - 1
+      : places.findLastIndex(({ id }) => id === messageId);
+  // A long session is not looked through for a message that reports nothing yet.
+  const to = messageId === undefined ? 0 : Math.max(0, from);
+  for (let at = from; at >= to; at -= 1) {
+    const message = places[at]?.message;
+    if (
+      message === undefined ||
+      (messageId === undefined && isSummary(message))
+    ) {
+      continue;
+    }
+    const part = message.parts.findLast(
+      (one): one is Reporting =>
+        one.type === 'step-finish' &&
+        one.context_tokens !== undefined &&
+        one.window !== undefined
+    );
+    if (part !== undefined) {
+      return { used: part.context_tokens, window: part.window, at };
+    }
+  }
+  return null;
+}
+
+type Reporting = StepFinishPart & { context_tokens: number; window: number };
+
+/** Tells whether sending the same again may help, and nothing else must be done first. */
+export function mayRetry(error: ErrorValue): boolean {
+  return error.type === 'unknown' || (error.type === 'api' && error.retryable);
+}
+
+/** Returns the error that ended the newest answer; undefined when it did not fail. */
+export function lastError(
+  messages: readonly Message[]
+): ErrorValue | undefined {
+  const info = messages.at(-1)?.info;
+  return info?.role === 'assistant' ? info.error : undefined;
+}
+
+/** Returns the questions whose tool call is not in the transcript, such as those of a sub-agent. */
+export function strayAsks({ asks, places }: ITranscript): Ask[] {
+  const calls = new Set(
+    asks.length === 0
+      ? []
+      : places.flatMap(({ message }) =>
+          message.parts.flatMap(part =>
+            part.type === 'tool' ? [part.call_id] : []
+          )
+        )
+  );
+  return asks.filter(
+    ({ call_id }) => call_id === undefined || !calls.has(call_id)
+  );
+}
+
+/** Tells whether something was said that a summary could stand for, and a person may ask for one. */
+export function canCompact(transcript: ITranscript): boolean {
+  const { places, session } = transcript;
+  return (
+    !isBusy(transcript) && places.length > 1 && session?.parent_id === undefined
+  );
+}
+
+/** Tells whether a turn runs, or is about to. */
+export function isBusy({ status }: ITranscript): boolean {
+  return status.type !== 'idle';
+}

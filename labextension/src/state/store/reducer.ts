@@ -1,0 +1,240 @@
+/**
+ * The fold, as the kernel has it in store/session_state/state.py; both are tested on the same fixtures.
+ */
+import {
+  PART_TYPES,
+  type Ask,
+  type Filling,
+  type Notice,
+  type Part,
+  type Reply,
+  type StepRequest
+} from '../../protocol/generated';
+import { passedOver } from '../../protocol/unknownKind';
+import { joined } from '../../protocol/surrogatePairs';
+import type { IMessageDraft, ITranscript } from './transcript';
+
+/** A part of another type is passed over. */
+const PARTS = new Set<string>(PART_TYPES);
+
+/**
+ * Applies one notice. A notice that was applied before changes nothing; types that are not known
+ * are passed over, so that an older page survives a newer kernel.
+ */
+export function reduce(transcript: ITranscript, notice: Notice): ITranscript {
+  if (notice.seq <= transcript.seq) {
+    return transcript;
+  }
+  return { ...transcript, ...change(transcript, notice), seq: notice.seq };
+}
+
+function change(now: ITranscript, notice: Notice): Partial<ITranscript> {
+  switch (notice.type) {
+    case 'message.updated':
+      return at(now, notice.info.id, place => ({
+        ...place,
+        info: notice.info
+      }));
+    case 'message.part.updated':
+      return PARTS.has(notice.part.type)
+        ? at(now, notice.part.message_id, draft => ({
+            ...draft,
+            parts: put(draft.parts, notice.part)
+          }))
+        : {};
+    case 'message.part.delta':
+      return append(now, notice.message_id, notice.part_id, part =>
+        extended(part, notice.field.split('.'), notice.delta)
+      );
+    case 'message.part.removed':
+      return known(now, notice.message_id, draft => ({
+        ...draft,
+        parts: draft.parts.filter(part => part.id !== notice.part_id)
+      }));
+    case 'message.removed':
+      return {
+        places: now.places.filter(place => place.id !== notice.message_id)
+      };
+    default:
+      return ofSession(now, notice);
+  }
+}
+
+type OfMessage = Extract<Notice, { type: `message.${string}` }>;
+
+function ofSession(
+  now: ITranscript,
+  notice: Exclude<Notice, OfMessage>
+): Partial<ITranscript> {
+  switch (notice.type) {
+    case 'session.created':
+      return {
+        session: notice.session,
+        // What waited for an answer in the parent of a fork is answered there.
+        ...(notice.session.forked_from === undefined
+          ? {}
+          : {
+              status: { type: 'idle' },
+              asks: [],
+              questions: [],
+              inbox: [],
+              deleted: false
+            })
+      };
+    case 'session.updated':
+      return { session: notice.session };
+    case 'session.deleted':
+      return { deleted: true };
+    case 'session.status':
+      return { status: notice.status };
+    case 'session.compacted':
+      return { compacted: notice.message_id };
+    case 'todo.updated':
+      return { todos: notice.todos };
+    case 'decision':
+      // A picture may tell one that its records tell again.
+      return now.decisions.some(({ id }) => id === notice.decision.id)
+        ? {}
+        : { decisions: [...now.decisions, notice.decision] };
+    case 'step.requested':
+      return notice.request.purpose === 'step'
+        ? { filling: filling(notice.request) }
+        : {};
+    case 'session.checkpoint': // where a reader may begin
+    case 'session.diff': // asked for by whoever shows it
+    case 'session.error': // told when it happens
+      return {};
+    default:
+      return ofWaiting(now, notice);
+  }
+}
+
+type OfWaiting = Extract<
+  Notice,
+  { type: `${'permission' | 'prompt' | 'question'}.${string}` }
+>;
+
+function ofWaiting(now: ITranscript, notice: OfWaiting): Partial<ITranscript> {
+  switch (notice.type) {
+    case 'permission.asked':
+      return asked(now, notice.ask);
+    case 'permission.replied':
+      return answered(now, notice.ask_id, notice.reply);
+    case 'question.asked':
+      return {
+        questions: [
+          ...now.questions.filter(differs('question_id', notice)),
+          notice
+        ]
+      };
+    case 'question.replied':
+    case 'question.rejected':
+      return {
+        questions: now.questions.filter(differs('question_id', notice))
+      };
+    case 'prompt.admitted':
+      return {
+        inbox: [...now.inbox.filter(differs('prompt_id', notice)), notice]
+      };
+    case 'prompt.delivered':
+      return { inbox: now.inbox.filter(differs('prompt_id', notice)) };
+    default:
+      return passedOver(notice, {});
+  }
+}
+
+function filling({ facts, kinds, message_id, tokens }: StepRequest): Filling {
+  const { reserve, window } = facts;
+  return { tokens, kinds, window, reserve, message_id };
+}
+
+/** Some providers use a call's id again: an older answer is none to what is asked now. */
+function asked({ asks, replies }: ITranscript, ask: Ask): Partial<ITranscript> {
+  const { [ask.call_id ?? '']: _older, ...others } = replies;
+  return {
+    asks: put(asks, ask),
+    ...(_older === undefined ? {} : { replies: others })
+  };
+}
+
+function answered(
+  { asks, replies }: ITranscript,
+  askId: string,
+  reply: Reply
+): Partial<ITranscript> {
+  const call = asks.find(({ id }) => id === askId)?.call_id;
+  return {
+    asks: asks.filter(({ id }) => id !== askId),
+    ...(call === undefined ? {} : { replies: { ...replies, [call]: reply } })
+  };
+}
+
+function differs<K extends string>(name: K, other: Record<K, string>) {
+  return (one: Record<K, string>) => one[name] !== other[name];
+}
+
+/** Changes a message; one that is not known yet gets a place at the end. */
+function at(
+  { places }: ITranscript,
+  id: string,
+  changed: (draft: IMessageDraft) => IMessageDraft
+): Partial<ITranscript> {
+  const index = places.findLastIndex(place => place.id === id);
+  const message = changed(places[index]?.message ?? { parts: [] });
+  return {
+    places:
+      index < 0
+        ? [...places, { id, message }]
+        : places.with(index, { id, message })
+  };
+}
+
+/** Changes a message that is known, or nothing. */
+function known(
+  now: ITranscript,
+  id: string,
+  changed: (draft: IMessageDraft) => IMessageDraft
+): Partial<ITranscript> {
+  return now.places.findLastIndex(place => place.id === id) < 0
+    ? {}
+    : at(now, id, changed);
+}
+
+/** Changes a part that is known, or nothing. */
+function append(
+  now: ITranscript,
+  messageId: string,
+  partId: string,
+  changed: (part: Part) => Part
+): Partial<ITranscript> {
+  return known(now, messageId, draft => ({
+    ...draft,
+    parts: draft.parts.map(part => (part.id === partId ? changed(part) : part))
+  }));
+}
+
+/** Replaces the value with the same id, where it stands, or adds it at the end. */
+function put<T extends { id: string }>(values: readonly T[], value: T): T[] {
+  const index = values.findIndex(({ id }) => id === value.id);
+  return index < 0 ? [...values, value] : values.with(index, value);
+}
+
+/**
+ * Appends words to the string at a path. Every step but the last must lead to an object, and
+ * the last to a string or to nothing yet; otherwise the value stays as it was.
+ */
+function extended<T>(value: T, path: string[], words: string): T {
+  const [name, ...rest] = path;
+  if (name === undefined || typeof value !== 'object' || value === null) {
+    return value;
+  }
+  const inner = (value as Record<string, unknown>)[name];
+  if (rest.length > 0) {
+    const changed = extended(inner, rest, words);
+    return changed === inner ? value : { ...value, [name]: changed };
+  }
+  if (inner !== undefined && inner !== null && typeof inner !== 'string') {
+    return value;
+  }
+  return { ...value, [name]: joined(inner ?? '', words) };
+}

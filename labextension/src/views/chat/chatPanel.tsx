@@ -1,0 +1,190 @@
+/**
+ * The panel: a session beside the notebook.
+ */
+import {
+  useEffect,
+  useMemo,
+  useRef,
+  type FocusEvent,
+  type KeyboardEvent,
+  type RefObject
+} from 'react';
+import { takenBack } from '../../state/session/reverts';
+import { isBusy } from '../../state/session/status';
+import { ActionsProvider } from '../actions/answers';
+import { useHost } from '../host';
+import { ChooseProvider } from '../modelContext/editButtons';
+import { answerOfKey } from '../parts/permissionPrompt';
+import { digitOf } from '../parts/questionForm';
+import { Announcements } from './liveRegion';
+import { Composer } from '../composer/composer';
+import { chosenFor, useDrafts } from '../composer/drafts';
+import { Head } from './panelHeader';
+import { ChatProvider, type IChatActions, type IChatState } from './panelState';
+import { EmptyState } from './emptyState';
+import {
+  PutBackProvider,
+  type IPutBack
+} from '../transcript/missingAnswerButton';
+import { Queued } from '../composer/queuedPrompts';
+import { TodoStrip } from './todoStrip';
+import { RevertProvider, TakenBack } from '../transcript/revertControls';
+import { Transcript } from '../transcript/transcript';
+
+export interface IChatProps {
+  state: IChatState;
+  actions: IChatActions;
+}
+
+/** Draws the panel. */
+export function Chat({ state, actions }: IChatProps) {
+  const { words } = useHost();
+  const place = useRef<HTMLDivElement>(null);
+  const { transcript, where, failure } = state;
+  const ready = where === 'ready';
+  const focus = useKeptFocus(place);
+  const drafts = useDrafts(state.key);
+  const taken = takenBack(transcript);
+  const { lost } = state;
+  const { putBack } = actions;
+  const back = useMemo(
+    (): IPutBack | null =>
+      lost === undefined || putBack === undefined
+        ? null
+        : { turns: lost, putBack },
+    [lost, putBack]
+  );
+  const canRevert = !state.readOnly && !isBusy(transcript);
+  return (
+    <ChatProvider value={actions}>
+      <ActionsProvider value={actions}>
+        <div
+          className="plm-Panel"
+          ref={place}
+          {...focus}
+          onKeyDown={event => {
+            answerByKey(event, place.current);
+          }}
+        >
+          {ready ? (
+            <>
+              <Head transcript={transcript} />
+              <RevertProvider
+                value={canRevert ? (actions.revert ?? null) : null}
+              >
+                <ChooseProvider value={state.readOnly ? null : actions.choose}>
+                  <PutBackProvider value={back}>
+                    <Transcript
+                      key={state.key}
+                      transcript={transcript}
+                      readOnly={state.readOnly}
+                      empty={state.arriving === true ? null : undefined}
+                    >
+                      <Queued
+                        prompts={transcript.inbox}
+                        running={isBusy(transcript)}
+                        onEdit={prompt => {
+                          drafts.giveBack(prompt.text, chosenFor(prompt));
+                          place.current
+                            ?.querySelector<HTMLElement>('.plm-Composer-field')
+                            ?.focus();
+                        }}
+                      />
+                    </Transcript>
+                  </PutBackProvider>
+                </ChooseProvider>
+                {taken !== null && <TakenBack taken={taken} />}
+              </RevertProvider>
+              <Announcements transcript={transcript} />
+            </>
+          ) : (
+            <EmptyState where={where} notebook={state.notebook} />
+          )}
+          {failure !== '' && (
+            <div className="plm-Panel-failure" role="alert">
+              <span>{failure}</span>
+              <button
+                type="button"
+                className="plm-Link"
+                onClick={() => {
+                  actions.forgive();
+                }}
+              >
+                {words.__('Dismiss')}
+              </button>
+            </div>
+          )}
+          {ready && <TodoStrip transcript={transcript} />}
+          {ready && (
+            <Composer
+              draftKey={state.key}
+              drafts={drafts}
+              session={transcript.session}
+              busy={isBusy(transcript)}
+              readOnly={state.readOnly}
+              sendKey={state.sendKey}
+            />
+          )}
+        </div>
+      </ActionsProvider>
+    </ChatProvider>
+  );
+}
+
+/** Lets digits answer the first question from anywhere in the panel but a text field. */
+function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
+  const target = event.target as HTMLElement;
+  if (target.matches('input, textarea')) {
+    return;
+  }
+  const answer = answerOfKey(event);
+  const digit = digitOf(event);
+  const button =
+    panel?.querySelector<HTMLButtonElement>(
+      `.plm-Answers button[data-answer="${answer}"]:enabled`
+    ) ??
+    panel?.querySelector<HTMLButtonElement>(
+      `.plm-Options button[data-key="${digit}"]:enabled`
+    );
+  if (button) {
+    event.preventDefault();
+    event.stopPropagation();
+    button.click();
+  }
+}
+
+/**
+ * Keeps the keyboard in the panel when what had it goes away, such as a question that was
+ * answered or the button that loaded the package.
+ */
+function useKeptFocus(panel: RefObject<HTMLElement | null>) {
+  const within = useRef(false);
+  useEffect(() => {
+    const onPointer = (event: PointerEvent) => {
+      within.current = panel.current?.contains(event.target as Node) ?? false;
+    };
+    document.addEventListener('pointerdown', onPointer, true);
+    return () => {
+      document.removeEventListener('pointerdown', onPointer, true);
+    };
+  }, [panel]);
+  useEffect(() => {
+    const { activeElement, body } = document;
+    if (within.current && (activeElement === null || activeElement === body)) {
+      panel.current
+        ?.querySelector<HTMLElement>('.plm-Composer-field')
+        ?.focus({ preventScroll: true });
+    }
+  });
+  return {
+    onFocus: () => {
+      within.current = true;
+    },
+    onBlur: ({ relatedTarget }: FocusEvent) => {
+      if (relatedTarget !== null) {
+        within.current =
+          panel.current?.contains(relatedTarget) ?? within.current;
+      }
+    }
+  };
+}

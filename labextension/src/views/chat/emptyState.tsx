@@ -1,0 +1,122 @@
+/**
+ * What the panel says when there is no session to show, and what to do about it.
+ */
+import { useHost } from '../host';
+import { LOAD, useChat, type Where } from './panelState';
+
+export interface IEmptyStateProps {
+  where: Where;
+  /** The notebook in front, by its file's name. */
+  notebook: string;
+}
+
+/** Draws one sentence and, where one helps, one button. */
+export function EmptyState({ where, notebook }: IEmptyStateProps) {
+  const { words } = useHost();
+  const chat = useChat();
+  switch (where) {
+    case 'no-notebook':
+      return (
+        <NoticeText>
+          {words.__('Open a notebook, and its agent is here beside it.')}
+        </NoticeText>
+      );
+    case 'no-kernel':
+      return (
+        <NoticeText
+          action={words.__('Choose a kernel…')}
+          onAction={() => {
+            chat.chooseKernel();
+          }}
+        >
+          {words.__(
+            '%1 has no kernel. Choose one, and its agent is here.',
+            notebook
+          )}
+        </NoticeText>
+      );
+    case 'connecting':
+      return <NoticeText>{words.__('Asking the kernel…')}</NoticeText>;
+    case 'starting':
+      return <NoticeText>{words.__('The kernel starts…')}</NoticeText>;
+    case 'loading':
+      return (
+        <NoticeText>{words.__('Loading Palimpsest in the kernel…')}</NoticeText>
+      );
+    case 'absent':
+      return (
+        <NoticeText
+          action={words.__('Load it')}
+          onAction={() => {
+            chat.load();
+          }}
+        >
+          {words.__(
+            'Palimpsest is not loaded in the kernel of %1. Loading it runs %2 there; nothing is sent anywhere.',
+            notebook,
+            LOAD
+          )}
+        </NoticeText>
+      );
+    case 'dead':
+      return (
+        <NoticeText
+          action={words.__('Restart the kernel')}
+          onAction={() => {
+            chat.restart();
+          }}
+        >
+          {words.__(
+            'The kernel of %1 has died. The session is kept; restart the kernel to go on with it.',
+            notebook
+          )}
+        </NoticeText>
+      );
+    case 'ready':
+      return null;
+  }
+}
+
+/** Says what this is and how to begin. */
+export function Begin() {
+  const { words } = useHost();
+  return (
+    <div className="plm-Begin">
+      <p>
+        {words.__(
+          'An agent that works in this notebook’s kernel: it sees your variables, and asks before it changes anything.'
+        )}
+      </p>
+      <p className="plm-Muted">
+        {words.__(
+          'Write below, or begin a cell with %1. Both go on with the same session.',
+          '%%agent'
+        )}
+      </p>
+    </div>
+  );
+}
+
+interface IPlainProps {
+  children: string;
+  action?: string;
+  onAction?: () => void;
+}
+
+function NoticeText({ children, action, onAction }: IPlainProps) {
+  return (
+    <div className="plm-Panel-notice" role="status">
+      <p>{children}</p>
+      {action !== undefined && (
+        <button
+          type="button"
+          className="plm-Button"
+          data-main
+          onClick={onAction}
+        >
+          {action}
+        </button>
+      )}
+    </div>
+  );
+}

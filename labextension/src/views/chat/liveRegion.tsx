@@ -1,0 +1,110 @@
+/**
+ * What happens, for who cannot see it: politely, in whole sentences, not word by word.
+ */
+import { useEffect, useRef, useState } from 'react';
+import {
+  hear,
+  type IHeard,
+  type Said
+} from '../../state/display/announcements';
+import type { ITranscript } from '../../state/store/transcript';
+import { useHost, type IWords } from '../host';
+
+/** At most this often something is said; a voice needs the time. */
+const PAUSE_MS = 1500;
+
+/** How many of the newest sayings stay to be read. */
+const KEPT = 20;
+
+/** Draws a region that nobody sees and a screen reader reads. */
+export function Announcements({
+  transcript,
+  isQuiet = never
+}: {
+  transcript: ITranscript;
+  /** Somebody else says it. */
+  isQuiet?: (() => boolean) | undefined;
+}) {
+  const { words } = useHost();
+  const heard = useRef<IHeard | null>(null);
+  const newest = useRef(transcript);
+  const timer = useRef<number | null>(null);
+  const [said, setSaid] = useState<readonly [number, string][]>([]);
+  const session = transcript.session?.id;
+  const [shown, setShown] = useState(session);
+  if (shown !== session) {
+    // What was said of another session is not what this one does.
+    setShown(session);
+    setSaid([]);
+  }
+  useEffect(() => {
+    newest.current = transcript;
+    if (timer.current !== null) {
+      return;
+    }
+    const tell = () => {
+      timer.current = null;
+      const [found, now] = hear(newest.current, heard.current);
+      heard.current = now;
+      if (found.length > 0 && !isQuiet()) {
+        const text = found.map(one => worded(one, words)).join(' ');
+        setSaid(before => {
+          const number = (before.at(-1)?.[0] ?? 0) + 1;
+          return [...before, [number, text] as [number, string]].slice(-KEPT);
+        });
+      }
+    };
+    // The first look is taken at once, so that what comes next is known to be new.
+    timer.current = window.setTimeout(
+      tell,
+      heard.current === null ? 0 : PAUSE_MS
+    );
+  }, [transcript, words, isQuiet]);
+  useEffect(
+    () => () => {
+      if (timer.current !== null) {
+        window.clearTimeout(timer.current);
+        timer.current = null;
+      }
+    },
+    []
+  );
+  return (
+    <div
+      className="plm-Hidden"
+      role="log"
+      aria-live="polite"
+      aria-label={words.__('What the agent does')}
+    >
+      {said.map(([number, text]) => (
+        <p key={number}>{text}</p>
+      ))}
+    </div>
+  );
+}
+
+const never = () => false;
+
+function worded(said: Said, words: IWords): string {
+  switch (said.kind) {
+    case 'words':
+      return said.text;
+    case 'call':
+      if (said.subject === '') {
+        return said.failed
+          ? words.__('%1 failed.', said.tool)
+          : words.__('%1 is done.', said.tool);
+      }
+      return said.failed
+        ? words.__('%1 failed: %2.', said.tool, said.subject)
+        : words.__('%1 is done: %2.', said.tool, said.subject);
+    case 'asks':
+      return words.__('The agent waits for you: %1', said.title);
+    case 'begun':
+      return words.__('The agent is working.');
+    case 'over':
+      return words.__('The agent has finished.');
+    case 'stopped':
+      return words.__('The agent has stopped.');
+  }
+}

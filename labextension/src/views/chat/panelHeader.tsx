@@ -1,0 +1,81 @@
+/**
+ * The top of the panel: which session, how it stands, how full the window is, what it cost.
+ */
+import { useRef, useState } from 'react';
+import { isBusy } from '../../state/session/status';
+import type { ITranscript } from '../../state/store/transcript';
+import { useHost } from '../host';
+import { useChat } from './panelState';
+import { Sessions } from '../sessions/sessionList';
+import { titled } from '../sessions/sessionLabels';
+import { Standing } from './sessionActivity';
+import { Window } from '../modelContext/contextWindow';
+
+/** Draws the head and, when opened, the list of sessions. */
+export function Head({ transcript }: { transcript: ITranscript }) {
+  const { Icon, words } = useHost();
+  const chat = useChat();
+  const [choosing, setChoosing] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const { session } = transcript;
+  const title = session?.title ?? '';
+  const close = () => {
+    setChoosing(false);
+    button.current?.focus();
+  };
+  const write = () => {
+    setChoosing(false);
+    // Whoever chose a session wants to write in it.
+    button.current
+      ?.closest('.plm-Panel')
+      ?.querySelector<HTMLElement>('.plm-Composer-field')
+      ?.focus();
+  };
+  return (
+    <div className="plm-Panel-head">
+      <div className="plm-Panel-row">
+        <h2 className="plm-Panel-title">
+          <button
+            type="button"
+            ref={button}
+            className="plm-Panel-choose"
+            aria-expanded={choosing}
+            title={words.__('Sessions')}
+            onClick={() => {
+              setChoosing(!choosing);
+            }}
+          >
+            <span className="plm-Panel-name" dir="auto">
+              {titled(title, words)}
+            </span>
+            <span className="plm-Fold-caret" aria-hidden="true">
+              <Icon name={choosing ? 'unfold' : 'fold'} />
+            </span>
+          </button>
+        </h2>
+        <Standing transcript={transcript} />
+        {isBusy(transcript) && (
+          <button
+            type="button"
+            className="plm-Button plm-Stop"
+            onClick={() => {
+              chat.stop();
+            }}
+          >
+            <Icon name="stopped" />
+            {words.__('Stop')}
+          </button>
+        )}
+      </div>
+      {choosing ? (
+        <Sessions
+          current={session?.id ?? ''}
+          onClose={close}
+          onChosen={write}
+        />
+      ) : (
+        <Window transcript={transcript} />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * What a session does at this moment, in a word.
+ */
+import { useEffect, useState } from 'react';
+import { wholeSeconds } from '../../state/display/numberFormat';
+import { isBusy } from '../../state/session/status';
+import type { ITranscript } from '../../state/store/transcript';
+import { useHost, type IWords } from '../host';
+import { Sign, type State } from '../controls/statusIcon';
+
+/** Draws the sign and the word; nothing while the session is idle. */
+export function Standing({ transcript }: { transcript: ITranscript }) {
+  const { words } = useHost();
+  const { asks, questions, status } = transcript;
+  const left = useSecondsTo(status.type === 'retry' ? status.next : null);
+  if (!isBusy(transcript)) {
+    return null;
+  }
+  const state: State =
+    asks.length + questions.length > 0
+      ? 'waiting'
+      : status.type === 'retry'
+        ? 'pending'
+        : 'running';
+  return (
+    <span
+      className="plm-Panel-status"
+      title={status.type === 'retry' ? status.message : undefined}
+    >
+      <Sign state={state} />
+      <span aria-hidden={state !== 'pending'}>{named(state, left, words)}</span>
+    </span>
+  );
+}
+
+function named(state: State, left: number, words: IWords): string {
+  switch (state) {
+    case 'waiting':
+      return words.__('waiting for you');
+    case 'pending':
+      return words.__('tries again in %1', wholeSeconds(left));
+    case 'completed':
+    case 'error':
+    case 'running':
+    case 'stopped':
+      return words.__('running');
+  }
+}
+
+/** Counts the seconds down to a moment; nought when there is none. */
+function useSecondsTo(moment: number | null): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (moment === null) {
+      return;
+    }
+    const tick = () => {
+      setNow(Date.now());
+    };
+    tick();
+    const timer = window.setInterval(tick, 1000);
+    return () => {
+      window.clearInterval(timer);
+    };
+  }, [moment]);
+  return moment === null ? 0 : Math.max(0, Math.ceil((moment - now) / 1000));
+}

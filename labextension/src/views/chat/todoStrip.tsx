@@ -1,0 +1,41 @@
+/**
+ * The todo list over the composer: one line that opens, while something of it is left to do.
+ */
+import type { CSSProperties } from 'react';
+import { current, tally } from '../../state/display/questionsAndTodos';
+import { isBusy } from '../../state/session/status';
+import type { ITranscript } from '../../state/store/transcript';
+import { Fold } from '../controls/disclosure';
+import { useHost } from '../host';
+import { Todos } from '../controls/todoList';
+
+/** Draws the line; nothing where there is no list, or all of it is done and over. */
+export function TodoStrip({ transcript }: { transcript: ITranscript }) {
+  const { words } = useHost();
+  const { todos } = transcript;
+  const { all, done } = tally(todos);
+  const next = current(todos);
+  if (all === 0 || (next === undefined && !isBusy(transcript))) {
+    return null;
+  }
+  const head = (
+    <>
+      <span
+        className="plm-TodoStrip-ring"
+        aria-hidden="true"
+        style={{ '--plm-done': `${(100 * done) / all}%` } as CSSProperties}
+      />
+      <span className="plm-TodoStrip-count">
+        {words.__('%1 of %2 done', done, all)}
+      </span>
+      {next !== undefined && (
+        <span className="plm-TodoStrip-next">{next.content}</span>
+      )}
+    </>
+  );
+  return (
+    <Fold className="plm-TodoStrip" head={head}>
+      <Todos todos={todos} />
+    </Fold>
+  );
+}

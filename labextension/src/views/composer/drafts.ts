@@ -1,0 +1,76 @@
+/**
+ * What a person has begun to write, kept by notebook and session.
+ */
+import { useState } from 'react';
+import type { Attachment, PromptAdmitted } from '../../protocol/generated';
+import type { IChosen } from '../chat/panelState';
+
+export interface IDraft {
+  text: string;
+  chosen: IChosen;
+}
+
+export interface IDrafts {
+  draft: IDraft;
+  write(text: string): void;
+  choose(chosen: IChosen): void;
+  /** Puts words before what is there, with what was chosen for them. */
+  giveBack(text: string, chosen: IChosen): void;
+}
+
+const NOTHING: IDraft = { text: '', chosen: {} };
+
+/** Returns the draft of a notebook's session, and how to change it. */
+export function useDrafts(key: string): IDrafts {
+  const [drafts, setDrafts] = useState<Partial<Record<string, IDraft>>>({});
+  const change = (changed: (draft: IDraft) => IDraft) => {
+    setDrafts(before => ({
+      ...before,
+      [key]: changed(before[key] ?? NOTHING)
+    }));
+  };
+  return {
+    draft: drafts[key] ?? NOTHING,
+    write: text => {
+      change(draft => ({ ...draft, text }));
+    },
+    choose: chosen => {
+      change(draft => ({ ...draft, chosen }));
+    },
+    giveBack: (text, chosen) => {
+      change(draft => ({
+        text: draft.text === '' ? text : `${text}\n${draft.text}`,
+        chosen: { ...draft.chosen, ...chosen, ...files(chosen, draft.chosen) }
+      }));
+    }
+  };
+}
+
+/** Returns the files of both, if there are any. */
+function files(one: IChosen, other: IChosen): IChosen {
+  const all = [...filesOf(one), ...filesOf(other)];
+  return all.length > 0 ? { files: all } : {};
+}
+
+const CHOSEN = [
+  'agent',
+  'files',
+  'max_steps',
+  'model',
+  'system',
+  'tools',
+  'variant'
+] as const satisfies readonly (keyof IChosen)[];
+
+/** Returns what came with a prompt that waits: the kernel kept it as it was sent. */
+export function chosenFor({ options }: PromptAdmitted): IChosen {
+  const kept = CHOSEN.filter(
+    name => options[name] !== undefined && options[name] !== null
+  );
+  return Object.fromEntries(kept.map(name => [name, options[name]]));
+}
+
+/** Returns the files of what was chosen, of which a kernel of another version may know more. */
+export function filesOf({ files }: IChosen): readonly Attachment[] {
+  return Array.isArray(files) ? files : [];
+}

@@ -1,0 +1,184 @@
+/**
+ * How freely the agent works here: the mode, what is always allowed, what waits for trust.
+ */
+import { useEffect, useId, useState } from 'react';
+import type {
+  AllowanceRow,
+  Choices,
+  SessionInfo
+} from '../../protocol/generated';
+import { useHost } from '../host';
+import { modeNamed } from '../controls/modeNames';
+import { Picker } from '../controls/picker';
+import { useChat } from '../chat/panelState';
+
+/** The mode in which everything that changes something asks. */
+export const ASK = 'ask';
+
+/** Returns the mode of a session; before its first turn the configured one. */
+export function modeOf(
+  session: SessionInfo | undefined,
+  choices: Choices | null
+): string {
+  const kept = session?.mode ?? '';
+  return kept === '' ? (choices?.mode ?? ASK) : kept;
+}
+
+/** Draws the mode as a chip; another holds from the next call on. */
+export function Mode({
+  session,
+  choices
+}: {
+  session: SessionInfo | undefined;
+  choices: Choices | null;
+}) {
+  const { words } = useHost();
+  const chat = useChat();
+  const mode = modeOf(session, choices);
+  return (
+    <span className="plm-Mode" data-mode={mode}>
+      <Picker
+        label={words.__('Permission mode')}
+        value={mode}
+        named={value => modeNamed(value, words)}
+        options={(choices?.modes ?? []).map(({ name, description }) => ({
+          value: name,
+          about: description
+        }))}
+        foot={<AlwaysAllowed />}
+        onChoose={name => {
+          chat.useMode(name);
+        }}
+      />
+    </span>
+  );
+}
+
+/** Draws what is always allowed, with a button for each to revoke. */
+function AlwaysAllowed() {
+  const { words } = useHost();
+  const chat = useChat();
+  const [found, setFound] = useState<readonly AllowanceRow[] | null>(null);
+  const title = useId();
+  useEffect(() => {
+    let wanted = true;
+    void chat.allowed().then(list => {
+      if (wanted) {
+        setFound(list);
+      }
+    });
+    return () => {
+      wanted = false;
+    };
+  }, [chat]);
+  const revoke = (numbers: readonly number[]) => {
+    void chat.allowed(numbers).then(setFound);
+  };
+  if (found === null) {
+    return null;
+  }
+  return (
+    <div className="plm-Allowed" role="group" aria-labelledby={title}>
+      <p className="plm-Allowed-title" id={title}>
+        {words.__('Always allowed')}
+      </p>
+      {found.length === 0 && (
+        <p className="plm-Muted">
+          {words.__(
+            'Nothing yet. A question answered with “Always” is listed here.'
+          )}
+        </p>
+      )}
+      <ul>
+        {found.map(one => (
+          <li key={one.number}>
+            <span className="plm-Allowed-rule">
+              {one.pattern === '*' ? (
+                <span>{words.__('Everything')}</span>
+              ) : (
+                <code>{one.pattern}</code>
+              )}
+              <span className="plm-Muted">
+                {`${one.permission} · ${one.where}`}
+              </span>
+            </span>
+            <button
+              type="button"
+              className="plm-Link"
+              aria-label={words.__('Revoke %1', one.pattern)}
+              onClick={() => {
+                revoke([one.number]);
+              }}
+            >
+              {words.__('Revoke')}
+            </button>
+          </li>
+        ))}
+      </ul>
+      {found.length > 1 && (
+        <button
+          type="button"
+          className="plm-Link"
+          onClick={() => {
+            revoke([]);
+          }}
+        >
+          {words.__('Revoke all')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Asks once whether the project's own file may loosen what the agent may do. */
+export function Waits({
+  waits,
+  onTrusted
+}: {
+  waits: readonly string[];
+  onTrusted: () => void;
+}) {
+  const { words } = useHost();
+  const chat = useChat();
+  const [hidden, setHidden] = useState('');
+  const what = waits.join('\n');
+  if (what === '' || what === hidden) {
+    return null;
+  }
+  return (
+    <div className="plm-Waits" role="group" aria-label={words.__('Trust')}>
+      <p>
+        {words.__(
+          'This project’s file would let the agent do more. It waits until you trust it:'
+        )}
+      </p>
+      <ul>
+        {waits.map(one => (
+          <li key={one}>
+            <code>{one}</code>
+          </li>
+        ))}
+      </ul>
+      <span className="plm-Waits-buttons">
+        <button
+          type="button"
+          className="plm-Button"
+          onClick={() => {
+            void chat.trust().then(onTrusted);
+          }}
+        >
+          {words.__('Trust this project')}
+        </button>
+        <button
+          type="button"
+          className="plm-Button"
+          onClick={() => {
+            setHidden(what);
+          }}
+        >
+          {words.__('Not now')}
+        </button>
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+/**
+ * Prompts that wait until the turn that runs has ended.
+ */
+import type { PromptAdmitted } from '../../protocol/generated';
+import { useHost } from '../host';
+import { Words } from '../controls/promptText';
+import { Attached } from './attachmentChips';
+import { chosenFor, filesOf } from './drafts';
+import { useChat } from '../chat/panelState';
+
+export interface IQueuedProps {
+  prompts: readonly PromptAdmitted[];
+  /** A turn runs, into which a prompt can be sent. */
+  running: boolean;
+  /** Puts a prompt that was taken back where a person writes. */
+  onEdit: (prompt: PromptAdmitted) => void;
+}
+
+/** Draws what waits, with what can be done about it. */
+export function Queued({ prompts, running, onEdit }: IQueuedProps) {
+  const { words } = useHost();
+  const chat = useChat();
+  return prompts.map(prompt => {
+    const { prompt_id, text, delivery } = prompt;
+    return (
+      <div
+        key={prompt_id}
+        className="plm-Said plm-Queued"
+        role="group"
+        aria-label={words.__('Waiting prompt')}
+      >
+        <p className="plm-Said-where">
+          <span>
+            {delivery === 'steer'
+              ? words.__('goes with the next request')
+              : words.__('queued')}
+          </span>
+          <button
+            type="button"
+            className="plm-Link"
+            onClick={() => {
+              void chat.withdraw(prompt_id).then(taken => {
+                if (taken) {
+                  onEdit(prompt);
+                }
+              });
+            }}
+          >
+            {words.__('edit')}
+          </button>
+          <button
+            type="button"
+            className="plm-Link"
+            onClick={() => {
+              void chat.withdraw(prompt_id);
+            }}
+          >
+            {words.__('withdraw')}
+          </button>
+          {delivery === 'queue' && running && (
+            <button
+              type="button"
+              className="plm-Link"
+              onClick={() => {
+                chat.sendNow(prompt);
+              }}
+            >
+              {words.__('send now')}
+            </button>
+          )}
+        </p>
+        <Words text={text} />
+        <Attached files={filesOf(chosenFor(prompt))} />
+      </div>
+    );
+  });
+}

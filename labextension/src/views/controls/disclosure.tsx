@@ -1,0 +1,45 @@
+/**
+ * A line that opens in place: a real button, and what it shows.
+ */
+import { useId, useState, type ReactNode } from 'react';
+import { useHost } from '../host';
+
+export interface IFoldProps {
+  /** What the button says; text, signs and numbers, nothing that can be clicked. */
+  head: ReactNode;
+  children: ReactNode;
+  className: string;
+  /** Open until a person closes it. */
+  open?: boolean;
+}
+
+/** Draws a button and, while it is open, what belongs to it. */
+export function Fold({ head, children, className, open = false }: IFoldProps) {
+  const { Icon } = useHost();
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  const shown = chosen ?? open;
+  const body = useId();
+  return (
+    <div className={`plm-Fold ${className}`} data-open={shown}>
+      <button
+        type="button"
+        className="plm-Fold-head"
+        aria-expanded={shown}
+        aria-controls={shown ? body : undefined}
+        onClick={() => {
+          setChosen(!shown);
+        }}
+      >
+        {head}
+        <span className="plm-Fold-caret" aria-hidden="true">
+          <Icon name={shown ? 'unfold' : 'fold'} />
+        </span>
+      </button>
+      {shown && (
+        <div className="plm-Fold-body" id={body}>
+          {children}
+        </div>
+      )}
+    </div>
+  );
+}

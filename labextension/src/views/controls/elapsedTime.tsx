@@ -1,0 +1,27 @@
+/**
+ * Time that passes while somebody looks.
+ */
+import { useEffect, useState } from 'react';
+import { seconds } from '../../state/display/numberFormat';
+
+const TICK_MS = 200;
+
+/** Returns the time in milliseconds, again and again. */
+export function useNow(tickMs = TICK_MS): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => {
+      setNow(Date.now());
+    }, tickMs);
+    return () => {
+      clearInterval(timer);
+    };
+  }, [tickMs]);
+  return now;
+}
+
+/** Draws how long something has been running; the clocks of two machines may differ. */
+export function Elapsed({ since }: { since: number }) {
+  const now = useNow();
+  return <>{seconds(Math.max(0, now - since) / 1000)}</>;
+}

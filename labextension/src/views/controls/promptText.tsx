@@ -1,0 +1,50 @@
+/**
+ * Words of a person, in the direction of their script; what is long is folded to its beginning.
+ */
+import { useId, useState } from 'react';
+import { useHost } from '../host';
+
+/** More words than these, or more lines, are folded. */
+const LONG_WORDS = 150;
+const LONG_LINES = 12;
+
+/** Draws a prompt. All of it stands in the page, so that it can be found and copied. */
+export function Words({ text }: { text: string }) {
+  const { words } = useHost();
+  const [open, setOpen] = useState(false);
+  const place = useId();
+  const count = text.split(/\s+/, LONG_WORDS * 100).filter(Boolean).length;
+  const isLong = count > LONG_WORDS || text.split('\n').length > LONG_LINES;
+  return (
+    <>
+      <div
+        id={place}
+        className="plm-Said-words"
+        dir="auto"
+        data-folded={isLong && !open}
+      >
+        {text}
+      </div>
+      {isLong && (
+        <button
+          type="button"
+          className="plm-Link"
+          aria-expanded={open}
+          aria-controls={place}
+          onClick={() => {
+            setOpen(!open);
+          }}
+        >
+          {open
+            ? words.__('Show less')
+            : words._n(
+                'Show the whole word',
+                'Show all %1 words',
+                count,
+                count
+              )}
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,39 @@
+/**
+ * The state of a call as a sign, told apart by form and name, not by colour alone.
+ */
+import { useHost, type IWords } from '../host';
+
+export type State =
+  'pending' | 'running' | 'waiting' | 'completed' | 'error' | 'stopped';
+
+/** Draws the sign and says the state to who cannot see it. */
+export function Sign({ state }: { state: State }) {
+  const { Icon, words } = useHost();
+  return (
+    <span className="plm-Sign" data-state={state}>
+      <span aria-hidden="true" className="plm-Sign-picture">
+        {state === 'completed' && <Icon name="done" />}
+        {state === 'error' && <Icon name="failed" />}
+        {state === 'stopped' && <Icon name="stopped" />}
+      </span>
+      <span className="plm-Hidden">{named(state, words)}</span>
+    </span>
+  );
+}
+
+function named(state: State, words: IWords): string {
+  switch (state) {
+    case 'pending':
+      return words.__('being written');
+    case 'running':
+      return words.__('running');
+    case 'waiting':
+      return words.__('waiting for you');
+    case 'completed':
+      return words.__('done');
+    case 'error':
+      return words.__('failed');
+    case 'stopped':
+      return words.__('stopped');
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * What is wider than its place scrolls in it: it can be reached by keyboard, has a name, and shows
+ * on which sides there is more. What fits is left as it is.
+ */
+import { useEffect, useRef, type RefObject } from 'react';
+import { useHost, type IWords } from '../host';
+
+/** What gets a box of its own around it, so that it keeps what it is for a screen reader. */
+const WRAPPED = 'table, math[display="block"]:not(mjx-container math)';
+
+/** Scroll boxes: the listed ones that are not in a box already. */
+const BOXES =
+  '[data-wide], pre, mjx-container[display="true"], .plm-Tool-input, .plm-Tool-output';
+
+/** Keys that scroll, by the direction in which there must be more. */
+const SIDEWAYS = /^Arrow(Left|Right)$/;
+const DOWN = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End)$/;
+
+/** Puts each table and displayed formula into a box that scrolls. */
+export function boxWide(root: ParentNode): void {
+  for (const one of root.querySelectorAll(WRAPPED)) {
+    if (one.parentElement?.closest(`[data-wide], ${WRAPPED}`)) {
+      continue;
+    }
+    const box = document.createElement('div');
+    box.dataset.wide = one.localName;
+    one.replaceWith(box);
+    box.append(one);
+  }
+}
+
+/** Says whether a key scrolls the box that has the keyboard, and is not for anybody else. */
+export function scrolls({ key, target }: KeyboardEvent): boolean {
+  if (!(target instanceof HTMLElement) || !('scrolls' in target.dataset)) {
+    return false;
+  }
+  const isHigh = target.scrollHeight > target.clientHeight + 1;
+  return SIDEWAYS.test(key) || (isHigh && DOWN.test(key));
+}
+
+/** Looks after the scroll boxes in an element. */
+export function useWide<T extends HTMLElement>(): RefObject<T> {
+  const { words } = useHost();
+  const place = useRef<T>(null);
+  useEffect(() => {
+    const root = place.current;
+    if (root === null || !('ResizeObserver' in window)) {
+      return;
+    }
+    const known = new Set<HTMLElement>();
+    const sized = new ResizeObserver(entries => {
+      for (const box of new Set(entries.map(({ target }) => boxOf(target)))) {
+        if (box !== null) {
+          mark(box, words);
+        }
+      }
+    });
+    const find = () => {
+      for (const box of root.querySelectorAll<HTMLElement>(BOXES)) {
+        if (!known.has(box)) {
+          known.add(box);
+          sized.observe(box);
+        }
+        // What is in it may grow while it does not.
+        if (box.firstElementChild !== null) {
+          sized.observe(box.firstElementChild);
+        }
+      }
+      for (const box of known) {
+        if (!root.contains(box)) {
+          known.delete(box);
+          sized.unobserve(box);
+        }
+      }
+    };
+    let frame = 0;
+    const told = new Set<HTMLElement>();
+    const drawn = new MutationObserver(changes => {
+      for (const { target } of changes) {
+        const box = boxOf(target);
+        if (box !== null) {
+          told.add(box);
+        }
+      }
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        find();
+        told.forEach(box => {
+          mark(box, words);
+        });
+        told.clear();
+      });
+    });
+    const onScroll = ({ target }: Event) => {
+      if (target instanceof HTMLElement && 'scrolls' in target.dataset) {
+        mark(target, words);
+      }
+    };
+    find();
+    drawn.observe(root, {
+      subtree: true,
+      childList: true,
+      characterData: true
+    });
+    root.addEventListener('scroll', onScroll, { capture: true, passive: true });
+    return () => {
+      cancelAnimationFrame(frame);
+      drawn.disconnect();
+      sized.disconnect();
+      root.removeEventListener('scroll', onScroll, { capture: true });
+    };
+  }, [words]);
+  return place;
+}
+
+function boxOf(node: Node): HTMLElement | null {
+  const element = node instanceof Element ? node : node.parentElement;
+  return element?.closest<HTMLElement>(BOXES) ?? null;
+}
+
+/** Makes a box a stop for the keyboard while there is more in it than is seen. */
+function mark(box: HTMLElement, words: IWords): void {
+  const sides = more(box);
+  if (sides === '') {
+    if ('scrolls' in box.dataset) {
+      for (const name of ['data-scrolls', 'tabindex', 'role']) {
+        box.removeAttribute(name);
+      }
+      if (nameOf(box, words) !== '') {
+        box.removeAttribute('aria-label');
+      }
+    }
+    return;
+  }
+  if (box.dataset.scrolls === sides && box.tabIndex === 0) {
+    return;
+  }
+  box.dataset.scrolls = sides;
+  box.tabIndex = 0;
+  box.setAttribute('role', 'group');
+  const name = nameOf(box, words);
+  if (name !== '') {
+    box.setAttribute('aria-label', name);
+  }
+}
+
+/** Returns the sides on which something is hidden; nothing where all is seen. */
+function more(box: HTMLElement): string {
+  const style = getComputedStyle(box);
+  const { clientWidth, clientHeight, scrollWidth, scrollHeight } = box;
+  const { scrollLeft, scrollTop } = box;
+  const sides: string[] = [];
+  const across = scrollWidth - clientWidth;
+  if (across > 1 && /auto|scroll/.test(style.overflowX)) {
+    const before = style.direction === 'rtl' ? across + scrollLeft : scrollLeft;
+    sides.push(
+      ...(before > 1 ? ['left'] : []),
+      ...(across - before > 1 ? ['right'] : [])
+    );
+  }
+  const down = scrollHeight - clientHeight;
+  if (down > 1 && /auto|scroll/.test(style.overflowY)) {
+    sides.push(
+      ...(scrollTop > 1 ? ['above'] : []),
+      ...(down - scrollTop > 1 ? ['below'] : [])
+    );
+  }
+  return sides.join(' ');
+}
+
+/** Names a box; nothing for one that has a name of its own. */
+function nameOf(box: HTMLElement, words: IWords): string {
+  if (box.dataset.wide === 'table') {
+    return words.__('Table');
+  }
+  if (box.matches('pre')) {
+    return words.__('Code');
+  }
+  return box.matches('section') ? '' : words.__('Formula');
+}

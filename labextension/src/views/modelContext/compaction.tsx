@@ -1,0 +1,115 @@
+/**
+ * The sign of what was scraped off the page: a dashed strip that can be looked under.
+ */
+import type { CompactionPart, Decision } from '../../protocol/generated';
+import type { CompactionState } from '../../state/display/lines';
+import { isUndone } from '../../state/session/contextEdits';
+import { Fold } from '../controls/disclosure';
+import { useHost, type IWords } from '../host';
+import { Scraped } from './reductionNote';
+import { Buttons } from './editButtons';
+
+/** Draws a compaction and, when opened, the summary that took the place of what it covers. */
+export function Compaction({
+  summary,
+  state,
+  mark,
+  written,
+  decisions
+}: {
+  summary: string;
+  state: CompactionState;
+  /** What asked for it. */
+  mark: CompactionPart;
+  /** The id of the summary's message. */
+  written: string;
+  decisions: readonly Decision[];
+}) {
+  const { Markdown, words } = useHost();
+  const undone = isUndone(decisions, written);
+  const [what, more] = undone
+    ? [
+        words.__('Undone'),
+        words.__('the model sees again what this summary stood for')
+      ]
+    : told(state, mark, words);
+  const lost = decisions.findLast(
+    decision =>
+      decision.action === 'summarise' &&
+      decision.message_id === written &&
+      (decision.words ?? '') !== ''
+  );
+  const head = (
+    <span className="plm-Strip-text">
+      <strong>{what}</strong> {more}
+    </span>
+  );
+  if (summary.trim() === '') {
+    return <div className="plm-Strip">{head}</div>;
+  }
+  return (
+    <Fold
+      className="plm-Strip"
+      head={
+        <>
+          {head}
+          <span className="plm-Strip-action">
+            {words.__('look underneath')}
+          </span>
+        </>
+      }
+    >
+      <Markdown text={summary} />
+      {lost !== undefined && <Scraped decision={lost} />}
+      {state === 'done' && !undone && (
+        <p className="plm-Wish">
+          <Buttons
+            target={written}
+            offered={[
+              [
+                'restore',
+                words.__('Undo the compaction'),
+                words.__('Show the model the whole history again')
+              ]
+            ]}
+          />
+        </p>
+      )}
+    </Fold>
+  );
+}
+
+/** Says what a compaction did, and why it was made. */
+export function told(
+  state: CompactionState,
+  mark: CompactionPart,
+  words: IWords
+): readonly [what: string, more: string] {
+  switch (state) {
+    case 'running':
+      return [
+        words.__('Compacting'),
+        words.__('a summary of older turns is asked for')
+      ];
+    case 'failed':
+      return [
+        words.__('Not compacted'),
+        words.__('the model still sees everything that came before')
+      ];
+    case 'done':
+      return [
+        words.__('Compacted'),
+        words.__(
+          'A summary of earlier messages, %1; all are kept',
+          why(mark, words)
+        )
+      ];
+  }
+}
+
+function why({ auto, overflow }: CompactionPart, words: IWords): string {
+  if (overflow) {
+    return words.__('the context no longer fitted');
+  }
+  return auto ? words.__('the context was nearly full') : words.__('as asked');
+}

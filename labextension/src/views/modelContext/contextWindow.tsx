@@ -1,0 +1,214 @@
+/**
+ * How full the model's window is and of what: a bar, and a table for who wants to know.
+ */
+import { useId, useState, type ReactNode } from 'react';
+import { count, dollars, short } from '../../state/display/numberFormat';
+import { canCompact, filled, type IFilled } from '../../state/session/status';
+import type { SessionInfo } from '../../protocol/generated';
+import { spending } from '../../state/session/spending';
+import type { ITranscript } from '../../state/store/transcript';
+import { Gauge, KINDS, type Kind } from './gauge';
+import { useHost, type IWords } from '../host';
+import { useChatIfAny } from '../chat/panelState';
+
+/** Draws the bar; its table shows under the pointer, with the keyboard on it, or pinned by a click. */
+export function Window({ transcript }: { transcript: ITranscript }) {
+  const { words } = useHost();
+  const [near, setNear] = useState(false);
+  const [pinned, setPinned] = useState(false);
+  const table = useId();
+  const chat = useChatIfAny();
+  const now = filled(transcript);
+  if (now === null) {
+    return null;
+  }
+  const price = spent(transcript.session, words);
+  const { used, window } = now;
+  const share =
+    window > 0
+      ? words.__('%1 / %2', short(used), short(window))
+      : words.__('%1 tokens', short(used));
+  const open = near || pinned;
+  return (
+    <div
+      className="plm-Panel-filled"
+      onMouseEnter={() => {
+        setNear(true);
+      }}
+      onMouseLeave={() => {
+        setNear(false);
+      }}
+      onFocus={event => {
+        setNear(event.target.matches(':focus-visible'));
+      }}
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget)) {
+          setNear(false);
+          setPinned(false);
+        }
+      }}
+      onKeyDown={event => {
+        if (event.key === 'Escape' && open) {
+          event.stopPropagation();
+          setNear(false);
+          setPinned(false);
+        }
+      }}
+    >
+      <button
+        type="button"
+        className="plm-Panel-window"
+        aria-expanded={open}
+        aria-controls={open ? table : undefined}
+        aria-label={
+          window > 0
+            ? words.__(
+                'Context window: %1 of %2 tokens. Cost: %3. What it holds',
+                short(used),
+                short(window),
+                price
+              )
+            : words.__(
+                'Context: %1 tokens, no limit. Cost: %2. What it holds',
+                short(used),
+                price
+              )
+        }
+        onClick={() => {
+          setPinned(!pinned);
+        }}
+      >
+        <Gauge {...now} label={`${share} · ${price}`} silent />
+      </button>
+      {open && (
+        <Holdings now={now} id={table}>
+          {chat !== null && canCompact(transcript) && (
+            <button
+              type="button"
+              className="plm-Button"
+              onClick={() => {
+                setNear(false);
+                setPinned(false);
+                chat.compact();
+              }}
+            >
+              {words.__('Summarise now')}
+            </button>
+          )}
+        </Holdings>
+      )}
+    </div>
+  );
+}
+
+/** Says what was spent and, where there is a limit, how much may be. */
+function spent(session: SessionInfo | undefined, words: IWords): string {
+  const { cost, limit, tokens, unpriced, usd } = spending(session);
+  const known =
+    cost === undefined
+      ? usd !== undefined && unpriced === 0
+        ? dollars(0)
+        : words.__('cost unknown')
+      : unpriced > 0
+        ? words.__('%1 and more', dollars(cost))
+        : dollars(cost);
+  const said =
+    usd === undefined ? known : words.__('%1 of %2', known, dollars(usd));
+  return limit === undefined
+    ? said
+    : words.__('%1 · %2 of %3 tokens', said, short(tokens), short(limit));
+}
+
+function Holdings({
+  now,
+  id,
+  children
+}: {
+  now: IFilled;
+  id: string;
+  children: ReactNode;
+}) {
+  const { words } = useHost();
+  const { compacted = false, kinds, reserve, used, window } = now;
+  const held = KINDS.flatMap(kind => {
+    const tokens = kinds[kind] ?? 0;
+    return tokens > 0 ? [[kind, named(kind, words), tokens] as const] : [];
+  });
+  const rows = [
+    ...(held.length > 0
+      ? held
+      : [['all' as const, words.__('Used'), used] as const]),
+    ...(window > 0
+      ? [
+          [
+            'reserve' as const,
+            words.__('Kept for the answer'),
+            reserve
+          ] as const,
+          [
+            'free' as const,
+            words.__('Free'),
+            Math.max(0, window - used - reserve)
+          ] as const
+        ]
+      : [])
+  ];
+  return (
+    <div className="plm-Holdings" id={id}>
+      <table>
+        <caption>
+          {compacted
+            ? words.__(
+                'Tokens of the next request (estimated): system prompt, tools, the summary, and the messages that stay as they are'
+              )
+            : words.__('Tokens of the newest request, by kind (estimated)')}
+        </caption>
+        <tbody>
+          {rows.map(([kind, name, tokens]) => (
+            <tr key={kind}>
+              <th scope="row">
+                <span
+                  className="plm-Swatch"
+                  data-kind={kind}
+                  aria-hidden="true"
+                />
+                {name}
+              </th>
+              <td>{count(tokens)}</td>
+              {window > 0 && (
+                <td>{words.__('%1 %', percent(tokens / window))}</td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {children}
+    </div>
+  );
+}
+
+function percent(share: number): string {
+  const value = share * 100;
+  return value > 0 && value < 0.1 ? '<0.1' : value.toFixed(value < 10 ? 1 : 0);
+}
+
+function named(kind: Kind, words: IWords): string {
+  switch (kind) {
+    case 'system':
+      return words.__('System prompt');
+    case 'tools':
+      return words.__('Tool descriptions');
+    case 'instructions':
+      return words.__('Instructions');
+    case 'summary':
+      return words.__('Summary of older turns');
+    case 'user':
+      return words.__('You');
+    case 'assistant':
+      return words.__('Agent');
+    case 'reasoning':
+      return words.__('Agent’s thoughts');
+    case 'output':
+      return words.__('Tool outputs');
+  }
+}

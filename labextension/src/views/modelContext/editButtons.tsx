@@ -1,0 +1,154 @@
+/**
+ * What a person chose of a part, and the buttons to choose otherwise.
+ */
+import { createContext, useContext, useState } from 'react';
+import type { Decision } from '../../protocol/generated';
+import { standing, type WishAction } from '../../state/session/contextEdits';
+import { useHost } from '../host';
+import { told } from './reductionNote';
+
+/** Tells the kernel a choice; resolves to what hindered it, or to nothing. */
+export type EditContext = (
+  action: WishAction,
+  target: string
+) => Promise<string>;
+
+const ChooseContext = createContext<EditContext | null>(null);
+
+export const ChooseProvider = ChooseContext.Provider;
+
+/** Returns how to choose what the model sees, or null where nobody listens. */
+export function useChoose(): EditContext | null {
+  return useContext(ChooseContext);
+}
+
+export interface IChoiceProps {
+  /** The id of the part or message. */
+  target: string;
+  decisions: readonly Decision[];
+}
+
+/** Draws what holds for a part by a person's wish, and what can be chosen. */
+export function ContextEditNote({ target, decisions }: IChoiceProps) {
+  const { words } = useHost();
+  const choose = useChoose();
+  const { wish, held, aside, chosen, reduction } = standing(decisions);
+  const said = held === null ? '' : told(held, words);
+  if (wish === 'pin') {
+    return (
+      <p className="plm-Wish" data-wish="pin">
+        <span>{said}</span>
+        <Buttons
+          target={chosen ?? target}
+          offered={[['unpin', words.__('Unpin'), '']]}
+        />
+      </p>
+    );
+  }
+  if (wish === 'drop') {
+    return (
+      <p className="plm-Wish plm-Strip" data-wish="drop">
+        <span>{said}</span>
+        <Buttons
+          target={chosen ?? target}
+          offered={[['restore', words.__('Restore'), '']]}
+        />
+      </p>
+    );
+  }
+  if (aside) {
+    return (
+      <p className="plm-Wish plm-Strip" data-wish="aside">
+        <span>{said}</span>
+      </p>
+    );
+  }
+  if (choose === null) {
+    return null;
+  }
+  return (
+    <p className="plm-Wish">
+      <Buttons
+        target={target}
+        offered={[
+          [
+            'pin',
+            words.__('Pin'),
+            words.__('Keep it in every request, also after a compaction')
+          ],
+          [
+            'exclude',
+            words.__('Leave out'),
+            words.__('Take it out of every request; it stays here')
+          ],
+          ...(reduction?.action === 'clear'
+            ? [
+                [
+                  'restore',
+                  words.__('Restore'),
+                  words.__('Show the model its output again')
+                ] as const
+              ]
+            : [])
+        ]}
+      />
+    </p>
+  );
+}
+
+/** Draws what holds for words by a person's wish; choosing is left to the magic. */
+export function Wished({ target, decisions }: IChoiceProps) {
+  const { wish, aside } = standing(decisions);
+  return wish === null && !aside ? null : (
+    <ContextEditNote target={target} decisions={decisions} />
+  );
+}
+
+type Offer = readonly [action: WishAction, name: string, title: string];
+
+/** Draws a button for each choice, and what hindered the last one. */
+export function Buttons({
+  target,
+  offered
+}: {
+  target: string;
+  offered: readonly Offer[];
+}) {
+  const choose = useChoose();
+  const [waits, setWaits] = useState(false);
+  const [hindered, setHindered] = useState('');
+  if (choose === null) {
+    return null;
+  }
+  const onChoose = async (action: WishAction) => {
+    setWaits(true);
+    const problem = await choose(action, target).catch((error: unknown) =>
+      String(error)
+    );
+    setHindered(problem);
+    setWaits(false);
+  };
+  return (
+    <span className="plm-Wish-buttons">
+      {offered.map(([action, name, title]) => (
+        <button
+          key={action}
+          type="button"
+          className="plm-Button plm-Button-small"
+          title={title === '' ? undefined : title}
+          disabled={waits}
+          onClick={() => {
+            void onChoose(action);
+          }}
+        >
+          {name}
+        </button>
+      ))}
+      {hindered !== '' && (
+        <span className="plm-Wish-hindered" role="alert">
+          {hindered}
+        </span>
+      )}
+    </span>
+  );
+}

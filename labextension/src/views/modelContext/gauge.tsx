@@ -1,0 +1,98 @@
+/**
+ * How full the context window is: one stacked bar, always in the same order and colours.
+ */
+import { short } from '../../state/display/numberFormat';
+import { useHost } from '../host';
+
+/** What a window is filled with, in the order in which it is drawn. */
+export const KINDS = [
+  'system',
+  'tools',
+  'instructions',
+  'summary',
+  'user',
+  'assistant',
+  'reasoning',
+  'output'
+] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+export interface IGaugeProps {
+  used: number;
+  /** Tokens; 0 where the model has no limit, and then there is no bar. */
+  window: number;
+  /** Tokens by kind, where they are known; else the bar has one colour. */
+  kinds?: Partial<Record<Kind, number>>;
+  /** What stands beside the bar; else how full it is. */
+  label?: string;
+  /** Tokens kept free for the answer, drawn at the bar's end. */
+  reserve?: number;
+  /** The bar is a picture only: what stands around it says its numbers. */
+  silent?: boolean;
+}
+
+/** Draws the bar and says its number; without a limit there is only the number. */
+export function Gauge({
+  used,
+  window,
+  kinds,
+  label,
+  reserve = 0,
+  silent = false
+}: IGaugeProps) {
+  const { words } = useHost();
+  if (window <= 0) {
+    return (
+      <span className="plm-Gauge">
+        <span>{label ?? words.__('%1 tokens', short(used))}</span>
+      </span>
+    );
+  }
+  const share = Math.min(1, used / window);
+  const percent = Math.round(share * 100);
+  const slices = KINDS.flatMap(kind => {
+    const tokens = kinds?.[kind] ?? 0;
+    return tokens > 0 ? [{ kind, tokens }] : [];
+  });
+  return (
+    <span className="plm-Gauge">
+      <span
+        className="plm-Gauge-bar"
+        {...(silent
+          ? { 'aria-hidden': true }
+          : {
+              role: 'meter',
+              'aria-label': words.__('Context window'),
+              'aria-valuemin': 0,
+              'aria-valuemax': window,
+              'aria-valuenow': Math.min(used, window),
+              'aria-valuetext': words.__(
+                '%1 of %2 tokens',
+                short(used),
+                short(window)
+              )
+            })}
+      >
+        {slices.length === 0 ? (
+          <span data-kind="all" style={{ width: `${share * 100}%` }} />
+        ) : (
+          slices.map(({ kind, tokens }) => (
+            <span
+              key={kind}
+              data-kind={kind}
+              style={{ width: `${(tokens / window) * 100}%` }}
+            />
+          ))
+        )}
+        {reserve > 0 && (
+          <span
+            data-kind="reserve"
+            style={{ width: `${(reserve / window) * 100}%` }}
+          />
+        )}
+      </span>
+      <span>{label ?? words.__('%1% of %2', percent, short(window))}</span>
+    </span>
+  );
+}

@@ -1,0 +1,69 @@
+/**
+ * What was scraped off a part for the model: what was done, why, and by which rule.
+ *
+ * The words are the kernel's (render/content/decision_reasons.py) and come with the decision, so that cell, panel,
+ * HTML and text say the same. A notebook that an older version saved lacks them: there the page
+ * says what was done, and by which rule.
+ */
+import type { Decision } from '../../protocol/generated';
+import { passedOver } from '../../protocol/unknownKind';
+import { count } from '../../state/display/numberFormat';
+import { useHost, type IWords } from '../host';
+
+/** Draws the strip under an output. */
+export function Scraped({ decision }: { decision: Decision }) {
+  const { words } = useHost();
+  return (
+    <p className="plm-Strip plm-Strip-line" title={decision.rule}>
+      {told(decision, words)}
+    </p>
+  );
+}
+
+/** Returns what a reader is told of a decision. */
+export function told(decision: Decision, words: IWords): string {
+  return decision.words ?? done(decision, words);
+}
+
+function done(decision: Decision, words: IWords): string {
+  const { action, rule } = decision;
+  const before = count(decision.tokens_before);
+  const after = count(decision.tokens_after);
+  switch (action) {
+    case 'truncate':
+      return words.__(
+        'Truncated for the model: %1 → %2 tokens, by rule %3; the whole text is kept',
+        before,
+        after,
+        rule
+      );
+    case 'clear':
+      return words.__(
+        'Cleared for the model: %1 → %2 tokens, by rule %3; the whole text is kept',
+        before,
+        after,
+        rule
+      );
+    case 'pin':
+      return words.__('Pinned: kept in every request');
+    case 'drop':
+      return rule === 'user/exclude'
+        ? words.__('Left out of every request, as asked; it is kept here')
+        : words.__('Left out for the model; it is kept here.');
+    case 'keep':
+    case 'repair':
+    case 'restore':
+    case 'summarise':
+    case 'wrap':
+      return '';
+    default:
+      return passedOver(action, '');
+  }
+}
+
+/** Says in the row of a call that its output is not, or not whole, in what the model sees. */
+export function trimmed(decision: Decision, words: IWords): string {
+  return decision.action === 'clear'
+    ? words.__('cleared')
+    : words.__('shortened');
+}

@@ -1,0 +1,69 @@
+/**
+ * Files that belong to an answer: pictures as pictures, the rest by name.
+ */
+import { useEffect, useState } from 'react';
+import type { Attachment, FilePart } from '../../protocol/generated';
+import { useActions } from '../actions/answers';
+import { useHost } from '../host';
+
+/** Pictures that hold no code. SVG is left out: it may. */
+const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
+
+/** A long one stands in a file of its own; the kernel shows a smaller one. */
+const KEPT = /^blob:[0-9a-f]{64}$/;
+
+/** Draws what a tool returned beside its text. */
+export function Attachments({ files }: { files: readonly Attachment[] }) {
+  return (
+    <>
+      {files.map((file, index) => (
+        <File key={index} file={file} />
+      ))}
+    </>
+  );
+}
+
+/** Draws one file; nothing is ever loaded from elsewhere. */
+export function File({ file }: { file: Attachment | FilePart }) {
+  const { words } = useHost();
+  const name = file.filename ?? file.mime;
+  const url = useKept(file);
+  if (PICTURE.test(url)) {
+    return (
+      <img
+        className="plm-Picture"
+        src={url}
+        alt={words.__('Picture: %1', name)}
+      />
+    );
+  }
+  return (
+    <span className="plm-Chip">
+      {name}
+      {name !== file.mime && (
+        <span className="plm-Chip-kind"> ({file.mime})</span>
+      )}
+    </span>
+  );
+}
+
+/** Returns a file's address; for a picture that the log keeps, once the kernel has shown it. */
+function useKept({ mime, url }: Attachment | FilePart): string {
+  const show = useActions()?.picture;
+  const [shown, setShown] = useState({ of: '', url: '' });
+  const isKept = mime.startsWith('image/') && KEPT.test(url);
+  useEffect(() => {
+    let isOver = false;
+    if (isKept && show !== undefined) {
+      void show(url).then(found => {
+        if (!isOver) {
+          setShown({ of: url, url: found });
+        }
+      });
+    }
+    return () => {
+      isOver = true;
+    };
+  }, [isKept, show, url]);
+  return isKept && shown.of === url ? shown.url : url;
+}

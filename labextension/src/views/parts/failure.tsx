@@ -1,0 +1,173 @@
+/**
+ * What went wrong, in one sentence, and what to do about it.
+ */
+import { useEffect, useState } from 'react';
+import type { ErrorValue, RetryPart } from '../../protocol/generated';
+import { passedOver } from '../../protocol/unknownKind';
+import { seconds } from '../../state/display/numberFormat';
+import { mayRetry } from '../../state/session/status';
+import { useActions, type IActions } from '../actions/answers';
+import { useHost, type IWords } from '../host';
+import { Sign } from '../controls/statusIcon';
+
+export interface IFailureProps {
+  error: ErrorValue;
+  /** It ended the newest turn, so that it can be tried again. */
+  again?: boolean;
+}
+
+/** Draws the error that ended a step. */
+export function Failure({ error, again = false }: IFailureProps) {
+  const { words } = useHost();
+  const actions = useActions();
+  const stopped = error.type === 'aborted';
+  const offered = again && actions?.retry !== undefined && mayRetry(error);
+  const advice = offered ? '' : whatToDo(error, words);
+  return (
+    <div
+      className="plm-Failure"
+      role="note"
+      data-state={stopped ? 'stopped' : 'error'}
+    >
+      <Sign state={stopped ? 'stopped' : 'error'} />
+      <span>
+        {error.message}
+        {advice !== '' && <span className="plm-Failure-advice"> {advice}</span>}
+      </span>
+      {offered && <Again actions={actions} />}
+    </div>
+  );
+}
+
+/** Offers to send the same request again. */
+function Again({ actions }: { actions: IActions }) {
+  const { words } = useHost();
+  const [sent, setSent] = useState(false);
+  const [problem, setProblem] = useState('');
+  return (
+    <>
+      <button
+        type="button"
+        className="plm-Button plm-Again"
+        disabled={sent}
+        title={words.__(
+          'Send the same request again. What was said and done before it stays.'
+        )}
+        onClick={() => {
+          setSent(true);
+          setProblem('');
+          void actions.retry?.().then(found => {
+            setSent(false);
+            setProblem(found);
+          });
+        }}
+      >
+        {words.__('Retry')}
+      </button>
+      {problem !== '' && (
+        <span className="plm-Failure-problem" role="alert">
+          {problem}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Draws that nobody goes on with what is above. */
+export function Stopped({ words: said }: { words: string }) {
+  return (
+    <div className="plm-Failure" role="note" data-state="stopped">
+      <Sign state="stopped" />
+      <span>{said}</span>
+    </div>
+  );
+}
+
+/** Draws a request that failed and was sent again, as often as that was. */
+export function RetryNote({
+  part,
+  before
+}: {
+  part: RetryPart;
+  before: number;
+}) {
+  const { words } = useHost();
+  const { attempt, error, time } = part;
+  const sent = useIsPast(time.end ?? 0);
+  return (
+    <div className="plm-Failure" role="note" data-state="retry">
+      <Sign state="pending" />
+      <span>
+        {time.end === time.start
+          ? error.message // another way was taken at once, such as another model
+          : time.end === undefined || !sent
+            ? words.__('Attempt %1 failed: %2', attempt, error.message)
+            : words.__(
+                'Attempt %1 failed, the next one came after %2: %3',
+                attempt,
+                seconds((time.end - time.start) / 1000),
+                error.message
+              )}
+        {before > 0 && (
+          <span className="plm-Failure-advice">
+            {' '}
+            {words._n(
+              'One attempt before it failed too.',
+              '%1 attempts before it failed too.',
+              before,
+              before
+            )}
+          </span>
+        )}
+      </span>
+    </div>
+  );
+}
+
+/** Tells whether a moment is over, and tells it again when it is. */
+function useIsPast(moment: number): boolean {
+  const [past, setPast] = useState(() => moment <= Date.now());
+  useEffect(() => {
+    const timer = setTimeout(
+      () => {
+        setPast(true);
+      },
+      Math.max(0, moment - Date.now())
+    );
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [moment]);
+  return past;
+}
+
+function whatToDo(error: ErrorValue, words: IWords): string {
+  switch (error.type) {
+    case 'auth':
+      return error.message.includes('environment variable')
+        ? words.__('Or choose another model.')
+        : words.__(
+            'Set the key of %1 in the environment and restart the kernel, or choose another model.',
+            error.provider
+          );
+    case 'output-length':
+      return words.__('Ask it to go on, or ask for less at once.');
+    case 'context-overflow':
+      return words.__('Begin a new session, or ask about less at once.');
+    case 'api':
+      return error.retryable
+        ? words.__('Try it again in a while.')
+        : words.__('Ask again, or choose another model.');
+    case 'content-filter':
+      return words.__('Say it in other words, or choose another model.');
+    case 'structured-output':
+      return words.__(
+        'Ask again, ask for a simpler form, or choose another model.'
+      );
+    case 'aborted':
+    case 'unknown':
+      return '';
+    default:
+      return passedOver(error, '');
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * What a turn did to files: a line with the numbers, and each file's lines below it.
+ */
+import type { FileDiff } from '../../protocol/generated';
+import { Diff } from '../controls/diff';
+import { Fold } from '../controls/disclosure';
+import { useHost, type IWords } from '../host';
+
+/** Draws the line; it opens to a list of files, and each file to its lines. */
+export function Changes({ changes }: { changes: readonly FileDiff[] }) {
+  const { words } = useHost();
+  return (
+    <Fold
+      className="plm-Changes"
+      head={
+        <span>
+          {words._n(
+            '%1 file changed',
+            '%1 files changed',
+            changes.length,
+            changes.length
+          )}{' '}
+          <Numbers {...summed(changes)} />
+        </span>
+      }
+    >
+      <ul className="plm-Changes-files">
+        {changes.map(change => (
+          <li key={change.file}>
+            <Changed change={change} />
+          </li>
+        ))}
+      </ul>
+    </Fold>
+  );
+}
+
+/** Draws one file: its name and numbers, and its lines on demand. */
+export function Changed({
+  change,
+  says
+}: {
+  change: FileDiff;
+  /** What became of it, or would. */
+  says?: string;
+}) {
+  const { words } = useHost();
+  const become = says ?? named(change, words);
+  const head = (
+    <>
+      <code className="plm-Changes-file">{change.file}</code>
+      {become !== '' && <span className="plm-Muted">{become}</span>}
+      {change.additions + change.deletions > 0 && <Numbers {...change} />}
+    </>
+  );
+  return change.patch === undefined || change.patch === '' ? (
+    <p className="plm-Changes-plain">
+      {head}
+      {change.note !== undefined && (
+        <span className="plm-Muted">{change.note}</span>
+      )}
+    </p>
+  ) : (
+    <Fold className="plm-Changes-fold" head={head}>
+      <Diff text={change.patch} />
+      {change.note !== undefined && <p className="plm-Muted">{change.note}</p>}
+    </Fold>
+  );
+}
+
+function Numbers({
+  additions,
+  deletions
+}: {
+  additions: number;
+  deletions: number;
+}) {
+  const { words } = useHost();
+  const count = (number: number) => number.toLocaleString();
+  return (
+    <span className="plm-Numbers">
+      <span className="plm-Hidden">
+        {words.__(
+          'lines: %1 added, %2 removed',
+          count(additions),
+          count(deletions)
+        )}
+      </span>
+      <span aria-hidden="true" data-change="added">
+        +{count(additions)}
+      </span>{' '}
+      <span aria-hidden="true" data-change="removed">
+        −{count(deletions)}
+      </span>
+    </span>
+  );
+}
+
+function summed(changes: readonly FileDiff[]) {
+  return {
+    additions: changes.reduce((sum, one) => sum + one.additions, 0),
+    deletions: changes.reduce((sum, one) => sum + one.deletions, 0)
+  };
+}
+
+function named({ status }: FileDiff, words: IWords): string {
+  switch (status) {
+    case 'added':
+      return words.__('new');
+    case 'deleted':
+      return words.__('deleted');
+    case 'modified':
+      return '';
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * Words of the model, drawn block by block: what is closed is drawn once.
+ */
+import { memo, useEffect, useRef, useState } from 'react';
+import {
+  blocks,
+  NO_BLOCKS,
+  type IBlocks
+} from '../../state/display/markdownBlocks';
+import { soFar, whole } from '../../protocol/surrogatePairs';
+import { useHost } from '../host';
+
+/** The open block is drawn again at most this often; a long one less often. */
+const REDRAW_MS = 80;
+const REDRAW_MS_PER_KB = 40;
+
+/** Draws Markdown that may still grow. */
+export function Text({ text, live }: { text: string; live: boolean }) {
+  // The half at the end waits for its other one, while it may come.
+  const { closed, open } = useBlocks(whole(live ? soFar(text) : text));
+  const all = open.trim() === '' ? closed : [...closed, open];
+  return (
+    <div className="plm-Text" data-live={live}>
+      {joined(all).map(({ first, pieces, continues }) => (
+        <div
+          key={first}
+          className="plm-Block"
+          dir="auto"
+          data-joined={pieces.length > 1}
+          data-continues={continues}
+        >
+          {pieces.map((piece, index) =>
+            first + index < closed.length ? (
+              <Block key={index} text={piece} />
+            ) : (
+              <Open key={index} text={piece} live={live} />
+            )
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Puts the pieces of one paragraph together, with the number of the first. */
+function joined(all: readonly string[]): IGroup[] {
+  const groups: IGroup[] = [];
+  let length = 0;
+  all.forEach((piece, index) => {
+    const last = groups.at(-1);
+    const continues =
+      last !== undefined && all[index - 1]?.endsWith('\n') === false;
+    if (continues && length < GROUP_CHARS) {
+      last.pieces.push(piece);
+      length += piece.length;
+    } else {
+      groups.push({ first: index, pieces: [piece], continues });
+      length = piece.length;
+    }
+  });
+  return groups;
+}
+
+interface IGroup {
+  /** The number of the first piece. */
+  first: number;
+  pieces: string[];
+  /** It is in the middle of a paragraph. */
+  continues: boolean;
+}
+
+/** A paragraph is laid out as a whole when it grows, so a huge one is several. */
+const GROUP_CHARS = 5_000;
+
+const Block = memo(function Block({ text }: { text: string }) {
+  const { Code, Markdown } = useHost();
+  const listing = wholeListing(text);
+  if (listing !== null) {
+    return <Code text={listing.code} language={listing.language} />;
+  }
+  return text.trim() === '' ? null : <Markdown text={text} />;
+});
+
+/** Returns the code of a block that is one fence and nothing else. */
+function wholeListing(text: string): { code: string; language: string } | null {
+  const match =
+    /^(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*\n([^]*?)\n?\1[ \t]*\s*$/.exec(text);
+  if (match === null) {
+    return null;
+  }
+  const [, fence = '', language = '', code = ''] = match;
+  // Another fence inside would have closed it earlier.
+  const inside = new RegExp(`^ {0,3}${fence}`, 'm');
+  return inside.test(code) ? null : { code, language };
+}
+
+function Open({ text, live }: { text: string; live: boolean }) {
+  const shown = usePaced(text, live);
+  const code = live && shown.length > LONG_CODE ? unfinishedCode(shown) : null;
+  return code === null ? (
+    <Block text={shown} />
+  ) : (
+    <pre className="plm-Listing">{code}</pre>
+  );
+}
+
+/** A listing longer than this gets its colours when it is whole. */
+const LONG_CODE = 1_000;
+
+/** Returns the code of a fence that is still open. */
+function unfinishedCode(text: string): string | null {
+  const fence = /^\s*(?:`{3,}|~{3,})[^\n]*\n/.exec(text);
+  return fence === null ? null : text.slice(fence[0].length);
+}
+
+function useBlocks(text: string): IBlocks {
+  const [known, setKnown] = useState(NO_BLOCKS);
+  const now = blocks(text, known);
+  if (now !== known) {
+    setKnown(now);
+  }
+  return now;
+}
+
+/** Follows a value, but not faster than its length allows; the last one always arrives. */
+function usePaced(text: string, live: boolean): string {
+  const [shown, setShown] = useState(text);
+  const newest = useRef(text);
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  useEffect(() => {
+    newest.current = text;
+    if (timer.current === null && text !== shown) {
+      const pause = REDRAW_MS + (REDRAW_MS_PER_KB * text.length) / 1000;
+      timer.current = setTimeout(() => {
+        timer.current = null;
+        setShown(newest.current);
+      }, pause);
+    }
+  }, [text, shown]);
+  useEffect(
+    () => () => {
+      if (timer.current !== null) {
+        clearTimeout(timer.current);
+        timer.current = null;
+      }
+    },
+    []
+  );
+  return live ? shown : text;
+}

@@ -1,0 +1,230 @@
+/**
+ * A tool's question: what it wants to do, and a person's answer by button or key.
+ */
+import { useId, useState, type KeyboardEvent } from 'react';
+import type { Ask } from '../../protocol/generated';
+import {
+  useActions,
+  type IActions,
+  type ReplyAnswer
+} from '../actions/answers';
+import { Diff } from '../controls/diff';
+import { useHost, type IWords } from '../host';
+
+/** What a person can answer; the last is an “always” that holds for the project. */
+export type Answer = ReplyAnswer | 'project';
+
+/** The answers in the order of their keys 1 to 4. */
+const ANSWERS: readonly Answer[] = ['once', 'always', 'reject', 'project'];
+
+/** Questions about the session or the project as a whole, to which a reason would say nothing. */
+const WHOLE: readonly string[] = ['budget', 'moved'];
+
+/** Returns which of them a question offers: nothing always about a limit, no project about a loop. */
+function offered(ask: Ask): readonly Answer[] {
+  if (ask.always.length === 0) {
+    return ['once', 'reject'];
+  }
+  return ask.permission === 'doom_loop'
+    ? ['once', 'always', 'reject']
+    : ANSWERS;
+}
+
+/** Draws a question; where nobody listens it says where it can be answered. */
+export function PermissionPrompt({
+  ask,
+  above = false
+}: {
+  ask: Ask;
+  /** The call's input stands above. */
+  above?: boolean;
+}) {
+  const { words } = useHost();
+  const actions = useActions();
+  const diff = ask.diff ?? '';
+  const title = above ? asked(ask, words) : ask.title;
+  return (
+    <div className="plm-Question" role="group" aria-label={title}>
+      <p className="plm-Question-title">{title}</p>
+      {diff !== '' && <Diff text={diff} />}
+      {actions === null ? (
+        <p className="plm-Muted">
+          {words.__('Answer where the cell runs: once, always or reject.')}
+        </p>
+      ) : (
+        <Answers ask={ask} actions={actions} />
+      )}
+    </div>
+  );
+}
+
+/** Words the question; the code itself stands above it and need not be said again. */
+function asked({ permission, title }: Ask, words: IWords): string {
+  switch (permission) {
+    case 'python':
+      return words.__('Run this in the notebook’s kernel?');
+    case 'bash':
+      return words.__('Run this command?');
+    default:
+      return title;
+  }
+}
+
+/** Returns the answer that a plain key means here; null when it means none. */
+export function answerOfKey(event: {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}): Answer | null {
+  if (event.ctrlKey || event.metaKey || event.altKey) {
+    return null;
+  }
+  return ANSWERS[['1', '2', '3', '4'].indexOf(event.key)] ?? null;
+}
+
+function Answers({ ask, actions }: { ask: Ask; actions: IActions }) {
+  const { words } = useHost();
+  const [given, setGiven] = useState<Answer | null>(null);
+  const [rejecting, setRejecting] = useState(false);
+
+  const short = WHOLE.includes(ask.permission);
+  const choose = (answer: Answer, feedback?: string) => {
+    if (answer === 'reject' && feedback === undefined && !short) {
+      setRejecting(true);
+      return;
+    }
+    setGiven(answer);
+    const words = feedback === '' ? undefined : feedback;
+    if (answer === 'project') {
+      actions.reply(ask.id, 'always', words, 'project');
+    } else {
+      actions.reply(ask.id, answer, words);
+    }
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const answer = rejecting ? null : answerOfKey(event);
+    if (answer !== null && given === null && offered(ask).includes(answer)) {
+      event.preventDefault();
+      event.stopPropagation();
+      choose(answer);
+    }
+  };
+  return (
+    <div
+      className="plm-Answers"
+
+      onKeyDown={onKeyDown}
+      data-ask={ask.id}
+    >
+      {rejecting ? (
+        <Rejection
+          onSend={feedback => {
+            setRejecting(false);
+            choose('reject', feedback);
+          }}
+          onBack={() => {
+            setRejecting(false);
+          }}
+        />
+      ) : (
+        offered(ask).map(answer => (
+          <button
+            key={answer}
+            type="button"
+            className="plm-Button"
+            data-answer={answer}
+            aria-keyshortcuts={keyOf(answer)}
+            title={
+              answer === 'always' || answer === 'project'
+                ? ask.always.join('\n')
+                : undefined
+            }
+            disabled={given !== null}
+            onClick={() => {
+              choose(answer);
+            }}
+          >
+            {short
+              ? namedOfWhole(ask.permission, answer, words)
+              : named(answer, words)}
+            <kbd aria-hidden="true">{keyOf(answer)}</kbd>
+          </button>
+        ))
+      )}
+    </div>
+  );
+}
+
+/** Asks what to tell the agent; a rejection with words does not end its turn. */
+function Rejection({
+  onSend,
+  onBack
+}: {
+  onSend: (feedback: string) => void;
+  onBack: () => void;
+}) {
+  const { words } = useHost();
+  const [feedback, setFeedback] = useState('');
+  const field = useId();
+  return (
+    <form
+      className="plm-Rejection"
+      onSubmit={event => {
+        event.preventDefault();
+        onSend(feedback.trim());
+      }}
+    >
+      <label htmlFor={field}>
+        {words.__('What should it do instead? Leave empty to end the turn.')}
+      </label>
+      <input
+        id={field}
+        className="plm-Field"
+        autoFocus
+        value={feedback}
+        onChange={event => {
+          setFeedback(event.target.value);
+        }}
+        onKeyDown={event => {
+          event.stopPropagation();
+          if (event.key === 'Escape') {
+            onBack();
+          }
+        }}
+      />
+      <span className="plm-Rejection-buttons">
+        <button type="submit" className="plm-Button" data-answer="reject">
+          {words.__('Reject')}
+        </button>
+        <button type="button" className="plm-Button" onClick={onBack}>
+          {words.__('Back')}
+        </button>
+      </span>
+    </form>
+  );
+}
+
+function keyOf(answer: Answer): string {
+  return String(ANSWERS.indexOf(answer) + 1);
+}
+
+function namedOfWhole(about: string, answer: Answer, words: IWords): string {
+  if (about === 'moved') {
+    return answer === 'reject' ? words.__('Leave it') : words.__('Keep it');
+  }
+  return answer === 'reject' ? words.__('Stop') : words.__('Go on');
+}
+
+function named(answer: Answer, words: IWords): string {
+  switch (answer) {
+    case 'once':
+      return words.__('Allow once');
+    case 'always':
+      return words.__('Always in this session');
+    case 'reject':
+      return words.__('Reject…');
+    case 'project':
+      return words.__('Always in this project');
+  }
+}

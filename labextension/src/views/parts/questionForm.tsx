@@ -1,0 +1,274 @@
+/**
+ * What the model asks a person: options to press, a field for own words, and what was answered.
+ */
+import { useId, useState, type KeyboardEvent } from 'react';
+import type { Question, QuestionAsked } from '../../protocol/generated';
+import { useActions } from '../actions/answers';
+import { useHost } from '../host';
+
+/** What a person chose and wrote of one question. */
+interface IGivenAnswer {
+  labels: readonly string[];
+  own: string;
+}
+
+const NOTHING: IGivenAnswer = { labels: [], own: '' };
+
+/** Draws open questions; where nobody listens it says where they can be answered. */
+export function Interview({ asked }: { asked: QuestionAsked }) {
+  const { words } = useHost();
+  const actions = useActions();
+  const answer = actions?.answer;
+  const { question_id: id, questions } = asked;
+  const [given, setGiven] = useState<readonly IGivenAnswer[]>([]);
+  const [isSent, setSent] = useState(false);
+  const only = questions.length === 1 ? questions[0] : undefined;
+  const atOnce = only !== undefined && !only.multiple;
+
+  const send = (all: readonly IGivenAnswer[]) => {
+    setSent(true);
+    answer?.(
+      id,
+      questions.map((question, index) => inWords(question, all[index]))
+    );
+  };
+  const change = (index: number, changed: IGivenAnswer) => {
+    const all = questions.map((_, at) =>
+      at === index ? changed : (given[at] ?? NOTHING)
+    );
+    setGiven(all);
+    return all;
+  };
+  const isEmpty = !questions.some(
+    (question, index) => inWords(question, given[index]).length > 0
+  );
+  return (
+    <form
+      className="plm-Question plm-Interview"
+      aria-label={words.__('The agent asks you')}
+      data-ask={id}
+      onSubmit={event => {
+        event.preventDefault();
+        if (!isEmpty && !isSent) {
+          send(given);
+        }
+      }}
+    >
+      {questions.map((question, index) => (
+        <One
+          key={index}
+          question={question}
+          given={given[index] ?? NOTHING}
+          isOff={isSent || answer === undefined}
+          isStatic={answer === undefined}
+          hasKeys={only !== undefined}
+          onChoose={label => {
+            const all = change(
+              index,
+              chosen(question, given[index] ?? NOTHING, label)
+            );
+            if (atOnce) {
+              send(all);
+            }
+          }}
+          onWrite={own => {
+            const labels = question.multiple
+              ? (given[index]?.labels ?? [])
+              : [];
+            change(index, { labels, own });
+          }}
+        />
+      ))}
+      {answer === undefined ? (
+        <p className="plm-Muted">
+          {words.__('Answer where the cell runs: a number, or your own words.')}
+        </p>
+      ) : (
+        <span className="plm-Interview-buttons">
+          <button
+            type="submit"
+            className="plm-Button"
+            data-main={isEmpty ? undefined : true}
+            disabled={isSent || isEmpty}
+          >
+            {words.__('Answer')}
+          </button>
+          <button
+            type="button"
+            className="plm-Button"
+            disabled={isSent}
+            title={words.__('The agent goes on with its best judgement')}
+            onClick={() => {
+              setSent(true);
+              answer(id, null);
+            }}
+          >
+            {words.__('Skip')}
+          </button>
+        </span>
+      )}
+    </form>
+  );
+}
+
+interface IOneProps {
+  question: Question;
+  given: IGivenAnswer;
+  isOff: boolean;
+  /** Nothing can be answered here. */
+  isStatic: boolean;
+  /** It is the only question: a number anywhere near chooses. */
+  hasKeys: boolean;
+  onChoose: (label: string) => void;
+  onWrite: (own: string) => void;
+}
+
+function One({
+  question: { header, multiple, options, question },
+  given,
+  isOff,
+  isStatic,
+  hasKeys,
+  onChoose,
+  onWrite
+}: IOneProps) {
+  const { words } = useHost();
+  const title = useId();
+  const onKeyDown = (event: KeyboardEvent) => {
+    const option = options[(digitOf(event) ?? 0) - 1];
+    const isTyped = (event.target as HTMLElement).matches('input');
+    if (option !== undefined && !isOff && !isTyped) {
+      event.preventDefault();
+      event.stopPropagation();
+      onChoose(option.label);
+    }
+  };
+  return (
+    <div
+      className="plm-Interview-one"
+      role="group"
+      aria-labelledby={title}
+      onKeyDown={onKeyDown}
+    >
+      {header !== '' && <span className="plm-Interview-head">{header}</span>}
+      <p className="plm-Question-title" id={title}>
+        {question}
+      </p>
+      {options.length > 0 && (
+        <div className="plm-Options">
+          {options.map(({ description, label }, index) => (
+            <button
+              key={label}
+              type="button"
+              className="plm-Option"
+              aria-pressed={given.labels.includes(label)}
+              aria-keyshortcuts={String(index + 1)}
+              data-key={hasKeys ? index + 1 : undefined}
+              data-many={multiple}
+              disabled={isOff}
+              onClick={() => {
+                onChoose(label);
+              }}
+            >
+              <kbd aria-hidden="true">{index + 1}</kbd>
+              <span className="plm-Option-words">
+                <span className="plm-Option-label">{label}</span>{' '}
+                {description !== '' && (
+                  <span className="plm-Option-more">{description}</span>
+                )}
+              </span>
+            </button>
+          ))}
+        </div>
+      )}
+      {!isStatic && (
+        <input
+          className="plm-Field"
+          aria-label={words.__('Your own answer to: %1', question)}
+          placeholder={
+            options.length > 0
+              ? words.__('Or in your own words')
+              : words.__('Your answer')
+          }
+          disabled={isOff}
+          value={given.own}
+          onChange={event => {
+            onWrite(event.target.value);
+          }}
+          onKeyDown={event => {
+            event.stopPropagation();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Draws questions that are over, each with what was answered. */
+export function Answered({
+  questions,
+  answers
+}: {
+  questions: readonly Question[];
+  /** Null where nobody answered. */
+  answers: readonly (readonly string[])[] | null;
+}) {
+  const { words } = useHost();
+  return (
+    <dl className="plm-Answered">
+      {questions.map(({ question }, index) => {
+        const said = answers?.[index] ?? [];
+        return (
+          <div key={index}>
+            <dt>{question}</dt>
+            {said.length === 0 ? (
+              <dd className="plm-Muted">{words.__('No answer')}</dd>
+            ) : (
+              said.map((word, at) => <dd key={at}>{word}</dd>)
+            )}
+          </div>
+        );
+      })}
+    </dl>
+  );
+}
+
+/** Returns the digit that a plain key means, from 1 to 9; null when it means none. */
+export function digitOf(event: {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}): number | null {
+  if (event.ctrlKey || event.metaKey || event.altKey) {
+    return null;
+  }
+  return /^[1-9]$/.test(event.key) ? Number(event.key) : null;
+}
+
+function chosen(
+  question: Question,
+  given: IGivenAnswer,
+  label: string
+): IGivenAnswer {
+  const had = given.labels.includes(label);
+  if (question.multiple) {
+    const labels = had
+      ? given.labels.filter(one => one !== label)
+      : [...given.labels, label];
+    return { ...given, labels };
+  }
+  return { labels: had ? [] : [label], own: '' };
+}
+
+/** Returns the labels in the order of the question, and own words after them. */
+function inWords(
+  question: Question,
+  given: IGivenAnswer | undefined
+): string[] {
+  const { labels, own } = given ?? NOTHING;
+  const pressed = question.options
+    .map(({ label }) => label)
+    .filter(label => labels.includes(label));
+  return own.trim() === '' ? pressed : [...pressed, own.trim()];
+}

@@ -1,0 +1,58 @@
+/**
+ * The line under a step: tokens, cost, seconds, and how full the window is.
+ */
+import type { StepFinishPart } from '../../protocol/generated';
+import { count, dollars, seconds } from '../../state/display/numberFormat';
+import { Gauge } from '../modelContext/gauge';
+import { useHost } from '../host';
+
+/** Draws one step's numbers; what nobody reported is called unknown, never nought. */
+export function Step({
+  part,
+  number
+}: {
+  part: StepFinishPart;
+  number: number;
+}) {
+  const { words } = useHost();
+  const { tokens } = part;
+  const prompt = tokens.input + tokens.cache_read + tokens.cache_write;
+  const sent =
+    tokens.cache_read > 0
+      ? words.__('%1 in (%2 cached)', count(prompt), count(tokens.cache_read))
+      : words.__('%1 in', count(prompt));
+  const facts = [
+    words.__('step %1', number),
+    sent,
+    words.__('%1 out', count(tokens.output + tokens.reasoning)),
+    part.cost === undefined ? words.__('cost unknown') : dollars(part.cost),
+    ...(part.seconds === undefined ? [] : [seconds(part.seconds)]),
+    ...(part.waited_seconds === undefined
+      ? []
+      : [words.__('%1 for your answers', seconds(part.waited_seconds))])
+  ];
+  const cut = part.reason === 'length' && (
+    <p className="plm-Muted" role="note">
+      ✂ {words.__('The answer was cut at its length limit. Ask it to go on.')}
+    </p>
+  );
+  return (
+    <>
+      <div className="plm-Step">
+        <span>
+          {tokens.estimated && '≈ '}
+          {facts.map(unbroken).join('\u00a0· ')}
+        </span>
+        {part.window !== undefined && part.context_tokens !== undefined && (
+          <Gauge used={part.context_tokens} window={part.window} />
+        )}
+      </div>
+      {cut}
+    </>
+  );
+}
+
+/** Keeps a number and its unit on one line. */
+function unbroken(fact: string): string {
+  return fact.replaceAll(' ', '\u00a0');
+}

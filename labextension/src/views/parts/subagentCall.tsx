@@ -1,0 +1,110 @@
+/**
+ * What another agent does for a call of the task tool: its calls, what it took, and the way to its session.
+ */
+import type { ToolPart } from '../../protocol/generated';
+import { count, dollars } from '../../state/display/numberFormat';
+import { useActions } from '../actions/answers';
+import { useHost } from '../host';
+import { Sign, type State } from '../controls/statusIcon';
+
+interface ICall {
+  tool: string;
+  title: string;
+  state: string;
+}
+
+/** Returns the session of a task; empty for any other call. */
+export function taskOf(part: ToolPart): string {
+  const metadata = metadataOf(part);
+  return part.tool === 'task' && typeof metadata.task === 'string'
+    ? metadata.task
+    : '';
+}
+
+/** Draws the work of another agent, in the card of the call that began it. */
+export function Task({ part, over }: { part: ToolPart; over: boolean }) {
+  const { words } = useHost();
+  const open = useActions()?.open;
+  const session = taskOf(part);
+  const metadata = 'metadata' in part.state ? part.state.metadata : {};
+  const calls = callsOf(metadata.calls);
+  const earlier = Number(metadata.count ?? 0) - calls.length;
+  const agent = typeof metadata.agent === 'string' ? metadata.agent : '';
+  if (session === '') {
+    return null;
+  }
+  return (
+    <section className="plm-Task" aria-label={words.__('What the agent did')}>
+      {earlier > 0 && (
+        <p className="plm-Muted">
+          {words._n('%1 earlier call', '%1 earlier calls', earlier, earlier)}
+        </p>
+      )}
+      {calls.length > 0 && (
+        <ol className="plm-Task-calls">
+          {calls.map((call, at) => (
+            <li key={earlier + at}>
+              <Sign state={signOf(call, over)} />{' '}
+              <span className="plm-Tool-name">{call.tool}</span>{' '}
+              <span className="plm-Task-title">{call.title}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+      <p className="plm-Task-foot plm-Muted">
+        <span>
+          {words.__('agent %1', agent)}
+          {took(metadata)}
+        </span>
+        {open !== undefined && (
+          <button
+            type="button"
+            className="plm-Link"
+            onClick={() => {
+              open(session);
+            }}
+          >
+            {words.__('Open its session')}
+          </button>
+        )}
+      </p>
+    </section>
+  );
+}
+
+function metadataOf(part: ToolPart): Record<string, unknown> {
+  return 'metadata' in part.state ? part.state.metadata : {};
+}
+
+function took(metadata: Record<string, unknown>): string {
+  const spent =
+    typeof metadata.tokens === 'number'
+      ? ` · ${count(metadata.tokens)} tokens`
+      : '';
+  const cost =
+    typeof metadata.cost === 'number' ? ` · ${dollars(metadata.cost)}` : '';
+  return spent + cost;
+}
+
+function signOf(call: ICall, over: boolean): State {
+  switch (call.state) {
+    case 'completed':
+      return 'completed';
+    case 'error':
+      return 'error';
+    default:
+      return over ? 'stopped' : 'running';
+  }
+}
+
+function callsOf(given: unknown): ICall[] {
+  return Array.isArray(given)
+    ? given.filter(
+        (one): one is ICall =>
+          typeof one === 'object' &&
+          one !== null &&
+          typeof (one as ICall).tool === 'string' &&
+          typeof (one as ICall).title === 'string'
+      )
+    : [];
+}

@@ -1,0 +1,362 @@
+/**
+ * A tool call: one row that opens to its input and output, and its question while it waits.
+ */
+import type { ReactNode } from 'react';
+import type {
+  Ask,
+  Attachment,
+  Decision,
+  QuestionAsked,
+  Reply,
+  ToolPart
+} from '../../protocol/generated';
+import {
+  answersOf,
+  QUESTION,
+  questionsOf,
+  TODOWRITE,
+  todosOf
+} from '../../state/display/questionsAndTodos';
+import { seconds } from '../../state/display/numberFormat';
+import {
+  attachments,
+  duration,
+  input,
+  output,
+  subject
+} from '../../state/display/toolCalls';
+import { about, standing } from '../../state/session/contextEdits';
+import { showsAll } from '../controls/diff';
+import { Elapsed } from '../controls/elapsedTime';
+import { Attachments } from './attachments';
+import { Fold } from '../controls/disclosure';
+import { useHost, type IWords } from '../host';
+import { Answered, Interview } from './questionForm';
+import { PermissionPrompt } from './permissionPrompt';
+import { Scraped, trimmed } from '../modelContext/reductionNote';
+import { Sign, type State } from '../controls/statusIcon';
+import { useTail } from '../dom/tailScroll';
+import { Task, taskOf } from './subagentCall';
+import { Todos } from '../controls/todoList';
+import { ContextEditNote } from '../modelContext/editButtons';
+
+export interface IToolProps {
+  part: ToolPart;
+  /** The question that this call waits for. */
+  ask?: Ask;
+  /** What this call asks a person. */
+  asked?: QuestionAsked;
+  /** What a person answered. */
+  reply?: Reply;
+  /** What was scraped off the output for the model. */
+  decisions?: readonly Decision[];
+  /** Nothing writes this any more: what seems to run was interrupted. */
+  over: boolean;
+  /** The newest call is open while it runs. */
+  newest: boolean;
+  /** Time passes here. */
+  live?: boolean;
+  /** Why the turn was stopped, in words that stand at its end. */
+  ended?: string;
+  /** Figures stand nowhere else, so they are shown without the card being opened. */
+  figures?: boolean;
+}
+
+/** What these tools bring is for the model; a person knows it. */
+const LOOKING = new Set(['read', 'webfetch']);
+
+/** So many characters of name and subject have room in one line of a narrow place. */
+const BRIEF = 21;
+
+/** Draws one call. */
+export function Tool({
+  part,
+  ask,
+  asked,
+  reply,
+  decisions = [],
+  over,
+  newest,
+  live = false,
+  ended = '',
+  figures = false
+}: IToolProps) {
+  const { words } = useHost();
+  const state = stateOf(part, ask ?? asked, over);
+  const spent = duration(part);
+  const works = subject(part);
+  const { wish, reduction } = standing(decisions);
+  const isBrief =
+    part.tool.length + works.length <= BRIEF &&
+    reply === undefined &&
+    state === 'completed';
+  const wasStopped = state === 'stopped' && reply?.by === 'cancel';
+  const head = (
+    <>
+      <Sign state={state} /> <span className="plm-Tool-name">{part.tool}</span>{' '}
+      <span className="plm-Tool-subject" data-brief={isBrief}>
+        {works}
+      </span>{' '}
+      <span className="plm-Tool-time">
+        {reply !== undefined && !wasStopped && (
+          <span className="plm-Tool-reply">{answered(reply, words)}</span>
+        )}
+        <span data-remark={state}>{remark(state, words)}</span>
+        {changedBy(part).map(by => (
+          <span key={by}>{words.__('changed by %1', by)}</span>
+        ))}
+        {wish !== null && (
+          <span className="plm-Tool-wish">
+            {wish === 'pin' ? words.__('pinned') : words.__('left out')}
+          </span>
+        )}
+        {wish === null && reduction !== null && (
+          <span className="plm-Tool-trimmed">{trimmed(reduction, words)}</span>
+        )}
+        {spent !== null && <span>{seconds(spent)}</span>}
+        {live && state === 'running' && part.state.status === 'running' && (
+          <span>
+            <Elapsed since={part.state.time.start} />
+          </span>
+        )}
+      </span>
+    </>
+  );
+  // A diff says all that the input says, and what was there before.
+  const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
+  const own = ownView(part, asked, state);
+  const shown = figures && !LOOKING.has(part.tool) ? pictures(part) : [];
+  const open =
+    state === 'waiting' ||
+    (state === 'running' && newest) ||
+    (own !== null && newest && !over);
+  const card = (
+    <Fold className="plm-Tool" head={head} open={open || state === 'error'}>
+      <div className="plm-Tool-card" data-state={state}>
+        {!asksByDiff && (own ?? <Input part={part} />)}
+        <Task part={part} over={over} />
+        {state === 'waiting' && isOthers(ask, part) && <AskInput ask={ask} />}
+        {ask !== undefined && state === 'waiting' && (
+          <PermissionPrompt ask={ask} above={!asksByDiff} />
+        )}
+        {(own === null || state === 'error') && !shows(part) && (
+          <Output
+            part={part}
+            files={attachments(part).filter(one => !shown.includes(one))}
+            state={state}
+            ended={ended}
+          />
+        )}
+        {reduction !== null && <Scraped decision={reduction} />}
+        {['completed', 'error'].includes(part.state.status) && (
+          <ContextEditNote target={part.id} decisions={decisions} />
+        )}
+      </div>
+    </Fold>
+  );
+  return shown.length === 0 ? (
+    card
+  ) : (
+    <>
+      {card}
+      <div className="plm-Figures">
+        <Attachments files={shown} />
+      </div>
+    </>
+  );
+}
+
+function pictures(part: ToolPart) {
+  return attachments(part).filter(({ mime }) => mime.startsWith('image/'));
+}
+
+/** Draws what says more than input and output do: a list, or questions and their answers. */
+function ownView(
+  part: ToolPart,
+  asked: QuestionAsked | undefined,
+  state: State
+): ReactNode {
+  if (asked !== undefined && state === 'waiting') {
+    return <Interview asked={asked} />;
+  }
+  if (part.tool === QUESTION) {
+    const questions = questionsOf(part);
+    return questions.length > 0 ? (
+      <Answered questions={questions} answers={answersOf(part)} />
+    ) : null;
+  }
+  if (part.tool === TODOWRITE) {
+    const todos = todosOf(part);
+    return todos.length > 0 ? <Todos todos={todos} /> : null;
+  }
+  return null;
+}
+
+/** Draws a run of reads as one row. */
+export function Reads({
+  parts,
+  decisions
+}: {
+  parts: ToolPart[];
+  decisions: readonly Decision[];
+}) {
+  const { words } = useHost();
+  const spent = parts.reduce((sum, part) => sum + (duration(part) ?? 0), 0);
+  const head = (
+    <>
+      <Sign state="completed" />{' '}
+      <span className="plm-Tool-name">{parts[0]?.tool}</span>{' '}
+      <span className="plm-Tool-subject" data-brief="true">
+        {words._n('%1 file', '%1 files', parts.length, parts.length)}
+      </span>{' '}
+      <span className="plm-Tool-time">{seconds(spent)}</span>
+    </>
+  );
+  return (
+    <Fold className="plm-Tool plm-Reads" head={head}>
+      {parts.map(part => (
+        <Tool
+          key={part.id}
+          part={part}
+          decisions={about(decisions, part)}
+          over={true}
+          newest={false}
+        />
+      ))}
+    </Fold>
+  );
+}
+
+/** Draws what would run, of a question that another call or no call at all asks. */
+export function AskInput({ ask }: { ask: Ask }) {
+  const { id, tool = '' } = ask;
+  const state = { status: 'pending' as const, input: ask.input, raw: '' };
+  return (
+    <Input
+      part={{
+        id,
+        session_id: '',
+        message_id: '',
+        type: 'tool',
+        call_id: '',
+        tool,
+        state,
+        pinned: false
+      }}
+    />
+  );
+}
+
+/** Tells whether another agent asks here, in the card of the call for which it works. */
+function isOthers(ask: Ask | undefined, part: ToolPart): ask is Ask {
+  return ask?.tool !== undefined && ask.tool !== part.tool;
+}
+
+/** Says whether its list shows all that the card of a task has to show. */
+function shows(part: ToolPart): boolean {
+  return taskOf(part) !== '' && part.state.status === 'running';
+}
+
+function Input({ part }: { part: ToolPart }) {
+  const { Code, words } = useHost();
+  const { text, language } = input(part);
+  return (
+    <section className="plm-Tool-input" aria-label={words.__('Input')}>
+      <Code text={text} language={language} />
+    </section>
+  );
+}
+
+function Output({
+  part,
+  files,
+  state,
+  ended
+}: {
+  part: ToolPart;
+  files: readonly Attachment[];
+  state: State;
+  ended: string;
+}) {
+  const { Printed, words } = useHost();
+  const text = output(part);
+  const said = part.state.status === 'error' ? part.state.error : '';
+  const failed = said === ended ? '' : said;
+  const isEmpty = text === '' && failed === '' && files.length === 0;
+  const place = useTail(state === 'running' && !isEmpty);
+  if (isEmpty) {
+    return state === 'completed' ? (
+      <p className="plm-Muted plm-Tool-output">{words.__('No output.')}</p>
+    ) : null;
+  }
+  return (
+    <section
+      ref={place}
+      className="plm-Tool-output"
+      aria-label={words.__('Output')}
+    >
+      {text !== '' && <Printed text={text} />}
+      {failed !== '' && failed !== text && (
+        <div className="plm-Tool-error">
+          <Printed text={failed} />
+        </div>
+      )}
+      <Attachments files={files} />
+    </section>
+  );
+}
+
+function stateOf(
+  part: ToolPart,
+  ask: Ask | QuestionAsked | undefined,
+  over: boolean
+): State {
+  const { state } = part;
+  if (state.status === 'completed') {
+    return 'completed';
+  }
+  if (state.status === 'error') {
+    return state.metadata.interrupted === true ? 'stopped' : 'error';
+  }
+  if (over) {
+    return 'stopped';
+  }
+  return ask === undefined ? state.status : 'waiting';
+}
+
+/** Names the hooks that changed what a call was given, or what it returned. */
+function changedBy(part: ToolPart): string[] {
+  const told = 'metadata' in part.state ? part.state.metadata : {};
+  const names = [told.changed_by, told.output_changed_by];
+  return [...new Set(names.filter(name => typeof name === 'string'))];
+}
+
+function remark(state: State, words: IWords): string {
+  switch (state) {
+    case 'waiting':
+      return words.__('waiting for you');
+    case 'running':
+      return words.__('running');
+    case 'stopped':
+      return words.__('stopped');
+    case 'completed':
+    case 'error':
+    case 'pending':
+      return '';
+  }
+}
+
+function answered(reply: Reply, words: IWords): string {
+  switch (reply.answer) {
+    case 'once':
+      return reply.by === '--yes'
+        ? words.__('allowed by --yes')
+        : words.__('allowed once');
+    case 'always':
+      return words.__('always allowed');
+    case 'reject':
+      return reply.by === 'headless'
+        ? words.__('refused: nobody was there to ask')
+        : words.__('refused');
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * A session as a file, and files as sessions.
+ */
+import { useEffect, useRef, useState } from 'react';
+import type {
+  Export,
+  GivenFile,
+  ImportedRow,
+  Unreadable
+} from '../../protocol/generated';
+import { size } from '../../state/display/numberFormat';
+import { useHost, type IWords } from '../host';
+
+export type ExportForm = NonNullable<Export['form']>;
+
+/** What came of an import. */
+export interface IBrought {
+  error?: string;
+  imported?: readonly ImportedRow[];
+  /** What could not be read, and why. */
+  unreadable?: readonly Unreadable[];
+}
+
+/** Asks the kernel; resolves to what came of it, or to what hindered it. */
+export interface IFiles {
+  /** Writes a session to a new file of the project. */
+  give(
+    session: string,
+    form: ExportForm
+  ): Promise<{ error?: string; file?: GivenFile }>;
+  /** Brings sessions in from a file or folder of the project. */
+  bring(path: string): Promise<IBrought>;
+}
+
+interface IExportingProps {
+  session: string;
+  files: IFiles;
+  onBack: () => void;
+}
+
+/** Lets a person choose a form, and says where the file is. */
+export function Exporting({ session, files, onBack }: IExportingProps) {
+  const { words } = useHost();
+  const [said, setSaid] = useState('');
+  const [busy, setBusy] = useState(false);
+  const first = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    first.current?.focus();
+  }, []);
+  const forms: readonly [ExportForm, string][] = [
+    ['ipynb', words.__('Notebook')],
+    ['md', words.__('Markdown')],
+    ['html', words.__('Web page')],
+    ['json', words.__('JSON')]
+  ];
+  const give = async (form: ExportForm) => {
+    setBusy(true);
+    const { error, file } = await files.give(session, form);
+    setBusy(false);
+    setSaid(error ?? (file === undefined ? '' : written(file, words)));
+  };
+  return (
+    <div
+      role="group"
+      className="plm-Sessions-deleting"
+      aria-label={words.__('Export')}
+    >
+      <p>
+        {words.__(
+          'Write a copy of this session beside the notebook, without the keys. JSON can be brought into another project.'
+        )}
+      </p>
+      {forms.map(([form, name], index) => (
+        <button
+          type="button"
+          key={form}
+          ref={index === 0 ? first : null}
+          className="plm-Button"
+          aria-disabled={busy}
+          onClick={() => {
+            if (!busy) {
+              void give(form);
+            }
+          }}
+        >
+          {name}
+        </button>
+      ))}
+      <button type="button" className="plm-Button" onClick={onBack}>
+        {words.__('Close')}
+      </button>
+      <p className="plm-Sessions-said" role="status">
+        {busy ? words.__('A moment…') : said}
+      </p>
+    </div>
+  );
+}
+
+function written({ shown, bytes }: GivenFile, words: IWords): string {
+  return words.__('Written to %1 (%2).', shown, size(bytes));
+}
+
+interface IImportingProps {
+  files: IFiles;
+  onBack: () => void;
+  /** The list is not what it was. */
+  onChanged: () => void;
+}
+
+/** Lets a person name a file, and says what came in. */
+export function Importing({ files, onBack, onChanged }: IImportingProps) {
+  const { words } = useHost();
+  const [path, setPath] = useState('');
+  const [brought, setBrought] = useState<IBrought | null>(null);
+  const [busy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+  }, []);
+  const bring = async () => {
+    setBusy(true);
+    const found = await files.bring(path.trim());
+    setBusy(false);
+    setBrought(found);
+    onChanged();
+  };
+  return (
+    <form
+      className="plm-Sessions-importing"
+      aria-label={words.__('Import')}
+      onSubmit={event => {
+        event.preventDefault();
+        if (path.trim() !== '' && !busy) {
+          void bring();
+        }
+      }}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.stopPropagation();
+          onBack();
+        }
+      }}
+    >
+      <p className="plm-Muted">
+        {words.__(
+          'An exported session (JSON), or a folder of OpenCode’s sessions, inside this project. Nothing of it is run.'
+        )}
+      </p>
+      <input
+        ref={field}
+        className="plm-Field"
+        aria-label={words.__('Path of the file or folder')}
+        placeholder={words.__('Path, such as session.json')}
+        maxLength={1000}
+        value={path}
+        onChange={event => {
+          setPath(event.target.value);
+        }}
+      />
+      <button
+        type="submit"
+        className="plm-Button"
+        data-main
+        disabled={path.trim() === ''}
+        aria-disabled={busy}
+      >
+        {words.__('Import')}
+      </button>
+      <button type="button" className="plm-Button" onClick={onBack}>
+        {words.__('Close')}
+      </button>
+      <div className="plm-Sessions-said" role="status">
+        {busy ? words.__('A moment…') : brought && <Came brought={brought} />}
+      </div>
+    </form>
+  );
+}
+
+/** What is told of the things that could not be read; a cell tells all of them. */
+const MOST = 3;
+
+function Came({ brought }: { brought: IBrought }) {
+  const { words } = useHost();
+  const { error, imported = [], unreadable = [] } = brought;
+  if (error !== undefined) {
+    return <p>{error}</p>;
+  }
+  const left = unreadable.length - MOST;
+  return (
+    <>
+      <p>{counted(imported, words)}</p>
+      {unreadable.slice(0, MOST).map(({ where, what }) => (
+        <p key={where}>{words.__('Not read: %1. %2', where, what)}</p>
+      ))}
+      {left > 0 && (
+        <p>
+          {words._n(
+            '%1 more could not be read.',
+            '%1 more could not be read.',
+            left,
+            left
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Says how many sessions came in which way. */
+function counted(imported: readonly ImportedRow[], words: IWords): string {
+  if (imported.length === 0) {
+    return words.__('No session was found there.');
+  }
+  const many = (wanted: ImportedRow['outcome']) =>
+    imported.filter(({ outcome }) => outcome === wanted).length;
+  const ways: readonly [number, string][] = [
+    [many('new'), words.__('new')],
+    [many('updated'), words.__('brought up to date')],
+    [many('copy'), words.__('as a copy, since the one here is another')],
+    [many('same'), words.__('here already')]
+  ];
+  const told = ways
+    .filter(([number]) => number > 0)
+    .map(([number, way]) => `${number} ${way}`);
+  return words.__('Brought in: %1.', told.join(', '));
+}

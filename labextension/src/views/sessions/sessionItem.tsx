@@ -1,0 +1,274 @@
+/**
+ * One session of the list, and what a person can do with it.
+ */
+import { useEffect, useId, useRef, useState } from 'react';
+import type { SessionRow } from '../../protocol/generated';
+import { useHost } from '../host';
+import { Exporting } from './importExport';
+import { useChat } from '../chat/panelState';
+import { about, titled } from './sessionLabels';
+import { Sharing } from './sharePage';
+
+interface ISessionItemProps {
+  row: SessionRow;
+  isCurrent: boolean;
+  /** Somebody goes on with another session. */
+  onChosen: () => void;
+  /** The list is not what it was. */
+  onChanged: () => void;
+}
+
+type Doing =
+  'nothing' | 'choosing' | 'naming' | 'sharing' | 'exporting' | 'deleting';
+
+/** Draws a session's line; its second button unfolds what can be done with it. */
+export function SessionItem({
+  row,
+  isCurrent,
+  onChosen,
+  onChanged
+}: ISessionItemProps) {
+  const { Icon, words } = useHost();
+  const chat = useChat();
+  const [doing, setDoing] = useState<Doing>('nothing');
+  const more = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  const title = titled(row.title, words);
+  const away = row.archived !== undefined;
+  const back = () => {
+    setDoing('nothing');
+    more.current?.focus();
+  };
+  /** Waits for what was begun; the list is asked for anew when it went well. */
+  const done = (work: Promise<string>) => {
+    back();
+    void work.then(hindered => {
+      if (hindered === '') {
+        onChanged();
+      }
+    });
+  };
+  return (
+    <li
+      className="plm-Sessions-item"
+      onKeyDown={event => {
+        if (event.key === 'Escape' && doing !== 'nothing') {
+          event.stopPropagation();
+          back();
+        }
+      }}
+    >
+      <div className="plm-Sessions-line">
+        <button
+          type="button"
+          className="plm-Sessions-row"
+          aria-current={isCurrent}
+          title={title}
+          onClick={() => {
+            if (!isCurrent) {
+              chat.open(row.id);
+            }
+            onChosen();
+          }}
+        >
+          <span className="plm-Sessions-title">{title}</span>{' '}
+          {row.about !== undefined && (
+            <span className="plm-Muted plm-Sessions-about" title={row.about}>
+              {row.about}
+            </span>
+          )}
+          <span className="plm-Muted">{about(row, words)}</span>
+        </button>
+        <button
+          type="button"
+          ref={more}
+          className="plm-Sessions-more"
+          aria-expanded={doing !== 'nothing'}
+          aria-controls={id}
+          aria-label={words.__('What to do with %1', title)}
+          title={words.__('Rename, fork, share, export, put away, delete')}
+          onClick={() => {
+            setDoing(doing === 'nothing' ? 'choosing' : 'nothing');
+          }}
+        >
+          <Icon name={doing === 'nothing' ? 'fold' : 'unfold'} />
+        </button>
+      </div>
+      <div id={id} className="plm-Sessions-deeds" hidden={doing === 'nothing'}>
+        {doing === 'choosing' && (
+          <>
+            <Deed
+              onDo={() => {
+                setDoing('naming');
+              }}
+            >
+              {words.__('Rename')}
+            </Deed>
+            <Deed
+              onDo={() => {
+                chat.fork(row.id);
+                onChosen();
+              }}
+            >
+              {words.__('Fork')}
+            </Deed>
+            {chat.share !== undefined && (
+              <Deed
+                onDo={() => {
+                  setDoing('sharing');
+                }}
+              >
+                {words.__('Share')}
+              </Deed>
+            )}
+            {chat.files !== undefined && (
+              <Deed
+                onDo={() => {
+                  setDoing('exporting');
+                }}
+              >
+                {words.__('Export')}
+              </Deed>
+            )}
+            <Deed
+              onDo={() => {
+                done(chat.archive(row.id, !away));
+              }}
+            >
+              {away ? words.__('List again') : words.__('Put away')}
+            </Deed>
+            <Deed
+              onDo={() => {
+                setDoing('deleting');
+              }}
+            >
+              {words.__('Delete')}
+            </Deed>
+          </>
+        )}
+        {doing === 'naming' && (
+          <Naming
+            title={title}
+            onName={name => {
+              done(chat.retitle(row.id, name));
+            }}
+            onBack={back}
+          />
+        )}
+        {doing === 'sharing' && chat.share !== undefined && (
+          <Sharing
+            session={row.id}
+            shared={row.shared ?? false}
+            share={chat.share}
+            onBack={back}
+            onChanged={onChanged}
+          />
+        )}
+        {doing === 'exporting' && chat.files !== undefined && (
+          <Exporting session={row.id} files={chat.files} onBack={back} />
+        )}
+        {doing === 'deleting' && (
+          <Deleting
+            title={title}
+            onDelete={() => {
+              done(chat.remove(row.id));
+            }}
+            onBack={back}
+          />
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Deed({ onDo, children }: { onDo: () => void; children: string }) {
+  return (
+    <button type="button" className="plm-Button plm-Deed" onClick={onDo}>
+      {children}
+    </button>
+  );
+}
+
+interface INamingProps {
+  title: string;
+  onName: (name: string) => void;
+  onBack: () => void;
+}
+
+function Naming({ title, onName, onBack }: INamingProps) {
+  const { words } = useHost();
+  const [name, setName] = useState(title);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    field.current?.select();
+  }, []);
+  return (
+    <form
+      className="plm-Sessions-naming"
+      onSubmit={event => {
+        event.preventDefault();
+        if (name.trim() !== '') {
+          onName(name.trim());
+        }
+      }}
+    >
+      <input
+        ref={field}
+        className="plm-Field"
+        aria-label={words.__('New title')}
+        maxLength={100}
+        value={name}
+        onChange={event => {
+          setName(event.target.value);
+        }}
+      />
+      <button
+        type="submit"
+        className="plm-Button"
+        data-main
+        disabled={name.trim() === ''}
+      >
+        {words.__('Rename')}
+      </button>
+      <Deed onDo={onBack}>{words.__('Cancel')}</Deed>
+    </form>
+  );
+}
+
+interface IDeletingProps {
+  title: string;
+  onDelete: () => void;
+  onBack: () => void;
+}
+
+function Deleting({ title, onDelete, onBack }: IDeletingProps) {
+  const { words } = useHost();
+  const keep = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    keep.current?.focus();
+  }, []);
+  return (
+    <div
+      role="group"
+      className="plm-Sessions-deleting"
+      aria-label={words.__('Delete %1?', title)}
+    >
+      <p>
+        {words.__(
+          'Delete “%1” and what its tasks began, for good? Forks of it are kept.',
+          title
+        )}
+      </p>
+      <button type="button" ref={keep} className="plm-Button" onClick={onBack}>
+        {words.__('Keep it')}
+      </button>
+      <button
+        type="button"
+        className="plm-Button plm-Deed-final"
+        onClick={onDelete}
+      >
+        {words.__('Delete for good')}
+      </button>
+    </div>
+  );
+}

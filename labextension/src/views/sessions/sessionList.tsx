@@ -1,0 +1,195 @@
+/**
+ * The sessions of the project: begin one, find one again, go on with it, name it, put it away.
+ */
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { useHost, type IWords } from '../host';
+import { Importing } from './importExport';
+import { useChat, type ISessionPage } from '../chat/panelState';
+import { SessionItem } from './sessionItem';
+
+export interface ISessionsProps {
+  /** Id of the session that is shown. */
+  current: string;
+  onClose: () => void;
+  /** Somebody chose a session and wants to write in it. */
+  onChosen: () => void;
+}
+
+/** Draws the list; it is asked for anew each time it opens, and while a person searches. */
+export function Sessions({ current, onClose, onChosen }: ISessionsProps) {
+  const { words } = useHost();
+  const chat = useChat();
+  const first = useRef<HTMLButtonElement>(null);
+  const [wanted, setWanted] = useState('');
+  const [away, setAway] = useState(false);
+  const [bringing, setBringing] = useState(false);
+  const brings = useRef<HTMLButtonElement>(null);
+  const { page, more, again } = useList(wanted, away);
+  useEffect(() => {
+    first.current?.focus();
+  }, []);
+  return (
+    <section
+      className="plm-Sessions"
+      aria-label={words.__('Sessions')}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.stopPropagation();
+          onClose();
+        }
+      }}
+    >
+      <div className="plm-Sessions-tools">
+        <button
+          type="button"
+          ref={first}
+          className="plm-Button"
+          onClick={() => {
+            chat.create();
+            onChosen();
+          }}
+        >
+          {words.__('New session')}
+        </button>
+        {chat.files !== undefined && (
+          <button
+            type="button"
+            ref={brings}
+            className="plm-Button"
+            aria-expanded={bringing}
+            onClick={() => {
+              setBringing(!bringing);
+            }}
+          >
+            {words.__('Import')}
+          </button>
+        )}
+        <label className="plm-Sessions-away">
+          <input
+            type="checkbox"
+            checked={away}
+            onChange={event => {
+              setAway(event.target.checked);
+            }}
+          />
+          {words.__('Put away')}
+        </label>
+      </div>
+      {bringing && chat.files !== undefined && (
+        <Importing
+          files={chat.files}
+          onBack={() => {
+            setBringing(false);
+            brings.current?.focus();
+          }}
+          onChanged={again}
+        />
+      )}
+      <input
+        type="search"
+        className="plm-Field"
+        aria-label={words.__('Find sessions by title and prompts')}
+        placeholder={words.__('Find by title and prompts')}
+        value={wanted}
+        onChange={event => {
+          setWanted(event.target.value);
+        }}
+      />
+      <p className="plm-Sessions-count plm-Muted" role="status">
+        {counted(page, wanted, away, words)}
+      </p>
+      <ul>
+        {(page?.rows ?? []).map(row => (
+          <SessionItem
+            key={row.id}
+            row={row}
+            isCurrent={row.id === current}
+            onChosen={onChosen}
+            onChanged={again}
+          />
+        ))}
+      </ul>
+      {more !== null && (
+        <button type="button" className="plm-Button" onClick={more}>
+          {words.__('Show more')}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** Milliseconds without a key before what was written is searched for. */
+const PAUSE = 200;
+
+interface IList {
+  page: ISessionPage | null;
+  /** Fetches what comes after; null when that is all. */
+  more: (() => void) | null;
+  /** Asks for the list anew. */
+  again: () => void;
+}
+
+function useList(wanted: string, away: boolean): IList {
+  const chat = useChat();
+  const [page, setPage] = useState<ISessionPage | null>(null);
+  const [turn, setTurn] = useState(0);
+  const asked = useRef(0);
+  useEffect(() => {
+    const mine = ++asked.current;
+    const take = (found: ISessionPage) => {
+      if (mine === asked.current) {
+        setPage(found);
+      }
+    };
+    const timer = setTimeout(
+      () => {
+        chat.sessions({ words: wanted, archived: away }).then(take, () => {
+          take({ rows: [], total: 0 });
+        });
+      },
+      wanted === '' ? 0 : PAUSE
+    );
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [chat, wanted, away, turn]);
+  const again = useCallback(() => {
+    setTurn(before => before + 1);
+  }, []);
+  const cursor = page?.cursor;
+  if (page === null || cursor === undefined) {
+    return { page, more: null, again };
+  }
+  const more = () => {
+    const mine = asked.current;
+    void chat
+      .sessions({ words: wanted, archived: away, cursor })
+      .then(found => {
+        if (mine === asked.current) {
+          setPage({ ...found, rows: [...page.rows, ...found.rows] });
+        }
+      });
+  };
+  return { page, more, again };
+}
+
+/** Says how many there are, as a screen reader hears it while somebody searches. */
+function counted(
+  page: ISessionPage | null,
+  wanted: string,
+  away: boolean,
+  words: IWords
+): string {
+  if (page === null) {
+    return words.__('Looking for sessions…');
+  }
+  if (page.total > 0) {
+    return words._n('%1 session', '%1 sessions', page.total, page.total);
+  }
+  if (wanted.trim() !== '') {
+    return words.__('No session holds these words.');
+  }
+  return away
+    ? words.__('No session was put away.')
+    : words.__('There is no session yet.');
+}

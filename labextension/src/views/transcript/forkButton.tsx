@@ -1,0 +1,34 @@
+/**
+ * Trying otherwise: a button on each prompt that begins a session with all that came before it.
+ */
+import { useHost } from '../host';
+import { useChatIfAny } from '../chat/panelState';
+
+/** Draws the button of a prompt; nothing where a session is only shown. */
+export function ForkHere({
+  session,
+  target
+}: {
+  session: string;
+  target: string;
+}) {
+  const { words } = useHost();
+  const chat = useChatIfAny();
+  if (chat === null) {
+    return null;
+  }
+  return (
+    <button
+      type="button"
+      className="plm-Link plm-ForkHere"
+      title={words.__(
+        'Begin a new session with all that came before this prompt; this one stays as it is'
+      )}
+      onClick={() => {
+        chat.fork(session, target);
+      }}
+    >
+      {words.__('Fork here')}
+    </button>
+  );
+}

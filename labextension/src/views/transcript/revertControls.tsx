@@ -1,0 +1,313 @@
+/**
+ * Taking back: a button on each prompt, what it would do before it does, and the way back.
+ */
+import {
+  createContext,
+  useContext,
+  useEffect,
+  useId,
+  useRef,
+  useState
+} from 'react';
+import type { RevertedFile, RevertPreview } from '../../protocol/generated';
+import type { ITakenBack } from '../../state/session/reverts';
+import { Changed } from '../parts/fileChanges';
+import { useHost, type IWords } from '../host';
+
+export type RevertAction = 'preview' | 'revert' | 'unrevert' | 'cleanup';
+
+/** Asks the kernel; resolves to what was said, or to what hindered it. */
+export type RequestRevert = (
+  action: RevertAction,
+  target?: string,
+  overwrite?: readonly string[]
+) => Promise<{ error?: string; revert?: RevertPreview }>;
+
+const RevertContext = createContext<RequestRevert | null>(null);
+
+export const RevertProvider = RevertContext.Provider;
+
+/** Draws the button of a prompt; nothing where nobody listens. */
+export function RevertTo({ target }: { target: string }) {
+  const { words } = useHost();
+  const revert = useContext(RevertContext);
+  const [open, setOpen] = useState(false);
+  if (revert === null) {
+    return null;
+  }
+  return (
+    <>
+      <button
+        type="button"
+        className="plm-Link plm-RevertTo"
+        title={words.__(
+          'Take back this prompt and all that follows, with the files that changed'
+        )}
+        onClick={() => {
+          setOpen(true);
+        }}
+      >
+        {words.__('Revert to here…')}
+      </button>
+      {open && (
+        <RevertDialog
+          target={target}
+          revert={revert}
+          onClose={() => {
+            setOpen(false);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface IRevertDialogProps {
+  target: string;
+  revert: RequestRevert;
+  onClose: () => void;
+}
+
+function RevertDialog({ target, revert, onClose }: IRevertDialogProps) {
+  const { words } = useHost();
+  const place = useRef<HTMLDialogElement>(null);
+  const title = useId();
+  const [preview, setPreview] = useState<RevertPreview | null>(null);
+  const [problem, setProblem] = useState('');
+  const [overwrite, setOverwrite] = useState<readonly string[]>([]);
+  const [waits, setWaits] = useState(false);
+  useEffect(() => {
+    const node = place.current;
+    // An older host draws it in place; elsewhere it lies over the page and keeps the keyboard.
+    if (typeof node?.showModal === 'function') {
+      node.showModal();
+    } else {
+      node?.setAttribute('open', '');
+    }
+  }, []);
+  useEffect(() => {
+    let gone = false;
+    void revert('preview', target).then(outcome => {
+      if (!gone) {
+        setPreview(outcome.revert ?? null);
+        setProblem(outcome.error ?? '');
+      }
+    });
+    return () => {
+      gone = true;
+    };
+  }, [revert, target]);
+  const take = async () => {
+    setWaits(true);
+    const { error } = await revert('revert', target, overwrite);
+    setWaits(false);
+    if (error === undefined) {
+      onClose();
+    } else {
+      setProblem(error);
+    }
+  };
+  return (
+    <dialog
+      ref={place}
+      className="plm-Revert"
+      aria-labelledby={title}
+      onClose={onClose}
+      // Escape and the keys of the notebook are no business of the page below.
+      onKeyDown={event => {
+        event.stopPropagation();
+      }}
+    >
+      <h2 id={title}>{words.__('Revert to here?')}</h2>
+      {preview === null && problem === '' && (
+        <p className="plm-Muted">{words.__('Looking at the files…')}</p>
+      )}
+      {preview !== null && (
+        <Preview
+          preview={preview}
+          overwrite={overwrite}
+          onOverwrite={setOverwrite}
+        />
+      )}
+      {problem !== '' && (
+        <p className="plm-Revert-problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div className="plm-Revert-buttons">
+        <button
+          type="button"
+          className="plm-Button"
+          data-main=""
+          disabled={preview === null || waits}
+          onClick={() => {
+            void take();
+          }}
+        >
+          {words.__('Revert')}
+        </button>
+        <button type="button" className="plm-Button" onClick={onClose}>
+          {words.__('Cancel')}
+        </button>
+      </div>
+    </dialog>
+  );
+}
+
+interface IPreviewProps {
+  preview: RevertPreview;
+  overwrite: readonly string[];
+  onOverwrite: (files: readonly string[]) => void;
+}
+
+/** So many messages are named; the rest is counted. */
+const MOST = 6;
+
+function Preview({ preview, overwrite, onOverwrite }: IPreviewProps) {
+  const { words } = useHost();
+  const { messages, problem } = preview;
+  const files = preview.files.filter(({ action }) => action !== 'nothing');
+  return (
+    <>
+      <p>
+        {words._n(
+          '%1 message is taken back:',
+          '%1 messages are taken back:',
+          messages.length,
+          messages.length
+        )}
+      </p>
+      <ul className="plm-Revert-messages">
+        {messages.slice(0, MOST).map(({ id, role, excerpt }) => (
+          <li key={id} data-role={role}>
+            <span className="plm-Hidden">
+              {role === 'user' ? words.__('You:') : words.__('The agent:')}{' '}
+            </span>
+            {excerpt === '' ? words.__('(no words)') : excerpt}
+          </li>
+        ))}
+        {messages.length > MOST && (
+          <li className="plm-Muted">
+            {words.__('and %1 more', messages.length - MOST)}
+          </li>
+        )}
+      </ul>
+      {problem !== undefined && <p className="plm-Muted">{problem}</p>}
+      {files.length > 0 && (
+        <>
+          <p>{words._n('%1 file:', '%1 files:', files.length, files.length)}</p>
+          <ul className="plm-Changes-files">
+            {files.map(file => (
+              <li key={file.file} data-action={file.action}>
+                <Changed
+                  change={
+                    file.diff ?? {
+                      file: file.file,
+                      status: 'modified',
+                      additions: 0,
+                      deletions: 0
+                    }
+                  }
+                  says={becomes(file, words)}
+                />
+                {file.action === 'conflict' && (
+                  <label className="plm-Revert-overwrite">
+                    <input
+                      type="checkbox"
+                      checked={overwrite.includes(file.file)}
+                      onChange={({ target }) => {
+                        const others = overwrite.filter(
+                          one => one !== file.file
+                        );
+                        onOverwrite(
+                          target.checked ? [...others, file.file] : others
+                        );
+                      }}
+                    />
+                    {words.__('Overwrite it all the same')}
+                  </label>
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p className="plm-Muted">
+        {words.__(
+          'Variables in the kernel and cells of the notebook stay as they are. You can undo this until your next prompt.'
+        )}
+      </p>
+    </>
+  );
+}
+
+function becomes({ action, reason }: RevertedFile, words: IWords): string {
+  switch (action) {
+    case 'restore':
+      return words.__('is brought back');
+    case 'delete':
+      return words.__('is deleted');
+    case 'conflict':
+      return words.__('is left alone: %1', reason ?? '');
+    case 'impossible':
+      return words.__('can’t be brought back: %1', reason ?? '');
+    case 'nothing':
+      return '';
+  }
+}
+
+/** Says that something is taken back, and offers the ways on. */
+export function TakenBack({ taken }: { taken: ITakenBack }) {
+  const { words } = useHost();
+  const revert = useContext(RevertContext);
+  const [problem, setProblem] = useState('');
+  const act = (action: RevertAction) => () => {
+    void revert?.(action).then(({ error }) => {
+      setProblem(error ?? '');
+    });
+  };
+  const { kept, messages } = taken;
+  return (
+    <div className="plm-TakenBack" role="status">
+      <p>
+        {words._n(
+          '%1 message taken back.',
+          '%1 messages taken back.',
+          messages.size,
+          messages.size
+        )}{' '}
+        {kept.length > 0 &&
+          words.__(
+            'Left alone, since somebody else changed them: %1.',
+            kept.join(', ')
+          )}{' '}
+        <span className="plm-Muted">
+          {words.__('Your next prompt removes them.')}
+        </span>
+      </p>
+      {revert !== null && (
+        <span className="plm-TakenBack-buttons">
+          <button
+            type="button"
+            className="plm-Button plm-Button-small"
+            onClick={act('unrevert')}
+          >
+            {words.__('Undo')}
+          </button>
+          <button
+            type="button"
+            className="plm-Button plm-Button-small"
+            onClick={act('cleanup')}
+          >
+            {words.__('Remove for good')}
+          </button>
+        </span>
+      )}
+      {problem !== '' && (
+        <p className="plm-Revert-problem" role="alert">
+          {problem}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,152 @@
+/**
+ * One turn: what a person said, and what the agent did about it.
+ */
+import { memo, useMemo } from 'react';
+import type {
+  Ask,
+  Decision,
+  Origin,
+  QuestionAsked,
+  Status
+} from '../../protocol/generated';
+import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
+import { changesOf, type Taken } from '../../state/session/reverts';
+import type { ITranscript } from '../../state/store/transcript';
+import type { ITurn } from '../../state/display/turns';
+import { useHost, type IWords } from '../host';
+import { Plain } from '../parts/standaloneParts';
+import { Segment } from './segmentView';
+import { Words } from '../controls/promptText';
+import { Wished } from '../modelContext/editButtons';
+import { ForkHere } from './forkButton';
+import { PutBackLine } from './missingAnswerButton';
+import { RevertTo } from './revertControls';
+
+export interface ITurnProps {
+  turn: ITurn;
+  live: boolean;
+  /** What the session does; drawn below a turn that runs. */
+  status: Status;
+  again: boolean;
+  asks: readonly Ask[];
+  questions: readonly QuestionAsked[];
+  decisions: readonly Decision[];
+  replies: ITranscript['replies'];
+  session: string;
+  /** Another agent's work: the prompts are the agent's that began it. */
+  isTask: boolean;
+  taken: Taken;
+}
+
+/** Draws one turn. */
+export const Turn = memo(
+  function Turn(props: ITurnProps) {
+    const {
+      turn,
+      live,
+      status,
+      again,
+      asks,
+      questions,
+      decisions,
+      replies,
+      session,
+      isTask,
+      taken
+    } = props;
+    const { words } = useHost();
+    const segment = useMemo(
+      (): ISegment => ({
+        version: SEGMENT_VERSION,
+        session,
+        turn: turn.key,
+        seq: [0, 0],
+        open: live,
+        messages: turn.messages,
+        asks: [...asks],
+        questions: [...questions],
+        replies,
+        decisions: [...decisions],
+        first_step: 1,
+        status: '',
+        changes: changesOf(turn.places[0]?.message.info)
+      }),
+      [turn, live, asks, questions, decisions, replies, session]
+    );
+    const where = isTask
+      ? words.__('from the agent')
+      : from(turn.origin, words);
+    return (
+      <>
+        {turn.prompt !== null && (
+          <div className="plm-Said">
+            <div className="plm-Said-where">
+              <span className="plm-Hidden">
+                {isTask ? words.__('Asked') : words.__('You said')}{' '}
+              </span>
+              {where}
+              {taken === 'whole' && <strong>{words.__('Taken back')}</strong>}
+              {taken !== 'whole' && !live && (
+                <span className="plm-Said-deeds">
+                  <ForkHere session={session} target={turn.key} />
+                  <RevertTo target={turn.key} />
+                </span>
+              )}
+            </div>
+            <Words text={turn.prompt} />
+            {taken !== 'whole' && !live && <PutBackLine target={turn.key} />}
+            {turn.attached.map(part => (
+              <Plain key={part.id} part={part} />
+            ))}
+            <Wished
+              target={turn.key}
+              decisions={decisions.filter(
+                ({ message_id }) => message_id === turn.key
+              )}
+            />
+          </div>
+        )}
+        {(turn.messages.length > 0 || live) && (
+          <Segment
+            segment={segment}
+            live={live}
+            status={status}
+            again={again}
+            figures={turn.origin?.kind !== 'cell'}
+          />
+        )}
+      </>
+    );
+  },
+  // A question or a decision touches the turn that runs, or came with a change of the turn.
+  (before, now) =>
+    before.turn === now.turn &&
+    before.live === now.live &&
+    before.again === now.again &&
+    before.session === now.session &&
+    before.isTask === now.isTask &&
+    before.taken === now.taken &&
+    (!now.live || before.status === now.status) &&
+    (!now.live || before.asks === now.asks) &&
+    (!now.live || before.questions === now.questions) &&
+    before.decisions === now.decisions &&
+    (!now.live || before.replies === now.replies)
+);
+
+/** Says where a prompt was written. */
+function from(origin: Origin | undefined, words: IWords): string {
+  switch (origin?.kind) {
+    case 'cell':
+      return origin.execution_count === undefined
+        ? words.__('cell')
+        : words.__('cell [%1]', origin.execution_count);
+    case 'panel':
+      return words.__('panel');
+    case 'api':
+      return words.__('from Python');
+    case 'engine':
+      return words.__('from the agent');
+    case undefined:
+      return '';
+  }
+}

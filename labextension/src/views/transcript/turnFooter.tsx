@@ -1,0 +1,140 @@
+/**
+ * The line under an answer that is still being written: what the agent waits for, and Stop.
+ */
+import type { Message, Status } from '../../protocol/generated';
+import { wholeSeconds } from '../../state/display/numberFormat';
+import { useActions } from '../actions/answers';
+import { useNow } from '../controls/elapsedTime';
+import { useHost, type IWords } from '../host';
+import { Sign } from '../controls/statusIcon';
+
+export interface IFootProps {
+  messages: readonly Message[];
+  status: Status;
+  /** Why nothing is written at this moment. */
+  problem?: string;
+  /** A question waits for a person. */
+  asks: boolean;
+}
+
+/** Draws the line; its button stops the turn. */
+export function Foot({ messages, status, problem, asks }: IFootProps) {
+  const { words } = useHost();
+  const actions = useActions();
+  return (
+    <div className="plm-Foot">
+      <Sign state={asks ? 'waiting' : 'running'} />
+      <span className="plm-Foot-words">
+        {problem !== undefined ? (
+          problem
+        ) : status.type === 'retry' ? (
+          <Countdown
+            message={status.message}
+            attempt={status.attempt + 1}
+            next={status.next}
+          />
+        ) : (
+          <Activity messages={messages} asks={asks} />
+        )}
+      </span>
+      {actions?.stopBelow !== undefined && (
+        <button
+          type="button"
+          className="plm-Button plm-Stop"
+          onClick={() => {
+            actions.stopBelow?.();
+          }}
+        >
+          {words.__('Stop')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Countdown({
+  message,
+  attempt,
+  next
+}: {
+  message: string;
+  attempt: number;
+  next: number;
+}) {
+  const { words } = useHost();
+  const left = Math.max(0, Math.ceil((next - useNow()) / 1000));
+  return (
+    <>
+      {words.__('%1 Attempt %2 in %3.', message, attempt, wholeSeconds(left))}
+    </>
+  );
+}
+
+/** So long a wait for a model is told without a number, in milliseconds. */
+const SHORT_MS = 3000;
+
+function Activity({
+  messages,
+  asks
+}: {
+  messages: readonly Message[];
+  asks: boolean;
+}) {
+  const { words } = useHost();
+  const said = doing(messages, asks, words);
+  const since = asks ? undefined : waitsSince(messages);
+  return (
+    <>
+      {said}
+      {since !== undefined && <Since moment={since} />}
+    </>
+  );
+}
+
+/** Draws how long it has been, once that is long; not read out again and again. */
+function Since({ moment }: { moment: number }) {
+  const passed = useNow(1000) - moment;
+  return passed < SHORT_MS ? null : (
+    <span aria-hidden="true">{` · ${wholeSeconds(passed / 1000)}`}</span>
+  );
+}
+
+/** Returns since when a model has not said anything; nothing while it does, or a tool works. */
+function waitsSince(messages: readonly Message[]): number | undefined {
+  const newest = messages.at(-1);
+  const last = newest?.parts.findLast(({ type }) => type !== 'step-start');
+  if (newest === undefined || last === undefined) {
+    return newest?.info.time.created;
+  }
+  if (last.type === 'tool') {
+    return 'time' in last.state && 'end' in last.state.time
+      ? last.state.time.end
+      : undefined;
+  }
+  return last.type === 'step-finish' && newest.info.role === 'assistant'
+    ? (newest.info.time.completed ?? undefined)
+    : undefined;
+}
+
+function doing(
+  messages: readonly Message[],
+  asks: boolean,
+  words: IWords
+): string {
+  if (asks) {
+    return words.__('waits for your answer');
+  }
+  const newest = messages.at(-1);
+  if (newest?.info.role === 'assistant' && newest.info.summary) {
+    return words.__('summarises what came before');
+  }
+  const last = newest?.parts.findLast(({ type }) => type !== 'step-start');
+  if (last?.type === 'tool') {
+    return last.state.status === 'running' || last.state.status === 'pending'
+      ? words.__('works')
+      : words.__('waits for the model');
+  }
+  return last?.type === 'text' || last?.type === 'reasoning'
+    ? words.__('writes')
+    : words.__('waits for the model');
+}

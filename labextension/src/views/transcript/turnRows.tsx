@@ -1,0 +1,195 @@
+/**
+ * A long transcript as rows: those near to what is seen are drawn whole, the others as their words.
+ *
+ * A row that is far is one element with one text, so that the browser finds, copies and reads it
+ * as before. Rows stand in pages; what is on a page that was not drawn yet is drawn when the
+ * browser is idle, the newest first.
+ */
+import {
+  createContext,
+  memo,
+  useContext,
+  useEffect,
+  useMemo,
+  useState,
+  type ReactNode,
+  type RefObject
+} from 'react';
+import { turnHeight } from '../../state/display/rowHeights';
+import type { IPage } from '../../state/display/turnPages';
+import {
+  takenOf,
+  type ITakenBack,
+  type Taken
+} from '../../state/session/reverts';
+import type { ITranscript } from '../../state/store/transcript';
+import type { ITurn } from '../../state/display/turns';
+import { useHost } from '../host';
+import { whenIdle } from '../dom/idleQueue';
+import { turnWords } from './lineText';
+import { useNear } from '../dom/nearViewport';
+import { Turn } from './turn';
+
+/** So many of the newest turns are drawn whole at once. */
+const NEWEST = 3;
+
+/** What lies between two turns, in pixels. */
+const GAP = 10;
+
+interface IStory {
+  transcript: ITranscript;
+  /** How many turns there are. */
+  count: number;
+}
+
+const StoryContext = createContext<IStory | null>(null);
+
+/** Gives the turns that are drawn whole what the session knows beside their messages. */
+export function StoryProvider({
+  transcript,
+  count,
+  children
+}: IStory & { children: ReactNode }) {
+  const story = useMemo(() => ({ transcript, count }), [transcript, count]);
+  return (
+    <StoryContext.Provider value={story}>{children}</StoryContext.Provider>
+  );
+}
+
+export interface IPageProps {
+  page: IPage;
+  /** Nothing comes after it. */
+  newest: boolean;
+  /** Its last turn runs. */
+  live: boolean;
+  /** Its last turn can be tried again. */
+  again: boolean;
+  taken: ITakenBack | null;
+}
+
+/** Draws a page of turns; before it is its turn, an empty place of its height. */
+export const Page = memo(function Page({
+  page: { first, turns },
+  newest,
+  live,
+  again,
+  taken
+}: IPageProps) {
+  const { place, near } = useNear<HTMLDivElement>(() => newest);
+  const [filled, setFilled] = useState(near);
+  const shows = filled || near;
+  useEffect(
+    () =>
+      filled
+        ? undefined
+        : whenIdle(first, () => {
+            setFilled(true);
+          }),
+    [filled, first]
+  );
+  const high = useMemo(
+    () => turns.reduce((sum, turn) => sum + turnHeight(turn) + GAP, -GAP),
+    [turns]
+  );
+  return (
+    <div
+      className="plm-Page"
+      ref={place}
+      data-far={!near}
+      style={
+        shows
+          ? { containIntrinsicHeight: `auto ${high}px` }
+          : { height: `${high}px` }
+      }
+    >
+      {shows &&
+        turns.map((turn, index) => (
+          <Row
+            key={turn.key}
+            turn={turn}
+            place={first + index + 1}
+            watched={near}
+            newest={newest && index >= turns.length - NEWEST}
+            live={live && index === turns.length - 1}
+            again={again && index === turns.length - 1}
+            taken={takenOf(
+              taken,
+              turn.places.map(({ id }) => id)
+            )}
+          />
+        ))}
+    </div>
+  );
+});
+
+interface IRowProps {
+  turn: ITurn;
+  /** Its number, from 1. */
+  place: number;
+  /** Its page is near. */
+  watched: boolean;
+  newest: boolean;
+  live: boolean;
+  again: boolean;
+  taken: Taken;
+}
+
+const Row = memo(function Row(props: IRowProps) {
+  const { turn, place: number, watched, newest, live, taken } = props;
+  const { place, near } = useNear<HTMLElement>(() => newest, live, watched);
+  return (
+    <article
+      className="plm-Turn"
+      ref={place}
+      data-taken={taken}
+      data-far={!near}
+      dir={near ? undefined : 'auto'}
+      aria-posinset={number}
+      // How many there are changes with each: only those that are drawn whole follow.
+      aria-setsize={-1}
+      style={{ containIntrinsicHeight: `auto ${turnHeight(turn)}px` }}
+    >
+      {near ? <Whole {...props} row={place} /> : <TurnWords turn={turn} />}
+    </article>
+  );
+});
+
+/** Draws the words of a turn, as one text. */
+function TurnWords({ turn }: { turn: ITurn }) {
+  const { words } = useHost();
+  return <>{useMemo(() => turnWords(turn, words), [turn, words])}</>;
+}
+
+function Whole({
+  turn,
+  live,
+  again,
+  taken,
+  row
+}: IRowProps & { row: RefObject<HTMLElement> }) {
+  const story = useContext(StoryContext);
+  const count = story?.count;
+  useEffect(() => {
+    row.current?.setAttribute('aria-setsize', String(count ?? -1));
+  }, [row, count]);
+  if (story === null) {
+    return null;
+  }
+  const { asks, questions, decisions, replies, session, status } =
+    story.transcript;
+  return (
+    <Turn
+      turn={turn}
+      live={live}
+      status={status}
+      again={again}
+      asks={asks}
+      questions={questions}
+      decisions={decisions}
+      replies={replies}
+      session={session?.id ?? ''}
+      isTask={session?.parent_id !== undefined}
+      taken={taken}
+    />
+  );
+}

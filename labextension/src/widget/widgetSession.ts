@@ -1,0 +1,144 @@
+/**
+ * One session, followed over the widget's comm.
+ *
+ * A comm is answered by a thread of its own where the kernel has subshells; elsewhere the kernel
+ * answers when its cell is done, and until then the page shows what is saved.
+ */
+import { newId } from '../protocol/ids';
+import type { KernelNotice } from '../state/store/kernelStore';
+import { KernelStore, type IReadable } from '../state/store/kernelStore';
+import { EMPTY, type ITranscript } from '../state/store/transcript';
+import type { IModel } from './anywidgetModel';
+
+/** The kernel tells for 20 s after it was asked. */
+const WATCH_MS = 10_000;
+/** Until the first answer it is asked more often: the kernel may be busy. */
+const FIRST_MS = 1_000;
+
+/** The kernel's half is gone, or was cut off; Backbone calls its listeners with these. */
+const ENDS = ['comm_live_update', 'comm:close', 'destroy'];
+
+export interface IFollowed {
+  transcript: ITranscript;
+  /** The session was read whole. */
+  known: boolean;
+  /** Nobody tells any more. */
+  ended: boolean;
+}
+
+/**
+ * Follows the session of one widget.
+ *
+ * Responsibilities: ask the kernel to tell while somebody looks; fold what it tells; note when
+ * it ended.
+ */
+export class Followed implements IReadable<IFollowed> {
+  private readonly _store: KernelStore;
+  private readonly _session: string;
+  private readonly _readers = new Set<() => void>();
+  private _state: IFollowed = { transcript: EMPTY, known: false, ended: false };
+  private _lookers = 0;
+  private _timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(private readonly _model: IModel) {
+    this._session = _model.get('session');
+    this._store = new KernelStore((_, after) => {
+      // Other pages hear the answer, too, and tell it from their own by its id.
+      this._send({ kind: 'resync', id: newId(), after });
+    });
+    this._store.subscribe(this._changed);
+    _model.on('msg:custom', this._told);
+    for (const end of ENDS) {
+      _model.on(end, this._ended);
+    }
+  }
+
+  readonly subscribe = (changed: () => void): (() => void) => {
+    this._readers.add(changed);
+    return () => {
+      this._readers.delete(changed);
+    };
+  };
+
+  readonly getSnapshot = (): IFollowed => this._state;
+
+  /** Somebody looks, until the returned function is called. */
+  look(): () => void {
+    this._lookers += 1;
+    if (this._lookers === 1) {
+      this._watch();
+    }
+    let isOver = false;
+    return () => {
+      if (!isOver) {
+        isOver = true;
+        this._lookers -= 1;
+        this._rest();
+      }
+    };
+  }
+
+  dispose(): void {
+    this._lookers = 0;
+    this._rest();
+    this._model.off('msg:custom', this._told);
+    for (const end of ENDS) {
+      this._model.off(end, this._ended);
+    }
+  }
+
+  private _watch(): void {
+    if (this._lookers === 0 || this._state.ended) {
+      return;
+    }
+    this._send({ kind: 'watch' });
+    this._timer = setTimeout(
+      () => {
+        this._watch();
+      },
+      this._state.known ? WATCH_MS : FIRST_MS
+    );
+  }
+
+  private _rest(): void {
+    if (this._lookers === 0 && this._timer !== null) {
+      clearTimeout(this._timer);
+      this._timer = null;
+    }
+  }
+
+  private _send(content: unknown): void {
+    try {
+      this._model.send(content);
+    } catch {
+      // The comm is closed.
+      this._ended();
+    }
+  }
+
+  private readonly _told = (content: unknown): void => {
+    if (isNotice(content)) {
+      this._store.tell(content);
+    }
+  };
+
+  private readonly _ended = (): void => {
+    this._state = { ...this._state, ended: true };
+    this._store.lose();
+    this._changed();
+  };
+
+  private readonly _changed = (): void => {
+    const session = this._store.getSnapshot().sessions.get(this._session);
+    const transcript = session?.transcript ?? EMPTY;
+    const known = session?.known ?? false;
+    this._state = { ...this._state, transcript, known };
+    [...this._readers].forEach(changed => {
+      changed();
+    });
+  };
+}
+
+function isNotice(content: unknown): content is KernelNotice {
+  return typeof content === 'object' && content !== null && 'kind' in content;
+}

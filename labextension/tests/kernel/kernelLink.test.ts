@@ -1,0 +1,261 @@
+/** The link to a kernel, on a wire that the test holds. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { KernelLink, SILENCE_MS } from '../../src/kernel/kernelLink';
+import type { IWire } from '../../src/kernel/transport';
+import type { CommandReply } from '../../src/protocol/generated';
+import { KernelStore } from '../../src/state/store/kernelStore';
+
+type Asked = Record<string, unknown>;
+
+/** A kernel that answers what the test lets it answer. */
+class Kernel implements IWire {
+  readonly id = 'kernel';
+  readonly asked: Asked[] = [];
+  onNotice: IWire['onNotice'] = null;
+  onEvent: IWire['onEvent'] = null;
+  answers = true;
+  knows = true;
+  more: Partial<CommandReply> = {};
+  disposed = false;
+
+  knowsUs(): Promise<boolean> {
+    return this.answers
+      ? Promise.resolve(this.knows)
+      : new Promise(() => undefined);
+  }
+
+  ask(content: Asked): Promise<CommandReply> {
+    this.asked.push(content);
+    return this.answers
+      ? Promise.resolve({
+          status: 'ok',
+          id: content.id as string,
+          protocol: 1,
+          version: '0.1.0',
+          repeated: false,
+          ...this.more
+        })
+      : new Promise(() => undefined);
+  }
+
+  dispose(): void {
+    this.disposed = true;
+  }
+
+  types(): unknown[] {
+    return this.asked.map(({ type }) => type);
+  }
+}
+
+function link(kernel = new Kernel()) {
+  let count = 0;
+  const made = new KernelLink(kernel, {
+    version: '0.1.0',
+    newId: () => `id-${(count += 1)}`,
+    store: askAgain =>
+      new KernelStore(askAgain, run => {
+        run();
+      })
+  });
+  return { kernel, link: made };
+}
+
+const settled = () => vi.advanceTimersByTimeAsync(0);
+
+const HEAD = {
+  session: 'ses_1',
+  title: '',
+  read_only: false,
+  seq: 3,
+  status: { type: 'idle' as const },
+  asks: [],
+  questions: [],
+  waiting: 0,
+  partial: false
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('the link to a kernel', () => {
+  it('sends nothing of ours to a kernel that does not know us, until code may have loaded it', async () => {
+    const kernel = new Kernel();
+    kernel.knows = false;
+    const { link: made } = link(kernel);
+    const away = made.look();
+    await settled();
+    expect(made.state).toBe('absent');
+    expect(kernel.asked).toEqual([]);
+
+    kernel.knows = true;
+    kernel.onEvent?.('loaded');
+    await settled();
+    expect(made.state).toBe('ready');
+    away();
+  });
+
+  it('greets with both versions, and watches while somebody looks', async () => {
+    const { kernel, link: made } = link();
+    const away = made.look();
+    await settled();
+    expect(kernel.asked[0]).toMatchObject({
+      type: 'hello',
+      protocol: 1,
+      version: '0.1.0'
+    });
+    expect(made.state).toBe('ready');
+    expect(kernel.types()).toEqual(['hello', 'watch']);
+
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(kernel.types().filter(type => type === 'watch')).toHaveLength(3);
+    away();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(kernel.types().at(-1)).toBe('unwatch');
+  });
+
+  it('watches at once when the kernel asks whether it is there, if somebody looks', async () => {
+    const { kernel, link: made } = link();
+    const away = made.look();
+    await settled();
+    kernel.onNotice?.({ kind: 'ping' });
+    await settled();
+    expect(kernel.asked.slice(1)).toMatchObject([
+      { type: 'watch', pings: true },
+      { type: 'watch', pings: true }
+    ]);
+
+    away();
+    kernel.onNotice?.({ kind: 'ping' });
+    await settled();
+    expect(kernel.types().slice(1)).toEqual(['watch', 'watch', 'unwatch']);
+  });
+
+  it('asks for the picture after it watches', async () => {
+    const kernel = new Kernel();
+    kernel.more = { session: HEAD };
+    const { link: made } = link(kernel);
+    made.look();
+    await settled();
+
+    expect(kernel.types()).toEqual(['hello', 'watch', 'resync']);
+    expect(kernel.asked[2]).toMatchObject({ session: 'ses_1' });
+    expect(made.store.getSnapshot().current).toBe('ses_1');
+  });
+
+  it('takes a second of silence for a kernel without the package', async () => {
+    const kernel = new Kernel();
+    kernel.answers = false;
+    const { link: made } = link(kernel);
+    expect(made.state).toBe('connecting');
+    await vi.advanceTimersByTimeAsync(SILENCE_MS);
+    expect(made.state).toBe('absent');
+
+    kernel.answers = true;
+    kernel.onEvent?.('loaded');
+    await settled();
+    expect(made.state).toBe('ready');
+  });
+
+  it('waits for a kernel that is loading', async () => {
+    const kernel = new Kernel();
+    kernel.more = { status: 'loading' };
+    const { link: made } = link(kernel);
+    await settled();
+    expect(made.state).toBe('connecting');
+    kernel.more = {};
+    await vi.advanceTimersByTimeAsync(250);
+    expect(made.state).toBe('ready');
+  });
+
+  it('greets a kernel that was restarted', async () => {
+    const { kernel, link: made } = link();
+    await settled();
+    kernel.onEvent?.('restarted');
+    expect(made.state).toBe('connecting');
+    kernel.onEvent?.('ready');
+    await settled();
+
+    expect(made.state).toBe('ready');
+    expect(kernel.types()).toEqual(['hello', 'hello']);
+  });
+
+  it('knows a dead kernel', async () => {
+    const { kernel, link: made } = link();
+    await settled();
+    kernel.onEvent?.('dead');
+
+    expect(made.state).toBe('dead');
+  });
+
+  it('says so when the versions do not go together', async () => {
+    const kernel = new Kernel();
+    kernel.more = { protocol: 2 };
+    const { link: made } = link(kernel);
+    await settled();
+
+    expect(made.store.getSnapshot().problem).toMatch(/different versions/);
+  });
+
+  it('waits for what became of a command', async () => {
+    const { kernel, link: made } = link();
+    await settled();
+    const outcome = made.outcome('sessions');
+    await settled();
+    const id = kernel.asked.at(-1)?.id as string;
+    kernel.onNotice?.({ kind: 'outcome', id, sessions: [], late: false });
+
+    expect(await outcome).toMatchObject({ sessions: [] });
+  });
+
+  it('knows what was told before an outcome when the outcome is there', async () => {
+    const kernel = new Kernel();
+    const made = new KernelLink(kernel, {
+      version: '0.1.0',
+      store: askAgain => new KernelStore(askAgain, () => undefined)
+    });
+    await settled();
+    const outcome = made.outcome('new').then(() => {
+      return made.store.getSnapshot().current;
+    });
+    await settled();
+    const id = kernel.asked.at(-1)?.id as string;
+    kernel.onNotice?.({ kind: 'current', session: HEAD });
+    kernel.onNotice?.({ kind: 'outcome', id, late: false });
+
+    expect(await outcome).toBe('ses_1');
+  });
+
+  it('answers in one sentence when the kernel is silent or ends', async () => {
+    const { kernel, link: made } = link();
+    await settled();
+    kernel.answers = false;
+    const reply = made.command('cancel');
+    const outcome = made.outcome('prompt', { text: 'go' });
+    kernel.onEvent?.('dead');
+    await vi.advanceTimersByTimeAsync(10_000);
+
+    expect(await reply).toMatchObject({ status: 'error' });
+    expect((await outcome).error).toBe('The kernel does not answer.');
+  });
+
+  it('gives every command an id of its own', async () => {
+    const { kernel, link: made } = link();
+    await made.command('reply', { ask_id: 'per_1', answer: 'once' });
+    await made.command('reply', { ask_id: 'per_1', answer: 'once' });
+
+    const ids = kernel.asked.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('ends with its wire', () => {
+    const { kernel, link: made } = link();
+    made.dispose();
+
+    expect(kernel.disposed).toBe(true);
+  });
+});

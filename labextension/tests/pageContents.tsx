@@ -1,0 +1,97 @@
+/**
+ * What a page draws of a session, read from its elements, and what its log says should stand there.
+ */
+import { act, fireEvent, render } from '@testing-library/react';
+import { useSyncExternalStore } from 'react';
+import type { Attachment, FilePart } from '../src/protocol/generated';
+import {
+  EMPTY,
+  messages,
+  type ITranscript
+} from '../src/state/store/transcript';
+import { Transcript } from '../src/views/transcript/transcript';
+import { HostProvider } from '../src/views/host';
+import { HOST } from './plainHost';
+import type { Page } from './simulatedPages';
+
+/** Draws a page from now on, after each thing that it hears; returns where. */
+export function draw(page: Page): HTMLElement {
+  page.change = run => {
+    act(run);
+  };
+  const { container } = render(<Drawn page={page} />);
+  return container;
+}
+
+function Drawn({ page }: { page: Page }) {
+  useSyncExternalStore(
+    changed => page.store.subscribe(changed),
+    () => page.store.getSnapshot()
+  );
+  return (
+    <HostProvider value={HOST}>
+      <Transcript transcript={page.transcript ?? EMPTY} readOnly={false} />
+    </HostProvider>
+  );
+}
+
+const DRAWN =
+  '.plm-Said-words, .plm-Text, .plm-Tool-name, .plm-Tool-input, ' +
+  '.plm-Tool-output pre, .plm-Picture, .plm-Chip';
+
+/** Returns words, calls with what went in and came out, pictures and files, as they stand in a page. */
+export function drawn(place: HTMLElement): string[] {
+  place
+    .querySelectorAll('.plm-Tool > [aria-expanded="false"]')
+    .forEach(head => {
+      fireEvent.click(head);
+    });
+  return [...place.querySelectorAll(DRAWN)].map(one =>
+    one instanceof HTMLImageElement
+      ? `${one.alt} ${one.getAttribute('src') ?? ''}`
+      : one.textContent.trim()
+  );
+}
+
+/** Returns what a transcript says, in the order in which a page shows it. */
+export function said(transcript: ITranscript): string[] {
+  return messages(transcript).flatMap(({ info, parts }) => {
+    // A person's files stand below the words, which are the first thing of a turn.
+    const isText = (one: (typeof parts)[number]) => one.type === 'text';
+    const told = [
+      ...parts.filter(isText),
+      ...parts.filter(one => !isText(one))
+    ];
+    return (info.role === 'user' ? told : parts).flatMap(part => {
+      switch (part.type) {
+        case 'text':
+          return [part.text.trim()];
+        case 'file':
+          return [file(part)];
+        case 'tool': {
+          const { state, tool } = part;
+          if (state.status !== 'completed') {
+            throw new Error(`What ${tool} shows while it runs is not told.`);
+          }
+          // Figures stand below the card, what else came in it.
+          const isFigure = ({ mime }: Attachment) => mime.startsWith('image/');
+          return [
+            tool,
+            String(state.input.code),
+            state.output.trim(),
+            ...state.attachments.filter(one => !isFigure(one)).map(file),
+            ...state.attachments.filter(isFigure).map(file)
+          ];
+        }
+        default:
+          throw new Error(`What a ${part.type} shows is not told.`);
+      }
+    });
+  });
+}
+
+function file({ filename = '', mime, url }: Attachment | FilePart): string {
+  return url.startsWith('data:image/')
+    ? `Picture: ${filename} ${url}`
+    : `${filename} (${mime})`;
+}

@@ -1,0 +1,161 @@
+// @vitest-environment jsdom
+/**
+ * What HTML says, the page says: the samples are written by Python (tests/render/told.py), with
+ * what its HTML shows of each.
+ */
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { readFileSync } from 'node:fs';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  PART_TYPES,
+  type AssistantMessage,
+  type Decision,
+  type Part
+} from '../src/protocol/generated';
+import type { ISegment } from '../src/protocol/segment';
+import { hear } from '../src/state/display/announcements';
+import { EMPTY } from '../src/state/store/transcript';
+import { HostProvider } from '../src/views/host';
+import { Segment } from '../src/views/transcript/segmentView';
+import * as build from './builders';
+import { HOST } from './plainHost';
+
+interface ITold {
+  decisions: { decision: Decision; strip: string }[];
+  parts: { part: Part; shown: boolean; facts: string[] }[];
+  ends: {
+    by: string;
+    message: { info: AssistantMessage; parts: Part[] };
+    sentence: string;
+  }[];
+}
+
+const TOLD = JSON.parse(
+  readFileSync('../tests/fixtures/told.json', 'utf8')
+) as ITold;
+
+const SUMMARY = build.assistant([build.text('We read a file.')], {
+  summary: true,
+  time: { created: 0, completed: 1 }
+});
+
+afterEach(cleanup);
+
+/** Draws a segment with everything in it opened; returns what it says. */
+function said(segment: ISegment): string {
+  const { container } = render(
+    <HostProvider value={HOST}>
+      <Segment segment={segment} live={false} />
+    </HostProvider>
+  );
+  for (const button of screen.queryAllByRole('button', { expanded: false })) {
+    fireEvent.click(button);
+  }
+  const pictures = [...container.querySelectorAll('img')].map(
+    ({ alt, src }) => `${alt} ${src.split(';')[0] ?? ''}`
+  );
+  return plain([container.textContent, ...pictures].join(' '));
+}
+
+function plain(words: string): string {
+  return words.replace(/\s+/g, ' ').trim();
+}
+
+/** What a decision is about: a call, or a summary. */
+function around(decision: Decision): ISegment {
+  const more = { decisions: [decision] };
+  if (decision.part_id === undefined) {
+    const info = { ...SUMMARY.info, id: decision.message_id ?? '' };
+    return build.segment([{ ...SUMMARY, info }], more);
+  }
+  const call = {
+    ...build.ran('read', { path: 'a.txt' }, 'line'),
+    id: decision.part_id,
+    message_id: decision.message_id ?? ''
+  };
+  return build.segment([build.assistant([call])], more);
+}
+
+describe('a decision', () => {
+  it.each(
+    TOLD.decisions.map(
+      ({ decision, strip }) =>
+        [`${decision.rule} ${decision.id}`, decision, strip] as const
+    )
+  )('is told in the words of the HTML: %s', (_name, decision, strip) => {
+    const words = said(around(decision));
+
+    expect(
+      words.split(strip === '' ? (decision.words ?? '') : strip)
+    ).toHaveLength(strip === '' ? 1 : 2);
+  });
+
+  it('of an old notebook, which lacks the words, says what was done', () => {
+    const made = TOLD.decisions.find(
+      ({ decision }) => decision.rule === 'prune/batch'
+    )?.decision as Decision;
+    const old = { ...made, words: undefined } as unknown as Decision;
+
+    expect(said(around(old))).toContain(
+      'Cleared for the model: 4,000 → 15 tokens, by rule prune/batch; the whole text is kept'
+    );
+  });
+});
+
+describe('a part', () => {
+  it('of every type is tried', () => {
+    expect(new Set(TOLD.parts.map(({ part }) => part.type))).toEqual(
+      new Set(PART_TYPES)
+    );
+  });
+
+  it.each(
+    TOLD.parts.map(one => [`${one.part.type} ${one.part.id}`, one] as const)
+  )('is shown where the HTML shows it: %s', (_name, { part, shown, facts }) => {
+    const message = build.assistant([part]);
+    const after = part.type === 'compaction' ? [SUMMARY] : [];
+    const words = said(build.segment([message, ...after]));
+
+    expect(words !== '').toBe(shown);
+    for (const fact of facts) {
+      expect(words).toContain(fact);
+    }
+  });
+
+  it.each(
+    TOLD.parts.filter(
+      ({ part }) => part.type === 'file' || part.type === 'agent'
+    )
+  )('is shown in words of a person, too', ({ part, facts }) => {
+    const words = said(build.segment([build.user([part])]));
+
+    for (const fact of facts) {
+      expect(words).toContain(fact);
+    }
+  });
+});
+
+describe('the end of a turn', () => {
+  it.each(TOLD.ends.map(one => [one.by, one] as const))(
+    'is drawn and read aloud: %s',
+    (_by, { message, sentence }) => {
+      const says = { id: message.info.id, message };
+      const busy = { ...EMPTY, status: { type: 'busy' as const } };
+      const [, before] = hear(busy, null);
+
+      expect(said(build.segment([message])).split(sentence)).toHaveLength(2);
+      const [heard, now] = hear({ ...EMPTY, places: [says] }, before);
+      expect(heard).toContainEqual({ kind: 'words', text: sentence });
+      expect(heard.at(-1)).toEqual({
+        kind: message.info.error === undefined ? 'over' : 'stopped'
+      });
+      expect(hear({ ...EMPTY, places: [{ ...says }] }, now)[0]).toEqual([]);
+    }
+  );
+
+  it('is tried for limits, circles and refusals', () => {
+    expect(TOLD.ends.map(({ by }) => by)).toEqual(
+      expect.arrayContaining(['steps', 'circle', 'rejected'])
+    );
+  });
+});

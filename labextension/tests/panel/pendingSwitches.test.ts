@@ -1,0 +1,54 @@
+/** Words that follow a person from one session to another. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Moves } from '../../src/panel/pendingSwitches';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Tells whether what is awaited is over by now. */
+async function isOver(over: Promise<unknown>): Promise<boolean> {
+  const seen = vi.fn();
+  void over.then(seen);
+  await vi.advanceTimersByTimeAsync(0);
+  return seen.mock.calls.length > 0;
+}
+
+describe('Moves', () => {
+  it('is over where nobody goes anywhere', async () => {
+    expect(await isOver(new Moves().over)).toBe(true);
+  });
+
+  it('waits for every way that has begun', async () => {
+    const moves = new Moves();
+    const arrive: (() => void)[] = [];
+    for (let way = 0; way < 2; way += 1) {
+      moves.begin(
+        new Promise<void>(resolve => {
+          arrive.push(resolve);
+        })
+      );
+    }
+
+    arrive[1]?.();
+    expect(await isOver(moves.over)).toBe(false);
+    arrive[0]?.();
+    expect(await isOver(moves.over)).toBe(true);
+  });
+
+  it('does not wait for ever, nor for a way that led nowhere', async () => {
+    const silent = new Moves();
+    silent.begin(new Promise(() => undefined));
+    await vi.advanceTimersByTimeAsync(2900);
+    expect(await isOver(silent.over)).toBe(false);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await isOver(silent.over)).toBe(true);
+
+    const failed = new Moves();
+    failed.begin(Promise.reject(new Error('gone')));
+    expect(await isOver(failed.over)).toBe(true);
+  });
+});

@@ -1,0 +1,286 @@
+/**
+ * Pages that hear one kernel: what it publishes reaches each of a page's connections in order, and
+ * the connections one after the other as it happens to be.
+ */
+import type {
+  Message,
+  Notice,
+  PictureNotice,
+  RecordsNotice,
+  SessionHead
+} from '../src/protocol/generated';
+import { reduce } from '../src/state/store/reducer';
+import { KernelStore, type KernelNotice } from '../src/state/store/kernelStore';
+import {
+  EMPTY,
+  messages,
+  type ITranscript
+} from '../src/state/store/transcript';
+import { assistant, attached, ran, text, user } from './builders';
+
+/** As in ``frontends/page_channel/notices.py``. */
+const NOTICE_CHARS = 250_000;
+const BATCH = 40;
+
+/** Numbers that look random, the same ones for a seed. */
+export function chance(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return state / 4_294_967_296;
+  };
+}
+
+/** A picture of so many characters, as a log holds it. */
+function picture(size: number): string {
+  return `data:image/png;base64,${'iVBORw0K'.repeat(Math.ceil(size / 8))}`;
+}
+
+/** A long picture lies beside the log, which names it. */
+const BESIDE = `blob:${'a1'.repeat(32)}`;
+
+/** The log of a session of about this many characters: words, calls, pictures and files. */
+export function log(size: number, random: () => number): Notice[] {
+  const told: Notice[] = [];
+  const tell = (notice: object) => {
+    const seq = told.length + 1;
+    told.push({ v: 1, seq, ts: seq, ...notice } as Notice);
+  };
+  for (let written = 0, turn = 1; written < size; turn += 1) {
+    const asked = user([]);
+    const answer = assistant([]);
+    const { id } = answer.info;
+    const words = text('', { message_id: id });
+    const brought = { message_id: asked.info.id };
+    tell({ type: 'message.updated', info: asked.info });
+    tell({
+      type: 'message.part.updated',
+      part: text(`Look at it, ${turn}. `, brought)
+    });
+    if (turn % 2 === 0) {
+      tell({
+        type: 'message.part.updated',
+        part: attached(`bill-${turn}.png`, picture(random() * 4000), brought)
+      });
+      tell({
+        type: 'message.part.updated',
+        part: attached(`notes-${turn}.pdf`, 'data:,pages', brought)
+      });
+    }
+    tell({ type: 'message.updated', info: answer.info });
+    tell({ type: 'message.part.updated', part: words });
+    for (let count = 0; count < 6; count += 1) {
+      tell({
+        type: 'message.part.delta',
+        message_id: id,
+        part_id: words.id,
+        field: 'text',
+        delta: `${turn * 10 + count} penguins, `
+      });
+    }
+    const long = Math.ceil(random() * Math.min(size / 8, 400_000));
+    const half = Math.ceil(long / 2);
+    const made = ran(
+      'python',
+      { code: `df[${turn}]` },
+      `${written} `.repeat(half / 8)
+    );
+    const state = {
+      ...made.state,
+      attachments: [
+        { mime: 'image/png', url: picture(half), filename: `plot-${turn}.png` },
+        { mime: 'image/png', url: BESIDE, filename: `map-${turn}.png` },
+        { mime: 'text/csv', url: 'data:,a', filename: `rows-${turn}.csv` }
+      ]
+    };
+    tell({
+      type: 'message.part.updated',
+      part: { ...made, state, message_id: id }
+    });
+    tell({
+      type: 'message.part.updated',
+      part: text(`So much for ${turn}.`, { message_id: id })
+    });
+    written += long;
+  }
+  return told;
+}
+
+export function fold(records: readonly Notice[]): ITranscript {
+  return records.reduce(reduce, EMPTY);
+}
+
+/** The kernel's half: one log, and what pages ask for. */
+export class Kernel {
+  readonly written: Notice[] = [];
+  readonly pages: Page[] = [];
+  private _asked = 0;
+
+  /** Gives numbers to pieces and says what records follow, as kernels do since they have them. */
+  constructor(
+    private readonly _all: readonly Notice[],
+    private readonly _numbers = true
+  ) {}
+
+  get head(): SessionHead {
+    return {
+      session: 'ses_1',
+      title: '',
+      read_only: false,
+      seq: this.written.length,
+      status: { type: 'idle' },
+      asks: [],
+      questions: [],
+      waiting: 0,
+      partial: false
+    };
+  }
+
+  /** Writes the next records of the log, and tells those who watch. */
+  write(count: number): void {
+    const from = this.written.length;
+    const next = this._all.slice(from, from + count);
+    this.written.push(...next);
+    for (let at = 0; at < next.length; at += BATCH) {
+      this._publish({
+        kind: 'records',
+        session: 'ses_1',
+        records: plain(next.slice(at, at + BATCH)),
+        last: false
+      });
+    }
+  }
+
+  answer(after: number | null): void {
+    this._asked += 1;
+    const resync = `again-${this._asked}`;
+    if (after === null) {
+      this._pictures(resync);
+      return;
+    }
+    const missed = this.written.slice(after);
+    for (let at = 0; at <= missed.length; at += BATCH) {
+      const batch = missed.slice(at, at + BATCH);
+      const last = at + BATCH > missed.length;
+      const follows = this._numbers ? { after: after + at } : {};
+      const records = plain(batch);
+      const told = { kind: 'records', session: 'ses_1', records } as const;
+      this._publish({ ...told, resync, last, ...follows });
+    }
+  }
+
+  private _pictures(resync: string): void {
+    const pieces: Message[][] = [[]];
+    let room = NOTICE_CHARS;
+    for (const message of messages(fold(this.written))) {
+      const size = JSON.stringify(message).length;
+      if (size > room && pieces.at(-1)?.length !== 0) {
+        pieces.push([]);
+        room = NOTICE_CHARS;
+      }
+      pieces.at(-1)?.push(message);
+      room -= size;
+    }
+    pieces.forEach((piece, number) => {
+      const notice: PictureNotice = {
+        kind: 'picture',
+        session: 'ses_1',
+        resync,
+        seq: this.written.length,
+        head: this.head,
+        messages: piece,
+        todos: [],
+        inbox: [],
+        replies: {},
+        decisions: [],
+        last: number === pieces.length - 1
+      };
+      this._publish(
+        this._numbers
+          ? { ...notice, piece: number, pieces: pieces.length }
+          : notice
+      );
+    });
+  }
+
+  private _publish(notice: KernelNotice): void {
+    this.pages.forEach(page => {
+      page.hears(notice);
+    });
+  }
+}
+
+/** A page with several connections to a kernel, as after a reload. */
+export class Page {
+  readonly store: KernelStore;
+  /** Runs what may change what the page shows: who draws it draws after each. */
+  change = (run: () => void): void => {
+    run();
+  };
+  private readonly _heard: KernelNotice[][];
+
+  constructor(
+    private readonly _kernel: Kernel,
+    connections: number,
+    private readonly _random: () => number
+  ) {
+    this._heard = Array.from({ length: connections }, () => []);
+    this.store = new KernelStore(
+      (_, after) => {
+        this._kernel.answer(after);
+      },
+      () => undefined
+    );
+    _kernel.pages.push(this);
+  }
+
+  get transcript(): ITranscript | undefined {
+    return this.store.getSnapshot().sessions.get('ses_1')?.transcript;
+  }
+
+  /** Greets, as after it was opened; what it lacks it asks for. */
+  greet(): void {
+    this.change(() => {
+      this.store.head(this._kernel.head, true);
+    });
+  }
+
+  hears(notice: KernelNotice): void {
+    this._heard.forEach(connection => connection.push(notice));
+  }
+
+  /** Loses what was told and not yet read, as when a connection ends. */
+  loses(): void {
+    this._heard.forEach(connection => connection.splice(0));
+  }
+
+  /** Reads some of what it was told, or all, also what it asks for then. */
+  reads(count = Infinity): void {
+    for (let left = count; left > 0 && this._waits(); left -= 1) {
+      const waiting = this._heard.filter(({ length }) => length > 0);
+      const next = Math.floor(this._random() * waiting.length);
+      const notice = waiting[next]?.shift();
+      if (notice !== undefined) {
+        this.store.tell(notice);
+      }
+      if (this._random() < 0.5 || !this._waits()) {
+        this._flush();
+      }
+    }
+    this._flush();
+  }
+
+  private _flush(): void {
+    this.change(() => {
+      this.store.flush();
+    });
+  }
+
+  private _waits(): boolean {
+    return this._heard.some(({ length }) => length > 0);
+  }
+}
+
+function plain(records: readonly Notice[]): RecordsNotice['records'] {
+  return records as unknown as RecordsNotice['records'];
+}

@@ -1,0 +1,310 @@
+// @vitest-environment jsdom
+/** A segment as it is drawn from the store: its own stretch of its turn, while it runs and after. */
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type {
+  Decision,
+  Message,
+  Status
+} from '../../../src/protocol/generated';
+import type { ISegment } from '../../../src/protocol/segment';
+import { drawn, isStale } from '../../../src/state/display/liveSegment';
+import {
+  NOTHING,
+  type IKernelView
+} from '../../../src/state/store/kernelStore';
+import { EMPTY } from '../../../src/state/store/transcript';
+import { ActionsProvider } from '../../../src/views/actions/answers';
+import { HostProvider } from '../../../src/views/host';
+import { Segment } from '../../../src/views/transcript/segmentView';
+import {
+  assistant,
+  ran,
+  segment,
+  step,
+  text,
+  tool,
+  user
+} from '../../builders';
+import { HOST } from '../../plainHost';
+
+const BUSY: Status = { type: 'busy' };
+const IDLE: Status = { type: 'idle' };
+const PROMPT = named(user([text('go')]), 'msg_0');
+
+function named(message: Message, id: string): Message {
+  return { ...message, info: { ...message.info, id } };
+}
+
+function view(
+  turn: Message[],
+  status: Status = BUSY,
+  link: IKernelView['link'] = 'ready',
+  decisions: Decision[] = []
+): IKernelView {
+  const places = [PROMPT, ...turn].map(message => ({
+    id: message.info.id,
+    message
+  }));
+  const head = {
+    session: 'ses_1',
+    title: '',
+    read_only: false,
+    seq: 9,
+    status,
+    asks: [],
+    questions: [],
+    waiting: 0,
+    partial: false
+  };
+  const transcript = { ...EMPTY, seq: 9, status, places, decisions };
+  return {
+    ...NOTHING,
+    link,
+    current: 'ses_1',
+    sessions: new Map([['ses_1', { head, transcript, known: true }]])
+  };
+}
+
+function open(more: Partial<ISegment> = {}): ISegment {
+  const start = { part: 0, offset: 0, joint: '' };
+  return segment([], { open: true, start, status: '*waits*', ...more });
+}
+
+function words({ messages }: ISegment): string[] {
+  return messages.flatMap(({ parts }) =>
+    parts.map(part => (part.type === 'text' ? part.text : part.type))
+  );
+}
+
+afterEach(cleanup);
+
+describe('a segment that is drawn from the store', () => {
+  it('says what came after it was saved', () => {
+    const shown = drawn(open(), view([assistant([text('Newer.')])]));
+
+    expect(words(shown.segment)).toEqual(['Newer.']);
+    expect(shown.live).toBe(true);
+  });
+
+  it('holds only its own stretch of the turn', () => {
+    const turn = [
+      assistant([text('One. Two.'), ran('python', {}, '')]),
+      assistant([text('Three.')])
+    ];
+    const first = open({
+      open: false,
+      end: { part: 2, offset: 0, joint: '' },
+      messages: [assistant([tool('python', running())])]
+    });
+    const second = open({ start: { part: 2, offset: 0, joint: '' } });
+
+    expect(words(drawn(first, view(turn)).segment)).toEqual([
+      'One. Two.',
+      'tool'
+    ]);
+    expect(words(drawn(second, view(turn)).segment)).toEqual(['Three.']);
+  });
+
+  it('is cut inside a text where the kernel cut it, beyond the first plane too', () => {
+    const turn = [assistant([text('🐧🐧\n\nmore\n\nrest')])];
+    const start = { part: 0, offset: 4, joint: '```\n' };
+
+    expect(words(drawn(open({ start }), view(turn)).segment)).toEqual([
+      '```\nmore\n\nrest'
+    ]);
+  });
+
+  it('ends where the words of another prompt begin', () => {
+    const other = user([text('next')]);
+    const turn = [
+      assistant([text('Done.')], { finish: 'stop' }),
+      other,
+      assistant([text('Other.')])
+    ];
+    const shown = drawn(open(), view(turn));
+
+    expect(words(shown.segment)).toEqual(['Done.']);
+    expect(shown.live).toBe(false);
+  });
+
+  it('holds the words that joined while it ran', () => {
+    const turn = [
+      assistant([ran('python', {}, '')], { finish: 'tool-calls' }),
+      user([text('and be brief')]),
+      assistant([text('Yes.')])
+    ];
+
+    expect(words(drawn(open(), view(turn)).segment)).toEqual([
+      'tool',
+      'and be brief',
+      'Yes.'
+    ]);
+  });
+
+  it('is interrupted when its kernel is gone', () => {
+    const turn = [assistant([text('I be')])];
+    const gone = drawn(open(), view(turn, IDLE, 'connecting'));
+    const unknown = drawn(open(), { ...NOTHING, link: 'absent' });
+
+    expect(gone.interrupted).toBe(true);
+    expect(gone.segment.open).toBe(false);
+    expect(unknown.interrupted).toBe(true);
+    expect(drawn(open(), NOTHING).interrupted).toBe(false);
+  });
+
+  it('is drawn as it was saved once it says all', () => {
+    const saved = segment([assistant([text('Saved.')])]);
+
+    expect(drawn(saved, view([])).segment).toBe(saved);
+  });
+
+  it('learns later what the model no longer sees of it', () => {
+    const part = ran('read', { path: 'a.txt' }, 'line');
+    const saved = segment([assistant([part])]);
+    const decision = {
+      id: 'dec_1',
+      action: 'clear' as const,
+      rule: 'prune/batch',
+      message_id: part.message_id,
+      part_id: part.id,
+      numbers: {},
+      tokens_before: 10,
+      tokens_after: 1
+    };
+    const elsewhere = { ...decision, id: 'dec_2', part_id: 'prt_other' };
+    const now = view([], BUSY, 'ready', [decision, elsewhere]);
+
+    expect(drawn(saved, now).segment.decisions).toEqual([decision]);
+    expect(drawn(saved, now)).toBe(drawn(saved, now));
+    expect(drawn(saved, view([])).segment).toBe(saved);
+  });
+});
+
+describe('an answer that is being written', () => {
+  function show(messages: Message[], status: Status, stop = vi.fn()) {
+    render(
+      <HostProvider value={HOST}>
+        <ActionsProvider value={{ reply: vi.fn(), stopBelow: stop }}>
+          <Segment segment={open({ messages })} live={true} status={status} />
+        </ActionsProvider>
+      </HostProvider>
+    );
+    return stop;
+  }
+
+  it('stops at a press of its button', () => {
+    const stop = show([assistant([text('I be')])], BUSY);
+    fireEvent.click(screen.getByRole('button', { name: 'Stop' }));
+
+    expect(stop).toHaveBeenCalledOnce();
+  });
+
+  it('says what it waits for', () => {
+    show([assistant([step()])], BUSY);
+
+    expect(screen.getByText('waits for the model')).toBeTruthy();
+  });
+
+  it('says how long it has waited, once that is long', () => {
+    const since = (ago: number) =>
+      assistant([], { time: { created: Date.now() - ago } });
+    show([since(1500)], BUSY);
+    expect(screen.queryByText(/ s$/)).toBeNull();
+    cleanup();
+    show([since(65_000)], BUSY);
+
+    expect(screen.getByText(/1 min 5 s/)).toBeTruthy();
+    expect(screen.getByText(/1 min 5 s/).ariaHidden).toBe('true');
+  });
+
+  it('counts from the end of the last call', () => {
+    show([assistant([ran('python', {}, 'done', Date.now() - 7200)])], BUSY);
+
+    expect(screen.getByText(/· 7 s/)).toBeTruthy();
+  });
+
+  it('says that it summarises', () => {
+    show([assistant([], { summary: true })], BUSY);
+
+    expect(screen.getByText('summarises what came before')).toBeTruthy();
+  });
+
+  it('counts down to the next attempt', () => {
+    const next = Date.now() + 2500;
+    show([], { type: 'retry', attempt: 1, message: 'Too busy.', next });
+
+    expect(screen.getByText(/Too busy. Attempt 2 in 3 s./)).toBeTruthy();
+  });
+
+  it('lets the time of a call pass', () => {
+    show([assistant([tool('python', running(Date.now() - 65_000))])], BUSY);
+
+    expect(screen.getByText(/1 min 5 s/)).toBeTruthy();
+  });
+});
+
+function running(start = 0) {
+  return {
+    status: 'running' as const,
+    input: {},
+    title: '',
+    metadata: {},
+    time: { start }
+  };
+}
+
+describe('a turn that failed', () => {
+  const FAILED = assistant([], {
+    error: { type: 'unknown', message: 'Without a word.' }
+  });
+  const saved = () => open({ open: false, messages: [FAILED] });
+
+  it('can be tried again while nothing came after it', () => {
+    const later = named(user([text('next')]), 'msg_9');
+
+    expect(drawn(saved(), view([FAILED], IDLE)).again).toBe(true);
+    expect(drawn(saved(), view([FAILED], BUSY)).again).toBe(false);
+    expect(drawn(saved(), view([FAILED], IDLE, 'dead')).again).toBe(false);
+    expect(drawn(saved(), view([FAILED, later], IDLE)).again).toBe(false);
+    expect(drawn(saved(), NOTHING).again).toBeUndefined();
+  });
+
+  it('is drawn live again while it is tried, and is stale in the notebook then', () => {
+    const answer = assistant([text('At last.')]);
+    const now = view([FAILED, answer], BUSY);
+    const { transcript } = now.sessions.get('ses_1') ?? { transcript: EMPTY };
+
+    expect(drawn(saved(), now).live).toBe(true);
+    expect(words(drawn(saved(), now).segment)).toEqual(['At last.']);
+    expect(isStale(saved(), transcript)).toBe(true);
+    expect(
+      isStale(open({ open: false, messages: [FAILED, answer] }), transcript)
+    ).toBe(false);
+  });
+
+  it('sends the retry from its cell', () => {
+    const retry = vi.fn(() => Promise.resolve(''));
+    render(
+      <HostProvider value={HOST}>
+        <ActionsProvider value={{ reply: vi.fn(), retry }}>
+          <Segment segment={saved()} again />
+        </ActionsProvider>
+      </HostProvider>
+    );
+    fireEvent.click(screen.getByRole('button', { name: 'Retry' }));
+
+    expect(retry).toHaveBeenCalledOnce();
+  });
+});
+
+it('shows words that were said into the turn, also after an answer that was whole', () => {
+  const steered = user([text('and this')]);
+  Object.assign(steered.info, { joins: true });
+  const turn = [assistant([text('One.')], { finish: 'stop' }), steered];
+
+  expect(words(drawn(open(), view(turn)).segment)).toEqual([
+    'One.',
+    'and this'
+  ]);
+});

@@ -1,0 +1,130 @@
+/** Which answers a notebook has lost, and where they go back. */
+import { describe, expect, it } from 'vitest';
+import type { Message, Origin } from '../../../src/protocol/generated';
+import {
+  lost,
+  mayAsk,
+  placeOf,
+  type ICellSeen
+} from '../../../src/state/session/missingAnswers';
+import { EMPTY, type ITranscript } from '../../../src/state/store/transcript';
+import * as build from '../../builders';
+
+const NOTEBOOK = 'a.ipynb';
+
+function asked(cell: string, more: Partial<Origin> = {}): Message[] {
+  const prompt = build.user([build.text('Draw it.')]);
+  const origin: Origin = {
+    kind: 'cell',
+    cell_id: cell,
+    execution_count: 3,
+    notebook: NOTEBOOK,
+    ...more
+  };
+  return [
+    { ...prompt, info: { ...prompt.info, origin } as Message['info'] },
+    build.assistant([build.text('Done.')])
+  ];
+}
+
+function told(messages: Message[], more: Partial<ITranscript> = {}) {
+  const session = { id: 'ses_1', notebook: NOTEBOOK };
+  return {
+    ...EMPTY,
+    session: session as ITranscript['session'],
+    places: messages.map(message => ({
+      id: message.info.id,
+      message
+    })) as ITranscript['places'],
+    ...more
+  };
+}
+
+const cell = (id: string, more: Partial<ICellSeen> = {}): ICellSeen => ({
+  id,
+  asks: true,
+  source: '%%agent\nDraw it.',
+  turns: [],
+  isEmpty: true,
+  ...more
+});
+
+const idOf = (messages: Message[]) => messages[0]?.info.id ?? '';
+
+describe('an answer is lost', () => {
+  it('when its cell shows nothing of it, or is gone', () => {
+    const one = asked('c1');
+    const other = asked('c2');
+    const found = lost(told([...one, ...other]), [cell('c1')]);
+
+    expect([...found.keys()]).toEqual([idOf(one), idOf(other)]);
+    expect(found.get(idOf(one))?.prompt).toBe('Draw it.');
+  });
+
+  it('not when a cell shows it, whichever that is', () => {
+    const one = asked('c1');
+    const shown = cell('moved', { turns: [idOf(one)], isEmpty: false });
+
+    expect(lost(told(one), [cell('c1'), shown]).size).toBe(0);
+  });
+
+  it('not when its cell asked again since', () => {
+    const one = asked('c1');
+    const again = asked('c1');
+    const shown = cell('c1', { turns: [idOf(again)], isEmpty: false });
+
+    expect(lost(told([...one, ...again]), [shown]).size).toBe(0);
+    expect([...lost(told([...one, ...again]), [cell('c1')]).keys()]).toEqual([
+      idOf(again)
+    ]);
+  });
+
+  it('not while it is written, nor what its cell had said before', () => {
+    const messages = [...asked('c1'), ...asked('c1')];
+    const status = { type: 'busy' as const };
+
+    expect(lost(told(messages, { status }), [cell('c1')]).size).toBe(0);
+    expect(
+      lost(told(messages.slice(0, 3), { status }), [cell('c1')]).size
+    ).toBe(0);
+  });
+
+  it('not when it was asked in the panel, or in another notebook', () => {
+    const inPanel = asked('c1', { kind: 'panel' });
+    const elsewhere = asked('c2', { notebook: 'b.ipynb' });
+
+    expect(lost(told([...inPanel, ...elsewhere]), []).size).toBe(0);
+  });
+});
+
+describe('it goes back', () => {
+  const one = { turn: 'm', cell: 'c1', prompt: 'Draw it.' };
+
+  it('into its cell, or below what stands there now, or to the end', () => {
+    const other = cell('c2', { source: '1', asks: false });
+    const changed = cell('c1', { source: 'x = 1', asks: false });
+
+    expect(placeOf(one, [other, cell('c1')])).toEqual({
+      index: 1,
+      isNew: false
+    });
+    expect(placeOf(one, [changed, other])).toEqual({ index: 1, isNew: true });
+    expect(placeOf(one, [null, other])).toEqual({ index: 2, isNew: true });
+  });
+
+  it('into an empty cell with these words, where names do not last', () => {
+    const full = cell('n1', { isEmpty: false });
+
+    expect(placeOf(one, [full, cell('n2')])).toEqual({
+      index: 1,
+      isNew: false
+    });
+  });
+
+  it('never into a cell that does something else', () => {
+    expect(['', '%%agent -y\nGo', '%%time\n%agent Go'].every(mayAsk)).toBe(
+      true
+    );
+    expect(mayAsk('x = 1')).toBe(false);
+  });
+});

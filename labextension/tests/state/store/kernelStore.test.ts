@@ -1,0 +1,207 @@
+/** The store of a kernel: what it knows, and what it asks for again. */
+import { describe, expect, it, vi } from 'vitest';
+import type {
+  Notice,
+  PictureNotice,
+  RecordsNotice,
+  SessionHead
+} from '../../../src/protocol/generated';
+import { KernelStore } from '../../../src/state/store/kernelStore';
+import { messages } from '../../../src/state/store/transcript';
+import { assistant, text } from '../../builders';
+
+const HEAD: SessionHead = {
+  session: 'ses_1',
+  title: 'Penguins',
+  read_only: false,
+  seq: 3,
+  status: { type: 'busy' },
+  asks: [],
+  questions: [],
+  waiting: 0,
+  partial: false
+};
+const PART = text('It ');
+
+function picture(more: Partial<PictureNotice> = {}): PictureNotice {
+  return {
+    kind: 'picture',
+    session: 'ses_1',
+    resync: 'again',
+    seq: 3,
+    head: HEAD,
+    messages: [
+      { ...assistant([PART]), info: { ...assistant([]).info, id: 'msg_1' } }
+    ],
+    todos: [],
+    inbox: [],
+    replies: {},
+    decisions: [],
+    last: true,
+    ...more
+  };
+}
+
+function delta(seq: number, words: string): Notice {
+  return {
+    v: 1,
+    seq,
+    ts: seq,
+    type: 'message.part.delta',
+    message_id: 'msg_1',
+    part_id: PART.id,
+    field: 'text',
+    delta: words
+  };
+}
+
+function records(
+  told: Notice[],
+  more: Partial<RecordsNotice> = {}
+): RecordsNotice {
+  return {
+    kind: 'records',
+    session: 'ses_1',
+    records: told as unknown as RecordsNotice['records'],
+    last: false,
+    ...more
+  };
+}
+
+function store() {
+  const askAgain = vi.fn<(id: string, after: number | null) => void>();
+  const frames: (() => void)[] = [];
+  const made = new KernelStore(askAgain, run => frames.push(run));
+  const said = () => {
+    const session = made.getSnapshot().sessions.get('ses_1');
+    return session === undefined
+      ? ''
+      : messages(session.transcript)
+          .flatMap(({ parts }) => parts)
+          .map(part => (part.type === 'text' ? part.text : ''))
+          .join('');
+  };
+  return { askAgain, frames, said, store: made };
+}
+
+/** A store that knows the picture. */
+function known() {
+  const one = store();
+  one.store.head(HEAD, true);
+  one.store.tell(picture());
+  one.store.flush();
+  one.askAgain.mockClear();
+  return one;
+}
+
+describe('the store of a kernel', () => {
+  it('asks for the picture of a session that it hears of', () => {
+    const { askAgain, said, store: made } = store();
+    made.head(HEAD, true);
+    expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', null);
+
+    made.tell(picture());
+    made.flush();
+    expect(said()).toBe('It ');
+    expect(made.getSnapshot().current).toBe('ses_1');
+  });
+
+  it('keeps what comes before the picture, and applies what the picture lacks', () => {
+    const { askAgain, said, store: made } = store();
+    made.tell(records([delta(3, 'is '), delta(4, 'a '), delta(5, 'bird.')]));
+    made.flush();
+    expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', null);
+
+    made.tell(picture());
+    made.flush();
+    expect(said()).toBe('It a bird.');
+  });
+
+  it('drops what it knows', () => {
+    const { askAgain, said, store: made } = known();
+    made.tell(records([delta(4, 'is.')]));
+    made.tell(records([delta(3, 'no'), delta(4, 'no')]));
+    made.flush();
+
+    expect(said()).toBe('It is.');
+    expect(askAgain).not.toHaveBeenCalled();
+  });
+
+  it('asks for what is missing, once, and goes on from there', () => {
+    const { askAgain, said, store: made } = known();
+    made.tell(records([delta(6, 'penguin')]));
+    made.tell(records([delta(7, '.')]));
+    made.flush();
+    expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', 3);
+    expect(said()).toBe('It ');
+
+    made.tell(
+      records([delta(4, 'is '), delta(5, 'a '), delta(6, 'penguin')], {
+        resync: 'again',
+        last: true
+      })
+    );
+    made.flush();
+    expect(said()).toBe('It is a penguin.');
+  });
+
+  it('puts a picture together from its pieces', () => {
+    const { said, store: made } = store();
+    made.head(HEAD, true);
+    made.tell(picture({ last: false }));
+    made.flush();
+    expect(said()).toBe('');
+    const second = assistant([text('is')], { id: 'msg_2' });
+    made.tell(picture({ messages: [second] }));
+    made.flush();
+    expect(said()).toBe('It is');
+  });
+
+  it('tells its readers once a frame, and only of changes', () => {
+    const { frames, store: made } = known();
+    const changed = vi.fn();
+    made.subscribe(changed);
+    made.tell(records([delta(4, 'is ')]));
+    made.tell(records([delta(5, 'one.')]));
+    expect(frames).toHaveLength(2);
+    expect(changed).not.toHaveBeenCalled();
+    frames[1]?.();
+    expect(changed).toHaveBeenCalledOnce();
+
+    made.tell(records([delta(5, 'one.')]));
+    made.flush();
+    expect(changed).toHaveBeenCalledOnce();
+  });
+
+  it('learns from a head that it missed the end', () => {
+    const { askAgain, store: made } = known();
+    made.head({ ...HEAD, seq: 9 }, true);
+
+    expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', 3);
+  });
+
+  it('asks again when nothing came of it', () => {
+    const { askAgain, store: made } = known();
+    made.head({ ...HEAD, seq: 9 }, true);
+    made.head({ ...HEAD, seq: 9 }, true);
+    expect(askAgain).toHaveBeenCalledOnce();
+    made.head({ ...HEAD, seq: 9 }, true);
+    expect(askAgain).toHaveBeenCalledTimes(2);
+  });
+
+  it('reads a session anew that a new kernel has begun anew', () => {
+    const { askAgain, store: made } = known();
+    made.head({ ...HEAD, seq: 1 }, true, true);
+
+    expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', null);
+  });
+
+  it('keeps the words of a kernel that is gone, and nothing of it runs', () => {
+    const { said, store: made } = known();
+    made.lose();
+
+    const session = made.getSnapshot().sessions.get('ses_1');
+    expect(session?.transcript.status).toEqual({ type: 'idle' });
+    expect(said()).toBe('It ');
+  });
+});

@@ -1,0 +1,702 @@
+// @vitest-environment jsdom
+/** The panel, as a person meets it. */
+import {
+  act,
+  cleanup,
+  fireEvent,
+  render,
+  screen,
+  waitFor,
+  within
+} from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Choices, Part } from '../../../src/protocol/generated';
+import { EMPTY, type ITranscript } from '../../../src/state/store/transcript';
+import { Chat } from '../../../src/views/chat/chatPanel';
+import type {
+  IChatActions,
+  IChatState
+} from '../../../src/views/chat/panelState';
+import { HostProvider } from '../../../src/views/host';
+import * as build from '../../builders';
+import { HOST } from '../../plainHost';
+
+afterEach(cleanup);
+
+const READY: IChatState = {
+  where: 'ready',
+  notebook: 'a.ipynb',
+  key: 'a',
+  transcript: EMPTY,
+  readOnly: false,
+  failure: '',
+  sendKey: 'Enter'
+};
+
+const CHOICES: Choices = {
+  models: [
+    { id: 'openai/gpt-5', window: '400,000', because: 'OPENAI_API_KEY is set' },
+    { id: 'rehearsal/rehearsal', window: '200,000', because: 'always here' }
+  ],
+  agents: [
+    { name: 'build', description: 'Does the work.' },
+    { name: 'plan', description: 'Looks and proposes.' }
+  ],
+  model: 'rehearsal/rehearsal',
+  agent: 'build',
+  modes: [
+    { name: 'ask', description: 'asks first' },
+    { name: 'plan', description: 'looks and proposes' }
+  ],
+  mode: 'ask',
+  waits: [],
+  commands: [],
+  skills: [],
+  helpers: []
+};
+
+const waitingPrompt = {
+  type: 'prompt.admitted' as const,
+  prompt_id: 'p1',
+  text: 'Then this.',
+  delivery: 'queue' as const,
+  options: { agent: 'plan' }
+};
+
+function doing(more: Partial<IChatActions> = {}) {
+  return {
+    reply: vi.fn<IChatActions['reply']>(),
+    load: vi.fn<IChatActions['load']>(),
+    chooseKernel: vi.fn<IChatActions['chooseKernel']>(),
+    restart: vi.fn<IChatActions['restart']>(),
+    send: vi.fn<IChatActions['send']>(() => Promise.resolve()),
+    sendNow: vi.fn<IChatActions['sendNow']>(),
+    choose: vi.fn<IChatActions['choose']>(() => Promise.resolve('')),
+    withdraw: vi.fn<IChatActions['withdraw']>(() => Promise.resolve(true)),
+    retry: vi.fn(() => Promise.resolve('')),
+    choices: vi.fn<IChatActions['choices']>(() => Promise.resolve(CHOICES)),
+    useMode: vi.fn<IChatActions['useMode']>(),
+    allowed: vi.fn<IChatActions['allowed']>(() => Promise.resolve([])),
+    trust: vi.fn<IChatActions['trust']>(() => Promise.resolve()),
+    stop: vi.fn<IChatActions['stop']>(),
+    compact: vi.fn<IChatActions['compact']>(),
+    sessions: vi.fn<IChatActions['sessions']>(() =>
+      Promise.resolve({ rows: [], total: 0 })
+    ),
+    fork: vi.fn<IChatActions['fork']>(),
+    retitle: vi.fn<IChatActions['retitle']>(() => Promise.resolve('')),
+    archive: vi.fn<IChatActions['archive']>(() => Promise.resolve('')),
+    remove: vi.fn<IChatActions['remove']>(() => Promise.resolve('')),
+    open: vi.fn<IChatActions['open']>(),
+    create: vi.fn<IChatActions['create']>(),
+    leave: vi.fn<IChatActions['leave']>(),
+    forgive: vi.fn<IChatActions['forgive']>(),
+    ...more
+  };
+}
+
+function draw(state: Partial<IChatState>, actions = doing()) {
+  const page = (now: Partial<IChatState>) => (
+    <HostProvider value={HOST}>
+      <Chat state={{ ...READY, ...now }} actions={actions} />
+    </HostProvider>
+  );
+  const { rerender } = render(page(state));
+  const redraw = (now: Partial<IChatState>) => {
+    rerender(page(now));
+  };
+  return { actions, redraw };
+}
+
+const busy = (more: Partial<ITranscript> = {}): ITranscript => ({
+  ...EMPTY,
+  status: { type: 'busy' },
+  ...more
+});
+
+/** A turn that failed. */
+function failed(error: object): ITranscript {
+  const message = build.assistant([]);
+  Object.assign(message.info, { error: { message: 'No.', ...error } });
+  const prompt = build.user([build.text('Hello?')]);
+  const places = [prompt, message].map(one => ({
+    id: one.info.id,
+    message: one
+  }));
+  return { ...EMPTY, places };
+}
+
+const field = () =>
+  screen.getByRole<HTMLTextAreaElement>('textbox', {
+    name: 'Prompt for the agent'
+  });
+
+describe('the panel', () => {
+  it('says what it is and how to begin', () => {
+    draw({});
+
+    expect(screen.getByText(/begin a cell with %%agent/)).toBeTruthy();
+  });
+
+  it('does not say how to begin while a chosen session is on its way', () => {
+    const { redraw } = draw({ arriving: true });
+    expect(screen.queryByText(/begin a cell with/)).toBeNull();
+    field().focus();
+
+    redraw({ arriving: false });
+
+    expect(screen.getByText(/begin a cell with/)).toBeTruthy();
+    expect(document.activeElement).toBe(field());
+  });
+
+  it('loads the package only on a click', () => {
+    const { actions } = draw({ where: 'absent' });
+    expect(actions.load).not.toHaveBeenCalled();
+    fireEvent.click(screen.getByRole('button', { name: 'Load it' }));
+
+    expect(actions.load).toHaveBeenCalledOnce();
+    expect(
+      screen.getByText(/not loaded in the kernel of a.ipynb/)
+    ).toBeTruthy();
+  });
+
+  it('gives the keyboard to the text field when the package was loaded', () => {
+    const { redraw } = draw({ where: 'absent' });
+    screen.getByRole('button', { name: 'Load it' }).focus();
+    redraw({ where: 'ready' });
+
+    expect(document.activeElement).toBe(field());
+  });
+
+  it('tells where a prompt was written', () => {
+    const message = build.user([build.text('How many?')]);
+    if (message.info.role === 'user') {
+      message.info.origin = { kind: 'cell', execution_count: 3 };
+    }
+    const places = [{ id: message.info.id, message }];
+    draw({ transcript: { ...EMPTY, places } });
+
+    expect(screen.getByText(/cell \[3\]/)).toBeTruthy();
+    expect(screen.getByText('How many?')).toBeTruthy();
+  });
+
+  it('stops a turn that runs', () => {
+    const { actions } = draw({ transcript: busy() });
+    fireEvent.click(screen.getByRole('button', { name: /Stop/ }));
+
+    expect(actions.stop).toHaveBeenCalledOnce();
+  });
+
+  it('answers a question by a key from anywhere but a text field', () => {
+    const ask = {
+      id: 'per_1',
+      permission: 'write',
+      patterns: [],
+      always: [],
+      title: 'Write a.csv?',
+      input: {}
+    };
+    const { actions } = draw({ transcript: busy({ asks: [ask] }) });
+    fireEvent.keyDown(field(), { key: '1' });
+    expect(actions.reply).not.toHaveBeenCalled();
+    fireEvent.keyDown(screen.getByRole('region', { name: 'Transcript' }), {
+      key: '1'
+    });
+
+    expect(actions.reply).toHaveBeenCalledWith('per_1', 'once', undefined);
+  });
+
+  it('takes a waiting prompt back, or sends it now', () => {
+    const { actions } = draw({ transcript: busy({ inbox: [waitingPrompt] }) });
+    const waiting = within(screen.getByRole('group', { name: /Waiting/ }));
+    fireEvent.click(waiting.getByRole('button', { name: 'withdraw' }));
+    fireEvent.click(waiting.getByRole('button', { name: 'send now' }));
+
+    expect(actions.withdraw).toHaveBeenCalledWith('p1');
+    expect(actions.sendNow).toHaveBeenCalledWith(waitingPrompt);
+  });
+
+  it('gives a waiting prompt back to edit, before what is written already', async () => {
+    const { actions } = draw({ transcript: busy({ inbox: [waitingPrompt] }) });
+    fireEvent.change(field(), { target: { value: 'a draft' } });
+    fireEvent.click(screen.getByRole('button', { name: 'edit' }));
+    await act(() => Promise.resolve());
+
+    expect(actions.withdraw).toHaveBeenCalledWith('p1');
+    expect(field().value).toBe('Then this.\na draft');
+    expect(document.activeElement).toBe(field());
+    fireEvent.keyDown(field(), { key: 'Enter' });
+    expect(actions.send).toHaveBeenCalledWith('Then this.\na draft', {
+      agent: 'plan'
+    });
+  });
+
+  it('gives a waiting prompt back with its files, and each can be left out', async () => {
+    const files = ['plot.png', 'scan.pdf'].map(filename => ({
+      mime: 'image/png',
+      filename,
+      url: `blob:${'a'.repeat(64)}`
+    }));
+    const options = { files, variant: 'high', tools: { bash: false } };
+    const prompt = { ...waitingPrompt, options };
+    const { actions, redraw } = draw({ transcript: busy({ inbox: [prompt] }) });
+    const waiting = screen.getByRole('group', { name: /Waiting/ });
+    expect(waiting.textContent).toContain('plot.pngscan.pdf');
+    fireEvent.click(screen.getByRole('button', { name: 'edit' }));
+    await act(() => Promise.resolve());
+    redraw({ transcript: busy() });
+
+    const along = screen.getByRole('list', { name: 'Files that go along' });
+    expect(along.textContent).toBe('plot.png×scan.pdf×');
+    fireEvent.click(screen.getByRole('button', { name: 'Leave out scan.pdf' }));
+    expect(document.activeElement).toBe(field());
+    fireEvent.keyDown(field(), { key: 'Enter' });
+    expect(actions.send).toHaveBeenCalledWith('Then this.', {
+      ...options,
+      files: files.slice(0, 1)
+    });
+    expect(screen.queryByRole('list', { name: /Files/ })).toBeNull();
+  });
+
+  it('leaves a prompt that was delivered meanwhile where it is', async () => {
+    const late = doing({ withdraw: vi.fn(() => Promise.resolve(false)) });
+    draw({ transcript: busy({ inbox: [waitingPrompt] }) }, late);
+    fireEvent.click(screen.getByRole('button', { name: 'edit' }));
+    await act(() => Promise.resolve());
+
+    expect(field().value).toBe('');
+  });
+
+  it.each([
+    ['an error that may pass', { type: 'api', retryable: true }, true],
+    ['an answer without a word', { type: 'unknown' }, true],
+    ['a missing key', { type: 'auth', provider: 'openai' }, false],
+    ['a request without sense', { type: 'api', retryable: false }, false],
+    ['a full window', { type: 'context-overflow' }, false],
+    ['a stopped turn', { type: 'aborted' }, false]
+  ] as const)('offers to try again after %s: %s', (_name, error, offered) => {
+    const { actions, redraw } = draw({ transcript: failed(error) });
+    const buttons = screen.queryAllByRole('button', { name: 'Retry' });
+    expect(buttons.length).toBe(offered ? 1 : 0);
+    buttons.forEach(button => {
+      fireEvent.click(button);
+    });
+    expect(actions.retry).toHaveBeenCalledTimes(offered ? 1 : 0);
+    redraw({ transcript: { ...failed(error), status: { type: 'busy' } } });
+
+    expect(screen.queryByRole('button', { name: 'Retry' })).toBeNull();
+  });
+
+  it('says what hindered the retry, and lets it be tried again', async () => {
+    const no = doing({
+      retry: vi.fn(() => Promise.resolve('It works already.'))
+    });
+    draw({ transcript: failed({ type: 'unknown' }) }, no);
+    fireEvent.click(screen.getByRole('button', { name: 'Retry' }));
+    await screen.findByText('It works already.');
+
+    const button = screen.getByRole<HTMLButtonElement>('button', {
+      name: 'Retry'
+    });
+    expect(button.disabled).toBe(false);
+  });
+
+  it('tells what fills the window, by kind', () => {
+    const filling = {
+      tokens: 500,
+      kinds: { system: 100, tools: 150, user: 50, output: 200 },
+      window: 10_000,
+      reserve: 2_000,
+      message_id: 'msg_1'
+    };
+    const message = build.assistant([
+      build.step({ context_tokens: 1_000, window: 10_000 })
+    ]);
+    const places = [{ id: 'msg_1', message }];
+    draw({ transcript: { ...EMPTY, filling, places } });
+    fireEvent.click(screen.getByRole('button', { name: /1k of 10k tokens/ }));
+
+    const rows = screen.getAllByRole('row').map(row => row.textContent);
+    expect(rows).toEqual([
+      'System prompt2002.0 %',
+      'Tool descriptions3003.0 %',
+      'You1001.0 %',
+      'Tool outputs4004.0 %',
+      'Kept for the answer2,00020 %',
+      'Free7,00070 %'
+    ]);
+    fireEvent.keyDown(screen.getByRole('table'), { key: 'Escape' });
+    expect(screen.queryByRole('table')).toBeNull();
+  });
+
+  it('says what the number after a compaction counts: more than the summary', () => {
+    const asked = build.assistant([
+      build.step({ context_tokens: 33_500, window: 40_000 })
+    ]);
+    const summary = build.assistant([build.text('We plotted it.')], {
+      summary: true
+    });
+    const words = 'The conversation takes 6,322 tokens instead of 33,029.';
+    const decisions = [
+      {
+        id: 'dec_1',
+        action: 'summarise' as const,
+        rule: 'compact',
+        message_id: summary.info.id,
+        numbers: {},
+        tokens_before: 33_029,
+        tokens_after: 6_322,
+        words
+      }
+    ];
+    const places = [asked, summary].map(message => ({
+      id: message.info.id,
+      message
+    }));
+    draw({ transcript: { ...EMPTY, places, decisions } });
+
+    fireEvent.click(screen.getByRole('button', { name: /look underneath/ }));
+    expect(screen.getByText(words)).toBeTruthy();
+    fireEvent.click(screen.getByRole('button', { name: /of 40k tokens/ }));
+    expect(screen.getByRole('table').textContent).toMatch(
+      /^Tokens of the next request .*: system prompt, tools, the summary, and the messages that stay/
+    );
+  });
+
+  it('tells tokens alone where the model has no limit', () => {
+    const filling = {
+      tokens: 500,
+      kinds: { system: 100, output: 400 },
+      window: 0,
+      reserve: 0,
+      message_id: 'msg_1'
+    };
+    const message = build.assistant([
+      build.step({ context_tokens: 46_000, window: 0 })
+    ]);
+    const places = [{ id: 'msg_1', message }];
+    draw({ transcript: { ...EMPTY, filling, places } });
+    const button = screen.getByRole('button', {
+      name: /Context: 46k tokens, no limit/
+    });
+    fireEvent.click(button);
+
+    expect(button.textContent).toMatch(/^46k tokens ·/);
+    expect(document.querySelector('.plm-Gauge-bar')).toBeNull();
+    const rows = screen.getAllByRole('row').map(row => row.textContent);
+    expect(rows).toEqual(['System prompt9,200', 'Tool outputs36,800']);
+  });
+
+  it('says what went wrong until it is dismissed', () => {
+    const { actions } = draw({ failure: 'The kernel does not answer.' });
+    expect(screen.getByRole('alert').textContent).toContain('does not answer');
+    fireEvent.click(screen.getByRole('button', { name: 'Dismiss' }));
+
+    expect(actions.forgive).toHaveBeenCalledOnce();
+  });
+
+  it('lists sessions and opens another', async () => {
+    const rows = ['s1', 's2'].map(id => ({
+      id,
+      title: `Title ${id}`,
+      created: 0,
+      updated: 0,
+      messages: 2
+    }));
+    const { actions } = draw(
+      {},
+      doing({ sessions: vi.fn(() => Promise.resolve({ rows, total: 2 })) })
+    );
+    const choose = screen.getByTitle('Sessions');
+    fireEvent.click(choose);
+    fireEvent.click(await screen.findByText('Title s2'));
+
+    expect(actions.open).toHaveBeenCalledWith('s2');
+    expect(document.activeElement).toBe(field());
+  });
+});
+
+describe('the list of sessions', () => {
+  const ROWS = ['s1', 's2'].map(id => ({
+    id,
+    title: `Title ${id}`,
+    created: 0,
+    updated: 0,
+    messages: 2
+  }));
+
+  async function listed(more: Partial<IChatActions> = {}) {
+    const sessions = vi.fn<IChatActions['sessions']>(() =>
+      Promise.resolve({ rows: ROWS, total: 2 })
+    );
+    const { actions } = draw({}, doing({ sessions, ...more }));
+    fireEvent.click(screen.getByTitle('Sessions'));
+    await screen.findByText('Title s2');
+    return { actions, sessions };
+  }
+
+  function unfold(title: string): HTMLElement {
+    const more = screen.getByRole('button', {
+      name: `What to do with ${title}`
+    });
+    fireEvent.click(more);
+    return more;
+  }
+
+  it('says what a session is about where that was noted', async () => {
+    const rows = ROWS.map((row, at) =>
+      at === 0 ? { ...row, about: 'The penguins were counted.' } : row
+    );
+    await listed({
+      sessions: vi.fn(() => Promise.resolve({ rows, total: 2 }))
+    });
+
+    const [noted, plain] = ['Title s1', 'Title s2'].map(title =>
+      screen.getByTitle(title)
+    );
+    expect(noted?.textContent).toContain('The penguins were counted.');
+    expect(noted?.querySelectorAll('span')).toHaveLength(3);
+    expect(plain?.querySelectorAll('span')).toHaveLength(2);
+  });
+
+  it('is searched while a person writes, and says how many were found', async () => {
+    const { sessions } = await listed();
+    expect(screen.getByText('2 sessions')).toBeTruthy();
+    fireEvent.change(screen.getByRole('searchbox'), {
+      target: { value: 'penguins' }
+    });
+    await waitFor(() => {
+      expect(sessions).toHaveBeenLastCalledWith({
+        words: 'penguins',
+        archived: false
+      });
+    });
+    fireEvent.click(screen.getByRole('checkbox', { name: 'Put away' }));
+    await waitFor(() => {
+      expect(sessions).toHaveBeenLastCalledWith({
+        words: 'penguins',
+        archived: true
+      });
+    });
+  });
+
+  it('shows the next page below the first', async () => {
+    const more = vi
+      .fn<IChatActions['sessions']>()
+      .mockResolvedValueOnce({
+        rows: ROWS.slice(0, 1),
+        total: 2,
+        cursor: 'next'
+      })
+      .mockResolvedValueOnce({ rows: ROWS.slice(1), total: 2 });
+    await listed({ sessions: more }).catch(() => undefined);
+    fireEvent.click(screen.getByRole('button', { name: 'Show more' }));
+
+    expect(await screen.findByText('Title s2')).toBeTruthy();
+    expect(screen.getByText('Title s1')).toBeTruthy();
+    expect(screen.queryByRole('button', { name: 'Show more' })).toBeNull();
+  });
+
+  it('renames with the keyboard, and the list is asked for anew', async () => {
+    const { actions, sessions } = await listed();
+    const more = unfold('Title s1');
+    fireEvent.click(screen.getByRole('button', { name: 'Rename' }));
+    const field = screen.getByRole('textbox', { name: 'New title' });
+    fireEvent.change(field, { target: { value: ' Mine ' } });
+    fireEvent.submit(field);
+
+    expect(actions.retitle).toHaveBeenCalledWith('s1', 'Mine');
+    expect(document.activeElement).toBe(more);
+    await waitFor(() => {
+      expect(sessions).toHaveBeenCalledTimes(2);
+    });
+  });
+
+  it('deletes only after a second press, which begins on keeping it', async () => {
+    const { actions } = await listed();
+    unfold('Title s2');
+    fireEvent.click(screen.getByRole('button', { name: 'Delete' }));
+    const keep = screen.getByRole('button', { name: 'Keep it' });
+    expect(document.activeElement).toBe(keep);
+    expect(actions.remove).not.toHaveBeenCalled();
+    fireEvent.click(screen.getByRole('button', { name: 'Delete for good' }));
+
+    expect(actions.remove).toHaveBeenCalledWith('s2');
+  });
+
+  it('puts away and forks', async () => {
+    const { actions } = await listed();
+    unfold('Title s1');
+    fireEvent.click(screen.getByRole('button', { name: 'Put away' }));
+    expect(actions.archive).toHaveBeenCalledWith('s1', true);
+    unfold('Title s1');
+    fireEvent.click(screen.getByRole('button', { name: 'Fork' }));
+    expect(actions.fork).toHaveBeenCalledWith('s1');
+  });
+});
+
+describe('what will answer', () => {
+  it('is named by the session, and chosen for the next prompt', async () => {
+    const { actions } = draw({});
+    const chip = await screen.findByRole('button', { name: 'Agent: build' });
+    fireEvent.click(chip);
+    fireEvent.click(screen.getByText('plan'));
+    expect(document.activeElement).toBe(chip);
+    fireEvent.click(screen.getByRole('button', { name: /^Model/ }));
+    fireEvent.change(screen.getByRole('textbox', { name: /Find or write/ }), {
+      target: { value: 'GPT' }
+    });
+    fireEvent.click(screen.getByText('openai/gpt-5'));
+    fireEvent.change(field(), { target: { value: 'Plot it.' } });
+    fireEvent.keyDown(field(), { key: 'Enter' });
+
+    expect(actions.send).toHaveBeenCalledWith('Plot it.', {
+      agent: 'plan',
+      model: 'openai/gpt-5'
+    });
+  });
+
+  it('says of a model without a limit that it has none', async () => {
+    CHOICES.models.push({
+      id: 'local/free',
+      window: 'no limit',
+      because: 'configured'
+    });
+    draw({});
+    fireEvent.click(await screen.findByRole('button', { name: /^Model/ }));
+
+    expect(screen.getByText('no limit · configured')).toBeDefined();
+    expect(
+      screen.getByText('400,000 tokens · OPENAI_API_KEY is set')
+    ).toBeDefined();
+  });
+
+  it('may be a model that is in no list', async () => {
+    const { actions } = draw({});
+    fireEvent.click(await screen.findByRole('button', { name: /^Model/ }));
+    const find = screen.getByRole('textbox', { name: /Find or write/ });
+    fireEvent.change(find, { target: { value: 'groq/llama' } });
+    fireEvent.keyDown(find, { key: 'Enter' });
+    fireEvent.change(field(), { target: { value: 'Hello' } });
+    fireEvent.keyDown(field(), { key: 'Enter' });
+
+    expect(actions.send).toHaveBeenCalledWith('Hello', { model: 'groq/llama' });
+  });
+
+  it('is closed by Escape', async () => {
+    draw({});
+    const chip = await screen.findByRole('button', { name: /^Agent/ });
+    fireEvent.click(chip);
+    fireEvent.keyDown(screen.getByText('plan'), { key: 'Escape' });
+
+    expect(screen.queryByText('plan')).toBeNull();
+    expect(document.activeElement).toBe(chip);
+  });
+});
+
+describe('the text field', () => {
+  it('sends by Enter and begins a line by Shift+Enter', () => {
+    const { actions } = draw({});
+    fireEvent.change(field(), { target: { value: ' Plot it. ' } });
+    fireEvent.keyDown(field(), { key: 'Enter', shiftKey: true });
+    expect(actions.send).not.toHaveBeenCalled();
+    fireEvent.keyDown(field(), { key: 'Enter' });
+
+    expect(actions.send).toHaveBeenCalledWith('Plot it.', {});
+    expect(field().value).toBe('');
+  });
+
+  it('sends by Ctrl+Enter where a person chose so', () => {
+    const { actions } = draw({ sendKey: 'Accel Enter' });
+    fireEvent.change(field(), { target: { value: 'Plot it.' } });
+    fireEvent.keyDown(field(), { key: 'Enter' });
+    expect(actions.send).not.toHaveBeenCalled();
+    fireEvent.keyDown(field(), { key: 'Enter', ctrlKey: true });
+
+    expect(actions.send).toHaveBeenCalledOnce();
+  });
+
+  it('sends nothing while words are being composed', () => {
+    const { actions } = draw({});
+    fireEvent.change(field(), { target: { value: 'に' } });
+    fireEvent.keyDown(field(), { key: 'Enter', isComposing: true });
+
+    expect(actions.send).not.toHaveBeenCalled();
+  });
+
+  it('gives the words back when they were not taken', async () => {
+    const refused = vi.fn(() => Promise.reject(new Error('No.')));
+    draw({}, doing({ send: refused }));
+    fireEvent.change(field(), { target: { value: 'Plot it.' } });
+    await act(async () => {
+      fireEvent.keyDown(field(), { key: 'Enter' });
+      await Promise.resolve();
+    });
+
+    expect(field().value).toBe('Plot it.');
+  });
+
+  it('keeps a draft where it was written', () => {
+    const { redraw } = draw({ key: 'a' });
+    fireEvent.change(field(), { target: { value: 'a draft' } });
+    redraw({ key: 'b' });
+    expect(field().value).toBe('');
+    redraw({ key: 'a' });
+
+    expect(field().value).toBe('a draft');
+  });
+
+  it('is left by Escape, and cannot be used for another kernel’s session', () => {
+    const { actions, redraw } = draw({});
+    fireEvent.keyDown(field(), { key: 'Escape' });
+    expect(actions.leave).toHaveBeenCalledOnce();
+    redraw({ readOnly: true });
+
+    expect(field().readOnly).toBe(true);
+    expect(screen.getByText(/Another kernel writes/)).toBeTruthy();
+  });
+
+  it('folds a prompt of hundreds of words, and keeps all of it in the page', () => {
+    const words = Array.from({ length: 400 }, (_, at) => `word${at}`).join(' ');
+    const prompt = build.user([build.text(words)]);
+    const places = [{ id: prompt.info.id, message: prompt }];
+    draw({ transcript: { ...EMPTY, places } });
+    const said = screen.getByText(/word399$/);
+
+    expect(said.dataset.folded).toBe('true');
+    expect(said.dir).toBe('auto');
+
+    fireEvent.click(screen.getByRole('button', { name: 'Show all 400 words' }));
+
+    expect(said.dataset.folded).toBe('false');
+  });
+
+  it('reads what a session says aloud, and nothing of the one before', async () => {
+    const of = (id: string, ...parts: Part[]): ITranscript => {
+      const message = build.assistant(parts);
+      return {
+        ...busy(),
+        session: { id } as unknown as ITranscript['session'],
+        places: [{ id: message.info.id, message }]
+      };
+    };
+    const call = build.tool('write', {
+      status: 'error',
+      input: {},
+      error: 'No.',
+      metadata: {},
+      time: { start: 0, end: 1 }
+    });
+    const { redraw } = draw({ transcript: of('ses_1') });
+    const log = screen.getByRole('log');
+    await act(() => new Promise(done => setTimeout(done)));
+    redraw({ transcript: of('ses_1', call, build.text('Of the first. ')) });
+    await within(log).findByText(/Of the first/, {}, { timeout: 10_000 });
+
+    expect(log.textContent).toContain('write failed. ');
+
+    redraw({ transcript: of('ses_2', build.text('Of the second. ')) });
+
+    expect(log.textContent).toBe('');
+  });
+});

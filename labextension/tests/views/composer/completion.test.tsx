@@ -1,0 +1,190 @@
+// @vitest-environment jsdom
+/** Completing commands and agents in the panel's text field, and forking at a prompt. */
+import {
+  act,
+  cleanup,
+  fireEvent,
+  render,
+  screen
+} from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Choices } from '../../../src/protocol/generated';
+import { EMPTY, type ITranscript } from '../../../src/state/store/transcript';
+import { Chat } from '../../../src/views/chat/chatPanel';
+import {
+  offers,
+  wordAt,
+  written
+} from '../../../src/views/composer/completion';
+import type { IChatActions } from '../../../src/views/chat/panelState';
+import { HostProvider } from '../../../src/views/host';
+import * as build from '../../builders';
+import { HOST } from '../../plainHost';
+
+afterEach(cleanup);
+
+const CHOICES: Choices = {
+  models: [],
+  agents: [],
+  model: '',
+  agent: '',
+  modes: [],
+  mode: '',
+  waits: [],
+  commands: [
+    { name: 'preview', description: 'Shows it.' },
+    { name: 'review', description: 'Reads it again.' }
+  ],
+  skills: [],
+  helpers: [{ name: 'explore', description: 'Finds where it is.' }]
+};
+
+async function draw(transcript: ITranscript = EMPTY) {
+  const actions = {
+    choices: vi.fn(() => Promise.resolve(CHOICES)),
+    fork: vi.fn<IChatActions['fork']>(),
+    leave: vi.fn(),
+    send: vi.fn(() => Promise.resolve())
+  };
+  await act(async () => {
+    render(
+      <HostProvider value={HOST}>
+        <Chat
+          state={{
+            where: 'ready',
+            notebook: 'a.ipynb',
+            key: 'a',
+            transcript,
+            readOnly: false,
+            failure: '',
+            sendKey: 'Enter'
+          }}
+          actions={actions as unknown as IChatActions}
+        />
+      </HostProvider>
+    );
+    await Promise.resolve();
+  });
+  return actions;
+}
+
+const field = () =>
+  screen.getByRole<HTMLTextAreaElement>('textbox', {
+    name: 'Prompt for the agent'
+  });
+
+async function type(value: string) {
+  await act(async () => {
+    fireEvent.change(field(), { target: { value } });
+    await Promise.resolve();
+  });
+}
+
+const press = (key: string) => fireEvent.keyDown(field(), { key });
+const names = () =>
+  screen
+    .queryAllByRole('option')
+    .map(option => option.getAttribute('aria-label'));
+const active = () =>
+  document
+    .getElementById(field().getAttribute('aria-activedescendant') ?? '')
+    ?.getAttribute('aria-label');
+
+describe('the word at the caret', () => {
+  it('is a command at the start of the prompt only', () => {
+    expect(wordAt('/re', 3)?.wanted).toBe('re');
+    expect(wordAt('read /re', 8)).toBeNull();
+    expect(wordAt('/review it', 10)).toBeNull();
+  });
+
+  it('is an agent after any space, and never an address', () => {
+    expect(wordAt('ask\n@ex', 7)?.wanted).toBe('ex');
+    expect(wordAt('me@ex', 5)).toBeNull();
+  });
+
+  it('is written out whole, with what stood behind it', () => {
+    const word = wordAt('ask @exp now', 6);
+
+    expect(word && written('ask @exp now', word, 'explore')).toEqual({
+      text: 'ask @explore now',
+      caret: 13
+    });
+  });
+
+  it('is offered nothing when it is whole', () => {
+    const word = wordAt('@explore', 8);
+
+    expect(word && offers(word, CHOICES)).toEqual([]);
+  });
+});
+
+describe('completing in the text field', () => {
+  it('filters as one types, names that begin so first', async () => {
+    await draw();
+    await type('/');
+    expect(names()).toEqual(['/preview', '/review']);
+    await type('/r');
+    expect(names()).toEqual(['/review', '/preview']);
+    await type('/zz');
+    expect(names()).toEqual([]);
+  });
+
+  it('moves by arrows and takes by Enter without sending', async () => {
+    const actions = await draw();
+    await type('/');
+    expect(active()).toBe('/preview');
+    press('ArrowDown');
+    expect(active()).toBe('/review');
+    press('Enter');
+
+    expect(field().value).toBe('/review ');
+    expect(field().selectionStart).toBe(8);
+    expect(names()).toEqual([]);
+    expect(actions.send).not.toHaveBeenCalled();
+    press('Enter');
+    expect(actions.send).toHaveBeenCalledWith('/review', {});
+  });
+
+  it('closes by Escape, and only the next one leaves', async () => {
+    const actions = await draw();
+    await type('@');
+    press('Escape');
+    expect(names()).toEqual([]);
+    expect(actions.leave).not.toHaveBeenCalled();
+    press('Escape');
+    expect(actions.leave).toHaveBeenCalled();
+  });
+
+  it('takes by Tab, and by a press of the mouse', async () => {
+    await draw();
+    await type('please @e');
+    press('Tab');
+    expect(field().value).toBe('please @explore ');
+    await type('/p');
+    fireEvent.click(screen.getByRole('option', { name: '/preview' }));
+    expect(field().value).toBe('/preview ');
+  });
+
+  it('sends a name that is written out at once', async () => {
+    const actions = await draw();
+    await type('/preview');
+    press('Enter');
+
+    expect(actions.send).toHaveBeenCalledWith('/preview', {});
+  });
+});
+
+describe('a fork at a prompt', () => {
+  it('begins with all before it', async () => {
+    const prompt = build.user([build.text('Write it.')]);
+    const { id } = prompt.info;
+    const actions = await draw({
+      ...EMPTY,
+      session: { id: 's1' } as unknown as ITranscript['session'],
+      places: [{ id, message: prompt }]
+    });
+    fireEvent.click(screen.getByRole('button', { name: 'Fork here' }));
+
+    expect(actions.fork).toHaveBeenCalledWith('s1', id);
+  });
+});

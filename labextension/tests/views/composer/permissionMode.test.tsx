@@ -1,0 +1,174 @@
+// @vitest-environment jsdom
+/** The mode of a session, what is always allowed, and what waits for trust, in the panel. */
+import {
+  cleanup,
+  fireEvent,
+  render,
+  screen,
+  waitFor
+} from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type {
+  AllowanceRow,
+  Choices,
+  SessionInfo
+} from '../../../src/protocol/generated';
+import { spending } from '../../../src/state/session/spending';
+import {
+  ChatProvider,
+  type IChatActions
+} from '../../../src/views/chat/panelState';
+import {
+  Mode,
+  modeOf,
+  Waits
+} from '../../../src/views/composer/permissionMode';
+import { HostProvider } from '../../../src/views/host';
+import { HOST } from '../../plainHost';
+
+afterEach(cleanup);
+
+const CHOICES = {
+  modes: [
+    { name: 'ask', description: 'asks first' },
+    { name: 'accept-edits', description: 'edits files' }
+  ],
+  mode: 'ask'
+} as unknown as Choices;
+
+const GIT: AllowanceRow = {
+  number: 1,
+  permission: 'bash',
+  pattern: 'git *',
+  scope: 'project',
+  where: 'this project'
+};
+
+function session(more: Partial<SessionInfo>): SessionInfo {
+  return more as SessionInfo;
+}
+
+function draw(what: React.ReactNode, more: Partial<IChatActions> = {}) {
+  const actions = {
+    useMode: vi.fn(),
+    allowed: vi.fn(() => Promise.resolve([GIT])),
+    trust: vi.fn(() => Promise.resolve()),
+    ...more
+  };
+  render(
+    <HostProvider value={HOST}>
+      <ChatProvider value={actions as unknown as IChatActions}>
+        {what}
+      </ChatProvider>
+    </HostProvider>
+  );
+  return actions;
+}
+
+describe('the mode', () => {
+  it('is the one that was chosen, else the configured one', () => {
+    expect(modeOf(undefined, null)).toBe('ask');
+    expect(modeOf(session({}), { ...CHOICES, mode: 'plan' })).toBe('plan');
+    expect(modeOf(session({ mode: 'bypass' }), CHOICES)).toBe('bypass');
+  });
+
+  it('is chosen from a list', async () => {
+    const { useMode } = draw(<Mode session={undefined} choices={CHOICES} />);
+    fireEvent.click(
+      screen.getByRole('button', { name: 'Permission mode: ask' })
+    );
+    await screen.findByText('git *');
+    fireEvent.click(screen.getByRole('button', { name: /accept edits/ }));
+
+    expect(useMode).toHaveBeenCalledWith('accept-edits');
+  });
+
+  it('lists what is always allowed, and takes it back', async () => {
+    const allowed = vi.fn((revoke?: readonly number[]) =>
+      Promise.resolve(revoke === undefined ? [GIT] : [])
+    );
+    draw(<Mode session={undefined} choices={CHOICES} />, { allowed });
+    fireEvent.click(screen.getByRole('button', { name: /Permission mode/ }));
+    fireEvent.click(
+      await screen.findByRole('button', { name: 'Revoke git *' })
+    );
+
+    expect(allowed).toHaveBeenLastCalledWith([1]);
+    await screen.findByText(/Nothing yet/);
+  });
+});
+
+describe('what waits for trust', () => {
+  it('is shown and trusted by a press', async () => {
+    const onTrusted = vi.fn();
+    const { trust } = draw(
+      <Waits waits={['mode = "bypass"']} onTrusted={onTrusted} />
+    );
+    fireEvent.click(screen.getByRole('button', { name: 'Trust this project' }));
+
+    expect(trust).toHaveBeenCalled();
+    await waitFor(() => {
+      expect(onTrusted).toHaveBeenCalled();
+    });
+  });
+
+  it('is put off until it says something else', () => {
+    draw(<Waits waits={['mode = "bypass"']} onTrusted={vi.fn()} />);
+    fireEvent.click(screen.getByRole('button', { name: 'Not now' }));
+
+    expect(screen.queryByText(/waits until you trust/)).toBeNull();
+  });
+
+  it('is nothing to show where nothing waits', () => {
+    draw(<Waits waits={[]} onTrusted={vi.fn()} />);
+
+    expect(screen.queryAllByRole('button')).toEqual([]);
+  });
+});
+
+describe('what was spent', () => {
+  it('counts what sessions below have spent, and never an unknown price as nothing', () => {
+    const usage = {
+      input: 10,
+      output: 5,
+      reasoning: 0,
+      cache_read: 0,
+      cache_write: 0,
+      estimated: false
+    };
+    const found = spending(
+      session({
+        cost: 1,
+        tokens: usage,
+        unpriced: 1,
+        below: { cost: 0.5, tokens: usage, unpriced: 1 },
+        budget: { usd: 2, usd_until: 4, unpriced: [], own: false }
+      })
+    );
+
+    expect(found).toEqual({
+      cost: 1.5,
+      tokens: 30,
+      unpriced: 2,
+      usd: 4,
+      limit: undefined
+    });
+  });
+
+  it('is unknown before anything was priced', () => {
+    expect(spending(undefined).cost).toBeUndefined();
+  });
+
+  it('is nothing in a fork, which has spent nothing, and unknown once it has', () => {
+    const tokens = (input: number) => ({
+      input,
+      output: 0,
+      reasoning: 0,
+      cache_read: 0,
+      cache_write: 0,
+      estimated: false
+    });
+    expect(spending(session({ tokens: tokens(0) })).cost).toBe(0);
+    expect(spending(session({ tokens: tokens(5) })).cost).toBeUndefined();
+  });
+});

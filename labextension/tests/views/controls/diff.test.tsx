@@ -1,0 +1,86 @@
+// @vitest-environment jsdom
+/** A difference is shown line by line, and stands for the input where it says all of it. */
+import { cleanup, render, screen } from '@testing-library/react';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Ask, ToolPart } from '../../../src/protocol/generated';
+import { stretches } from '../../../src/views/controls/diff';
+import { HostProvider } from '../../../src/views/host';
+import { Tool } from '../../../src/views/parts/toolCall';
+import { HOST } from '../../plainHost';
+
+afterEach(cleanup);
+
+const DIFF = `--- a/notes.md
++++ b/notes.md
+@@ -1,3 +1,3 @@
+ kept
+---gone
+-gone too
++++come
+\\ No newline at end of file
+`;
+
+const PART: ToolPart = {
+  type: 'tool',
+  id: 'prt_1',
+  session_id: 'ses_1',
+  message_id: 'msg_1',
+  call_id: 'call_1',
+  tool: 'write',
+  pinned: false,
+  state: {
+    status: 'running',
+    input: { path: 'notes.md', content: 'come' },
+    time: { start: 1 },
+    metadata: {}
+  }
+};
+
+function asks(diff: string): void {
+  const ask: Ask = {
+    id: 'per_1',
+    permission: 'write',
+    patterns: ['notes.md'],
+    always: ['*'],
+    title: 'Edit notes.md',
+    input: {},
+    diff
+  };
+  render(
+    <HostProvider value={HOST}>
+      <Tool part={PART} ask={ask} over={false} newest />
+    </HostProvider>
+  );
+}
+
+describe('a difference', () => {
+  it('is cut into runs of lines, also where a line looks like a head', () => {
+    expect(stretches(DIFF)).toEqual([
+      { change: 'file', text: '--- a/notes.md\n+++ b/notes.md' },
+      { change: 'place', text: '@@ -1,3 +1,3 @@' },
+      { change: 'same', text: ' kept' },
+      { change: 'removed', text: '---gone\n-gone too' },
+      { change: 'added', text: '+++come' },
+      { change: 'same', text: '\\ No newline at end of file' }
+    ]);
+  });
+
+  it('keeps every character but the last line end', () => {
+    const said = stretches(DIFF).map(({ text }) => text);
+
+    expect(`${said.join('\n')}\n`).toBe(DIFF);
+  });
+
+  it('takes the place of the input that it tells', () => {
+    asks(DIFF);
+
+    expect(screen.getByText('+++come')).toBeTruthy();
+    expect(screen.queryByLabelText('Input')).toBeNull();
+  });
+
+  it('leaves the input where it was too long to be made', () => {
+    asks('--- notes.md\n+++ notes.md\n(too long to compare: 9 lines)\n');
+
+    expect(screen.getByLabelText('Input')).toBeTruthy();
+  });
+});

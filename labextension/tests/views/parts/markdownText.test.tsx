@@ -1,0 +1,61 @@
+// @vitest-environment jsdom
+/** Words of the model, block by block. */
+import { cleanup, render } from '@testing-library/react';
+import { afterEach, describe, expect, it } from 'vitest';
+import { HostProvider, type IHost } from '../../../src/views/host';
+import { Text } from '../../../src/views/parts/markdownText';
+import { HOST } from '../../plainHost';
+
+afterEach(cleanup);
+
+const LISTED: IHost = {
+  ...HOST,
+  Code: ({ text, language }) => <pre data-language={language}>{text}</pre>
+};
+
+function draw(text: string) {
+  return render(
+    <HostProvider value={LISTED}>
+      <Text text={text} live={false} />
+    </HostProvider>
+  ).container;
+}
+
+function listings(text: string) {
+  return [...draw(text).querySelectorAll('pre[data-language]')].map(one => [
+    one.getAttribute('data-language'),
+    one.textContent
+  ]);
+}
+
+describe('words of the model', () => {
+  it('draws a block that is one listing as code, without writing HTML for it', () => {
+    expect(listings('See:\n\n```python\na = 1\nb = 2\n```\n\nDone.')).toEqual([
+      ['python', 'a = 1\nb = 2']
+    ]);
+    expect(listings('~~~\nplain\n~~~')).toEqual([['', 'plain']]);
+    expect(listings('```\n```')).toEqual([['', '']]);
+    // A diagram is drawn before anything is sanitized, so it stays code.
+    expect(listings('```mermaid\ngraph TD\n```')).toEqual([
+      ['mermaid', 'graph TD']
+    ]);
+  });
+
+  it('leaves everything else to Markdown', () => {
+    expect(listings('- one\n  ```\n  a\n  ```')).toEqual([]);
+    expect(listings('```python\nnever closed')).toEqual([]);
+    expect(listings('```a\nx\n```\n```b\ny\n```')).toEqual([]);
+  });
+
+  it('lays a huge paragraph out in parts that read as one', () => {
+    const container = draw('many words and '.repeat(1_400));
+    const parts = [...container.querySelectorAll('.plm-Block')];
+
+    expect(parts.length).toBeGreaterThan(3);
+    expect(parts.map(one => one.getAttribute('data-continues'))).toEqual([
+      'false',
+      ...Array.from({ length: parts.length - 1 }, () => 'true')
+    ]);
+    expect(container.textContent).toBe('many words and '.repeat(1_400));
+  });
+});

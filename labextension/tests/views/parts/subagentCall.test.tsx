@@ -1,0 +1,116 @@
+// @vitest-environment jsdom
+/** What another agent does stands in the card of the call that began it. */
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { ToolPart } from '../../../src/protocol/generated';
+import { ActionsProvider } from '../../../src/views/actions/answers';
+import { HostProvider } from '../../../src/views/host';
+import { Tool } from '../../../src/views/parts/toolCall';
+import * as build from '../../builders';
+import { HOST } from '../../plainHost';
+
+afterEach(cleanup);
+
+const WORK = {
+  task: 'ses_child',
+  agent: 'explore',
+  count: 3,
+  calls: [
+    { tool: 'grep', title: 'TODO', state: 'completed' },
+    { tool: 'read', title: 'a.py', state: 'running' }
+  ],
+  output: '✓ grep TODO'
+};
+
+const PROMPT = {
+  description: 'Find it',
+  prompt: 'Where is it?',
+  agent: 'explore'
+};
+
+function task(state: ToolPart['state']): ToolPart {
+  return { ...build.ran('task', PROMPT, ''), state };
+}
+
+function draw(part: ToolPart, open = vi.fn(), ask = undefined as never) {
+  render(
+    <HostProvider value={HOST}>
+      <ActionsProvider value={{ reply: vi.fn(), open }}>
+        <Tool part={part} ask={ask} over={false} newest live />
+      </ActionsProvider>
+    </HostProvider>
+  );
+  return open;
+}
+
+const running = task({
+  status: 'running',
+  input: PROMPT,
+  title: 'Find it',
+  metadata: WORK,
+  time: { start: 0 }
+});
+
+describe('the card of a task', () => {
+  it('lists the calls of the agent while it works', () => {
+    draw(running);
+
+    const list = screen.getAllByRole('listitem').map(one => one.textContent);
+
+    expect(list).toEqual(['done grep TODO', 'running read a.py']);
+    expect(screen.getByText('1 earlier call')).toBeDefined();
+    expect(screen.queryByText('✓ grep TODO')).toBeNull();
+  });
+
+  it('opens the session of the task', () => {
+    const open = draw(running);
+
+    fireEvent.click(screen.getByRole('button', { name: 'Open its session' }));
+
+    expect(open).toHaveBeenCalledWith('ses_child');
+  });
+
+  it('shows the answer without what is said to the model about it', () => {
+    draw(
+      task({
+        status: 'completed',
+        input: PROMPT,
+        output:
+          'Task ses_child by the agent explore is done.\n\n<result>\nIn b.py.\n</result>',
+        title: 'Find it',
+        metadata: { ...WORK, tokens: 1200, cost: 0.5 },
+        time: { start: 0, end: 1000 },
+        attachments: []
+      })
+    );
+    fireEvent.click(screen.getByRole('button', { name: /task Find it/ }));
+
+    expect(screen.getByRole('region', { name: 'Output' }).textContent).toBe(
+      'In b.py.'
+    );
+    expect(
+      screen.getByText('agent explore · 1,200 tokens · $0.500')
+    ).toBeDefined();
+  });
+
+  it('shows exactly what the agent wants to run when it asks', () => {
+    const ask = {
+      id: 'per_1',
+      permission: 'bash',
+      patterns: ['rm x'],
+      always: [],
+      title: 'rm x',
+      input: { command: 'rm x\nrm y' },
+      tool: 'bash',
+      call_id: running.call_id
+    };
+    draw(running, vi.fn(), ask as never);
+
+    const inputs = screen.getAllByRole('region', { name: 'Input' });
+
+    expect(inputs.map(one => one.textContent)).toEqual([
+      'Where is it?',
+      'rm x\nrm y'
+    ]);
+  });
+});

@@ -1,0 +1,143 @@
+// @vitest-environment jsdom
+import {
+  act,
+  cleanup,
+  fireEvent,
+  render,
+  screen
+} from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import {
+  Exporting,
+  Importing,
+  type IFiles
+} from '../../../src/views/sessions/importExport';
+import { HostProvider } from '../../../src/views/host';
+import { HOST } from '../../plainHost';
+
+const FILE = { path: '/p/a.ipynb', shown: 'a.ipynb', bytes: 12_345 };
+
+function doing(more: Partial<IFiles> = {}) {
+  return {
+    give: vi.fn<IFiles['give']>(() => Promise.resolve({ file: FILE })),
+    bring: vi.fn<IFiles['bring']>(() => Promise.resolve({ imported: [] })),
+    ...more
+  };
+}
+
+const press = async (name: string) => {
+  await act(async () => {
+    fireEvent.click(screen.getByRole('button', { name }));
+    await Promise.resolve();
+  });
+};
+
+afterEach(cleanup);
+
+describe('Exporting', () => {
+  function draw(files = doing()) {
+    const back = vi.fn();
+    render(
+      <HostProvider value={HOST}>
+        <Exporting session="ses_1" files={files} onBack={back} />
+      </HostProvider>
+    );
+    return { files, back };
+  }
+
+  it('writes the form that is pressed, and says where', async () => {
+    const { files } = draw();
+    expect(document.activeElement?.textContent).toBe('Notebook');
+
+    await press('Markdown');
+
+    expect(files.give).toHaveBeenCalledWith('ses_1', 'md');
+    expect(screen.getByText('Written to a.ipynb (12.3 kB).')).toBeTruthy();
+  });
+
+  it('says what hindered it', async () => {
+    draw(doing({ give: () => Promise.resolve({ error: 'No room.' }) }));
+
+    await press('JSON');
+
+    expect(screen.getByRole('status').textContent).toBe('No room.');
+  });
+
+  it('writes one file for two presses in a hurry', async () => {
+    const { files } = draw(
+      doing({ give: vi.fn(() => new Promise<never>(() => undefined)) })
+    );
+
+    await press('Web page');
+    await press('Web page');
+
+    expect(files.give).toHaveBeenCalledTimes(1);
+    expect(screen.getByText('A moment…')).toBeTruthy();
+  });
+
+  it('goes back', async () => {
+    const { back } = draw();
+    await press('Close');
+    expect(back).toHaveBeenCalled();
+  });
+});
+
+describe('Importing', () => {
+  function draw(files = doing()) {
+    const seen = { back: vi.fn(), changed: vi.fn() };
+    render(
+      <HostProvider value={HOST}>
+        <Importing files={files} onBack={seen.back} onChanged={seen.changed} />
+      </HostProvider>
+    );
+    return { files, ...seen };
+  }
+  const field = () => screen.getByRole('textbox', { name: /Path/ });
+  const row = (outcome: 'new' | 'same' | 'copy', id = outcome) => ({
+    id,
+    title: id,
+    outcome,
+    messages: 1
+  });
+
+  it('brings in what is named, and counts what came', async () => {
+    const imported = [row('new', 'a' as 'new'), row('new'), row('same')];
+    const { files, changed } = draw(
+      doing({ bring: vi.fn(() => Promise.resolve({ imported })) })
+    );
+    expect(document.activeElement).toBe(field());
+
+    fireEvent.change(field(), { target: { value: ' old.json ' } });
+    await press('Import');
+
+    expect(files.bring).toHaveBeenCalledWith('old.json');
+    expect(screen.getByText('Brought in: 2 new, 1 here already.')).toBeTruthy();
+    expect(changed).toHaveBeenCalled();
+  });
+
+  it('names what could not be read, and counts the rest', async () => {
+    const unreadable = ['a', 'b', 'c', 'd', 'e'].map(where => ({
+      where,
+      what: 'It is broken.'
+    }));
+    draw(doing({ bring: () => Promise.resolve({ unreadable }) }));
+
+    fireEvent.change(field(), { target: { value: 'x' } });
+    await press('Import');
+
+    expect(screen.getByText('No session was found there.')).toBeTruthy();
+    expect(screen.getByText('Not read: c. It is broken.')).toBeTruthy();
+    expect(screen.queryByText(/Not read: d/)).toBeNull();
+    expect(screen.getByText('2 more could not be read.')).toBeTruthy();
+  });
+
+  it('asks for a path first, and is left by Escape', () => {
+    const { files, back } = draw();
+
+    fireEvent.submit(screen.getByRole('form', { name: 'Import' }));
+    expect(files.bring).not.toHaveBeenCalled();
+
+    fireEvent.keyDown(field(), { key: 'Escape' });
+    expect(back).toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,104 @@
+// @vitest-environment jsdom
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { GivenFile } from '../../../src/protocol/generated';
+import { Sharing, type IShare } from '../../../src/views/sessions/sharePage';
+import { HostProvider } from '../../../src/views/host';
+import { HOST } from '../../plainHost';
+
+const FILE: GivenFile = {
+  path: '/p/.palimpsest/share/x.html',
+  shown: '.palimpsest/share/x.html',
+  bytes: 12,
+  content: '<!doctype html>'
+};
+
+function draw(share: Partial<IShare>, shared = false) {
+  const seen = { back: vi.fn(), changed: vi.fn() };
+  const whole: IShare = {
+    make: () => Promise.resolve({ file: FILE }),
+    takeBack: () => Promise.resolve({ late: false }),
+    ...share
+  };
+  render(
+    <HostProvider value={HOST}>
+      <Sharing
+        session="ses_1"
+        shared={shared}
+        share={whole}
+        onBack={seen.back}
+        onChanged={seen.changed}
+      />
+    </HostProvider>
+  );
+  return seen;
+}
+
+const press = (name: string) => {
+  fireEvent.click(screen.getByRole('button', { name }));
+};
+
+beforeEach(() => {
+  URL.createObjectURL = vi.fn(() => 'blob:page');
+  URL.revokeObjectURL = vi.fn();
+});
+afterEach(cleanup);
+
+describe('Sharing', () => {
+  it('says what a page is before it makes one', () => {
+    const make = vi.fn(() => Promise.resolve({ file: FILE }));
+    draw({ make });
+
+    expect(screen.getByText(/look through it before/)).toBeTruthy();
+    expect(make).not.toHaveBeenCalled();
+    expect(document.activeElement?.textContent).toBe('Make the page');
+    expect(screen.queryByText('Delete the page')).toBeNull();
+  });
+
+  it('says where the page is and lets a copy be saved', async () => {
+    const make = vi.fn(() => Promise.resolve({ file: FILE }));
+    const { changed } = draw({ make });
+    press('Make the page');
+
+    await screen.findByRole('button', { name: 'Save a copy' });
+    const saved: HTMLAnchorElement[] = [];
+    HTMLAnchorElement.prototype.click = function () {
+      saved.push(this);
+    };
+    press('Save a copy');
+    expect(make).toHaveBeenCalledWith('ses_1');
+    expect(saved.map(link => [link.href, link.download])).toEqual([
+      ['blob:page', 'session.html']
+    ]);
+    expect(screen.getByText(/share\/x\.html/)).toBeTruthy();
+    expect(changed).toHaveBeenCalledOnce();
+  });
+
+  it('says how to get a page that is too large to be sent', async () => {
+    const file = { ...FILE, content: undefined };
+    draw({ make: () => Promise.resolve({ file }) });
+    press('Make the page');
+
+    expect(await screen.findByText(/%agent export html/)).toBeTruthy();
+    expect(screen.queryByText('Save a copy')).toBeNull();
+  });
+
+  it('says what hindered it', async () => {
+    draw({ make: () => Promise.resolve({ error: 'Switched off.' }) });
+    press('Make the page');
+
+    expect(await screen.findByText('Switched off.')).toBeTruthy();
+  });
+
+  it('takes a page back', async () => {
+    const takeBack = vi.fn(() => Promise.resolve({ late: false }));
+    const { back } = draw({ takeBack }, true);
+    expect(screen.getByText('Make it anew')).toBeTruthy();
+    press('Delete the page');
+
+    expect(await screen.findByText(/Copies stay/)).toBeTruthy();
+    expect(takeBack).toHaveBeenCalledWith('ses_1');
+    press('Close');
+    expect(back).toHaveBeenCalledOnce();
+  });
+});

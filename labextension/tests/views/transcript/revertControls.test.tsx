@@ -1,0 +1,271 @@
+// @vitest-environment jsdom
+/** Taking back, as a person meets it in the panel and in a cell. */
+import {
+  act,
+  cleanup,
+  fireEvent,
+  render,
+  screen,
+  within
+} from '@testing-library/react';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { FileDiff, RevertPreview } from '../../../src/protocol/generated';
+import { drawn } from '../../../src/state/display/liveSegment';
+import {
+  changesOf,
+  takenBack,
+  takenOf
+} from '../../../src/state/session/reverts';
+import {
+  NOTHING,
+  type IKernelView
+} from '../../../src/state/store/kernelStore';
+import { EMPTY } from '../../../src/state/store/transcript';
+import { Changes } from '../../../src/views/parts/fileChanges';
+import {
+  RevertProvider,
+  RevertTo,
+  TakenBack,
+  type RequestRevert
+} from '../../../src/views/transcript/revertControls';
+import { HostProvider } from '../../../src/views/host';
+import { Segment } from '../../../src/views/transcript/segmentView';
+import * as build from '../../builders';
+import { HOST } from '../../plainHost';
+
+afterEach(cleanup);
+
+const DIFF: FileDiff = {
+  file: 'a.txt',
+  status: 'modified',
+  additions: 2,
+  deletions: 1,
+  patch: '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n-one\n+two\n+three'
+};
+
+const PREVIEW: RevertPreview = {
+  message_id: 'u2',
+  messages: [
+    { id: 'u2', role: 'user', excerpt: 'Write it.' },
+    { id: 'a2', role: 'assistant', excerpt: 'Done.' }
+  ],
+  files: [
+    { file: 'a.txt', action: 'restore', diff: DIFF },
+    {
+      file: 'b.txt',
+      action: 'conflict',
+      reason: 'changed since the agent left it'
+    }
+  ],
+  done: false
+};
+
+const place = (id: string) => ({ id, message: { parts: [] } });
+const PLACES = ['u1', 'a1', 'u2', 'a2'].map(place);
+const session = (revert: Record<string, unknown>) =>
+  ({ revert }) as unknown as Parameters<typeof takenBack>[0]['session'];
+
+function draw(node: React.ReactNode, revert: RequestRevert | null) {
+  return render(
+    <HostProvider value={HOST}>
+      <RevertProvider value={revert}>{node}</RevertProvider>
+    </HostProvider>
+  );
+}
+
+function kernel(more: Partial<Awaited<ReturnType<RequestRevert>>> = {}) {
+  return vi.fn<RequestRevert>(() =>
+    Promise.resolve({ revert: PREVIEW, ...more })
+  );
+}
+
+describe('what is taken back', () => {
+  it('is nothing without a revert', () => {
+    expect(takenBack({ places: PLACES })).toBeNull();
+    expect(takenOf(null, ['u1'])).toBeUndefined();
+  });
+
+  it('is the message and all that follow', () => {
+    const taken = takenBack({
+      places: PLACES,
+      session: session({ message_id: 'u2', kept: ['b.txt'] })
+    });
+
+    expect([...(taken?.messages ?? [])]).toEqual(['u2', 'a2']);
+    expect(takenOf(taken, ['u2', 'a2'])).toBe('whole');
+    expect(takenOf(taken, ['u1', 'a1'])).toBeUndefined();
+    expect(taken?.kept).toEqual(['b.txt']);
+  });
+
+  it('is a part of a message, and all that follow', () => {
+    const taken = takenBack({
+      places: PLACES,
+      session: session({ message_id: 'a1', part_id: 'p2' })
+    });
+
+    expect(takenOf(taken, ['u1', 'a1'])).toBe('part');
+    expect(takenOf(taken, ['u2', 'a2'])).toBe('whole');
+  });
+});
+
+describe('the changes of a turn', () => {
+  it('are told by its prompt', () => {
+    const info = { role: 'user', summary: { diffs: [DIFF, 7] } };
+
+    expect(
+      changesOf(info as unknown as Parameters<typeof changesOf>[0])
+    ).toEqual([DIFF]);
+    expect(changesOf(undefined)).toEqual([]);
+  });
+
+  it('are a line of numbers that opens to files and their lines', () => {
+    draw(<Changes changes={[DIFF, { ...DIFF, file: 'b.txt' }]} />, null);
+
+    const head = screen.getByRole('button', { name: /2 files changed/ });
+    expect(head.textContent).toContain('+4');
+    fireEvent.click(head);
+    fireEvent.click(screen.getByRole('button', { name: /a\.txt/ }));
+    expect(screen.getByText(/\+two/)).toBeTruthy();
+  });
+});
+
+describe('Revert to here', () => {
+  it('is not offered where nobody listens', () => {
+    draw(<RevertTo target="u2" />, null);
+
+    expect(screen.queryByRole('button')).toBeNull();
+  });
+
+  it('shows what would be done before it does it', async () => {
+    const revert = kernel();
+    draw(<RevertTo target="u2" />, revert);
+
+    await act(async () => {
+      fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
+      await Promise.resolve();
+    });
+
+    const dialog = screen.getByRole('dialog', { name: 'Revert to here?' });
+    expect(revert.mock.calls).toEqual([['preview', 'u2']]);
+    expect(within(dialog).getByText('Write it.')).toBeTruthy();
+    expect(within(dialog).getByText('is brought back')).toBeTruthy();
+    expect(
+      within(dialog).getByText('is left alone: changed since the agent left it')
+    ).toBeTruthy();
+  });
+
+  it('overwrites only what was ticked', async () => {
+    const revert = kernel();
+    draw(<RevertTo target="u2" />, revert);
+    await act(async () => {
+      fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
+      await Promise.resolve();
+    });
+
+    fireEvent.click(screen.getByRole('checkbox'));
+    await act(async () => {
+      fireEvent.click(screen.getByRole('button', { name: 'Revert' }));
+      await Promise.resolve();
+    });
+
+    expect(revert).toHaveBeenLastCalledWith('revert', 'u2', ['b.txt']);
+    expect(screen.queryByRole('dialog')).toBeNull();
+  });
+
+  it('says what hindered it and stays', async () => {
+    const revert = kernel({ error: 'The agent works; wait for its answer.' });
+    draw(<RevertTo target="u2" />, revert);
+    await act(async () => {
+      fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
+      await Promise.resolve();
+    });
+
+    expect(screen.getByRole('alert').textContent).toContain('The agent works');
+  });
+});
+
+describe('the banner', () => {
+  const taken = {
+    message: 'u2',
+    messages: new Set(['u2', 'a2', 'x']),
+    kept: ['b.txt'],
+    files: []
+  };
+
+  it('counts, names what was left alone, and offers the ways on', async () => {
+    const revert = kernel();
+    draw(<TakenBack taken={taken} />, revert);
+
+    expect(screen.getByRole('status').textContent).toContain(
+      '3 messages taken back. Left alone, since somebody else changed them: b.txt.'
+    );
+    await act(async () => {
+      fireEvent.click(screen.getByRole('button', { name: 'Undo' }));
+      fireEvent.click(screen.getByRole('button', { name: 'Remove for good' }));
+      await Promise.resolve();
+    });
+    expect(revert.mock.calls).toEqual([['unrevert'], ['cleanup']]);
+  });
+
+  it('offers nothing in a session of another kernel', () => {
+    draw(<TakenBack taken={taken} />, null);
+
+    expect(screen.queryByRole('button')).toBeNull();
+  });
+});
+
+describe('a cell', () => {
+  const SAVED = build.segment([build.assistant([build.text('Done.')])], {
+    session: 'ses_1',
+    turn: 'u1',
+    open: false,
+    start: { part: 0, offset: 0, joint: '' }
+  });
+  const info = {
+    ...build.user([build.text('go')]).info,
+    id: 'u1',
+    summary: { diffs: [DIFF] }
+  };
+  const view = (revert?: object) =>
+    ({
+      ...NOTHING,
+      link: 'ready',
+      sessions: new Map([
+        [
+          'ses_1',
+          {
+            known: true,
+            head: { read_only: false },
+            transcript: {
+              ...EMPTY,
+              session: { revert },
+              places: [
+                { id: 'u1', message: { info, parts: [] } },
+                ...SAVED.messages.map(message => ({
+                  id: message.info.id,
+                  message
+                }))
+              ]
+            }
+          }
+        ]
+      ])
+    }) as unknown as IKernelView;
+
+  it('says what its turn changed, and is drawn from what is told', () => {
+    const shown = drawn(SAVED, view());
+
+    expect(shown.segment.changes).toEqual([DIFF]);
+    expect(shown.taken).toBeUndefined();
+    draw(<Segment segment={shown.segment} />, null);
+    expect(screen.getByRole('button', { name: /1 file changed/ })).toBeTruthy();
+  });
+
+  it('is marked while its turn is taken back', () => {
+    const shown = drawn(SAVED, view({ message_id: 'u1' }));
+
+    draw(<Segment segment={shown.segment} taken={shown.taken} />, null);
+
+    expect(screen.getByText('Taken back')).toBeTruthy();
+  });
+});
