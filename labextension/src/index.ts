@@ -9,32 +9,32 @@ import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import { version } from '../package.json';
-import { Links } from './kernel/linkRegistry';
-import { LiveNotebooks } from './notebook/notebookExtension';
+import { LinkRegistry } from './kernel/linkRegistry';
+import { NotebookExtension } from './notebook/notebookExtension';
 import { segmentFactory } from './notebook/rendering/segmentRenderer';
 import { addStatusItem } from './notebook/statusBarItem';
 import { WaitingQuestions } from './notebook/waitingQuestions';
 import { COMMANDS } from './panel/commands';
 import { panel } from './panel/plugin';
-import { ILinks } from './kernel/tokens';
+import { ILinkRegistry } from './kernel/tokens';
 
-const links: JupyterFrontEndPlugin<Links> = {
+const links: JupyterFrontEndPlugin<LinkRegistry> = {
   id: 'jupyter-palimpsest:links',
   description: 'Links the page with the kernels that have an agent.',
-  provides: ILinks,
-  activate: () => new Links(version)
+  provides: ILinkRegistry,
+  activate: () => new LinkRegistry(version)
 };
 
 const segments: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-palimpsest:segments',
   description: 'Draws what an agent said and did in the outputs of its cell.',
   autoStart: true,
-  requires: [IRenderMimeRegistry, ILinks],
+  requires: [IRenderMimeRegistry, ILinkRegistry],
   optional: [ITranslator, IEditorLanguageRegistry],
   activate: (
     app: JupyterFrontEnd,
     registry: IRenderMimeRegistry,
-    links: Links,
+    links: LinkRegistry,
     translator: ITranslator | null,
     languages: IEditorLanguageRegistry | null
   ) => {
@@ -48,7 +48,7 @@ const segments: JupyterFrontEndPlugin<void> = {
     };
     app.docRegistry.addWidgetExtension(
       'Notebook',
-      new LiveNotebooks(links, words, languages, showPanel, waiting)
+      new NotebookExtension(links, words, languages, showPanel, waiting)
     );
   }
 };

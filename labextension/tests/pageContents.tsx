@@ -5,7 +5,7 @@ import { act, fireEvent, render } from '@testing-library/react';
 import { useSyncExternalStore } from 'react';
 import type { Attachment, FilePart } from '../src/protocol/generated';
 import {
-  EMPTY,
+  EMPTY_TRANSCRIPT,
   messages,
   type ITranscript
 } from '../src/state/store/transcript';
@@ -30,7 +30,10 @@ function Drawn({ page }: { page: Page }) {
   );
   return (
     <HostProvider value={HOST}>
-      <Transcript transcript={page.transcript ?? EMPTY} readOnly={false} />
+      <Transcript
+        transcript={page.transcript ?? EMPTY_TRANSCRIPT}
+        readOnly={false}
+      />
     </HostProvider>
   );
 }

@@ -13,10 +13,10 @@ import {
   type Part
 } from '../src/protocol/generated';
 import type { ISegment } from '../src/protocol/segment';
-import { hear } from '../src/state/display/announcements';
-import { EMPTY } from '../src/state/store/transcript';
+import { newAnnouncements } from '../src/state/display/announcements';
+import { EMPTY_TRANSCRIPT } from '../src/state/store/transcript';
 import { HostProvider } from '../src/views/host';
-import { Segment } from '../src/views/transcript/segmentView';
+import { SegmentView } from '../src/views/transcript/segmentView';
 import * as build from './builders';
 import { HOST } from './plainHost';
 
@@ -45,7 +45,7 @@ afterEach(cleanup);
 function said(segment: ISegment): string {
   const { container } = render(
     <HostProvider value={HOST}>
-      <Segment segment={segment} live={false} />
+      <SegmentView segment={segment} live={false} />
     </HostProvider>
   );
   for (const button of screen.queryAllByRole('button', { expanded: false })) {
@@ -140,16 +140,24 @@ describe('the end of a turn', () => {
     'is drawn and read aloud: %s',
     (_by, { message, sentence }) => {
       const says = { id: message.info.id, message };
-      const busy = { ...EMPTY, status: { type: 'busy' as const } };
-      const [, before] = hear(busy, null);
+      const busy = { ...EMPTY_TRANSCRIPT, status: { type: 'busy' as const } };
+      const [, before] = newAnnouncements(busy, null);
 
       expect(said(build.segment([message])).split(sentence)).toHaveLength(2);
-      const [heard, now] = hear({ ...EMPTY, places: [says] }, before);
+      const [heard, now] = newAnnouncements(
+        { ...EMPTY_TRANSCRIPT, entries: [says] },
+        before
+      );
       expect(heard).toContainEqual({ kind: 'words', text: sentence });
       expect(heard.at(-1)).toEqual({
         kind: message.info.error === undefined ? 'over' : 'stopped'
       });
-      expect(hear({ ...EMPTY, places: [{ ...says }] }, now)[0]).toEqual([]);
+      expect(
+        newAnnouncements(
+          { ...EMPTY_TRANSCRIPT, entries: [{ ...says }] },
+          now
+        )[0]
+      ).toEqual([]);
     }
   );
 

@@ -20,10 +20,10 @@ const SHOWN_CHARS = 80;
 function expectLog(page: Page, kernel: Kernel, place: HTMLElement) {
   const shown = page.transcript;
   const log = fold(kernel.written);
-  expect(shown?.places.map(({ id }) => id)).toEqual(
-    log.places.map(({ id }) => id)
+  expect(shown?.entries.map(({ id }) => id)).toEqual(
+    log.entries.map(({ id }) => id)
   );
-  expect(JSON.stringify(shown?.places) === JSON.stringify(log.places)).toBe(
+  expect(JSON.stringify(shown?.entries) === JSON.stringify(log.entries)).toBe(
     true
   );
   expect(shown?.seq).toBe(log.seq);

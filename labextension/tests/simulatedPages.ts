@@ -12,7 +12,7 @@ import type {
 import { reduce } from '../src/state/store/reducer';
 import { KernelStore, type KernelNotice } from '../src/state/store/kernelStore';
 import {
-  EMPTY,
+  EMPTY_TRANSCRIPT,
   messages,
   type ITranscript
 } from '../src/state/store/transcript';
@@ -107,7 +107,7 @@ export function log(size: number, random: () => number): Notice[] {
 }
 
 export function fold(records: readonly Notice[]): ITranscript {
-  return records.reduce(reduce, EMPTY);
+  return records.reduce(reduce, EMPTY_TRANSCRIPT);
 }
 
 /** The kernel's half: one log, and what pages ask for. */
@@ -241,7 +241,7 @@ export class Page {
   /** Greets, as after it was opened; what it lacks it asks for. */
   greet(): void {
     this.change(() => {
-      this.store.head(this._kernel.head, true);
+      this.store.updateHead(this._kernel.head, true);
     });
   }
 
@@ -261,7 +261,7 @@ export class Page {
       const next = Math.floor(this._random() * waiting.length);
       const notice = waiting[next]?.shift();
       if (notice !== undefined) {
-        this.store.tell(notice);
+        this.store.receive(notice);
       }
       if (this._random() < 0.5 || !this._waits()) {
         this._flush();

@@ -8,7 +8,7 @@
 import { Kernel, KernelConnection, KernelMessage } from '@jupyterlab/services';
 import type { CommandReply } from '../protocol/generated';
 import type { KernelNotice } from '../state/store/kernelStore';
-import type { IWire, WireEvent } from './transport';
+import type { ITransport, TransportEvent } from './transport';
 
 const NOTICE = 'palimpsest_notice';
 const REQUEST = 'palimpsest_request' as 'debug_request';
@@ -19,9 +19,9 @@ const TARGET = 'palimpsest';
 const LOADS = /palimpsest|%agent/;
 
 /** The wire of one kernel. */
-export class KernelWire implements IWire {
+export class JupyterTransport implements ITransport {
   onNotice: ((notice: KernelNotice) => void) | null = null;
-  onEvent: ((event: WireEvent) => void) | null = null;
+  onEvent: ((event: TransportEvent) => void) | null = null;
   private _clone: Kernel.IKernelConnection | null = null;
   private _isRestarting = false;
   private _loads = '';

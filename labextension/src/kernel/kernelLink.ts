@@ -13,7 +13,7 @@ import {
   type IReadable,
   type LinkState
 } from '../state/store/kernelStore';
-import type { IWire, WireEvent } from './transport';
+import type { ITransport, TransportEvent } from './transport';
 
 /** The form of commands and notices that this package speaks. */
 export const PROTOCOL_VERSION = 1;
@@ -25,7 +25,7 @@ const LOADING_MS = 200;
 const BEHIND_MS = 300;
 
 /** The fields of a command without its type and id, and without what the link fills in. */
-export type Fields<T extends Command['type']> = {
+export type CommandFields<T extends Command['type']> = {
   [K in keyof Omit<Extract<Command, { type: T }>, 'id' | 'type' | 'client'>]?:
     Extract<Command, { type: T }>[K] | undefined;
 };
@@ -41,15 +41,15 @@ export interface ILink {
    */
   command<T extends Command['type']>(
     type: T,
-    fields?: Fields<T>
+    fields?: CommandFields<T>
   ): Promise<CommandReply>;
   /** Sends a command and waits for what became of it; for a prompt that is the turn's end. */
   outcome<T extends Command['type']>(
     type: T,
-    fields?: Fields<T>
+    fields?: CommandFields<T>
   ): Promise<OutcomeNotice>;
   /** Says that somebody looks: the kernel tells this page what happens until the returned function is called. */
-  look(): () => void;
+  watch(): () => void;
   /** Asks again whether the package is there, for example after it was loaded. */
   retry(): void;
   /** Lets the store know at once what the kernel told, which else comes with the next frame. */
@@ -80,12 +80,12 @@ export class KernelLink implements ILink {
   >();
   private _greeting = 0;
   private _isNewKernel = false;
-  private _lookers = 0;
+  private _watchers = 0;
   private _renewal: ReturnType<typeof setInterval> | undefined;
   private _disposed = false;
 
   constructor(
-    private readonly _wire: IWire,
+    private readonly _transport: ITransport,
     private readonly _options: ILinkOptions
   ) {
     this._newId = _options.newId ?? newId;
@@ -100,7 +100,7 @@ export class KernelLink implements ILink {
       );
     };
     this.store = _options.store?.(askAgain) ?? new KernelStore(askAgain);
-    _wire.onNotice = notice => {
+    _transport.onNotice = notice => {
       if (notice.kind === 'outcome') {
         // What was told before it is known to whoever waited for it.
         this.store.flush();
@@ -109,10 +109,10 @@ export class KernelLink implements ILink {
         // A question is open; a page in a hidden tab hears this before its timer.
         this._watch();
       } else {
-        this.store.tell(notice);
+        this.store.receive(notice);
       }
     };
-    _wire.onEvent = event => {
+    _transport.onEvent = event => {
       this._onEvent(event);
     };
     this._greet();
@@ -124,14 +124,14 @@ export class KernelLink implements ILink {
 
   async command<T extends Command['type']>(
     type: T,
-    fields: Fields<T> = {}
+    fields: CommandFields<T> = {}
   ): Promise<CommandReply> {
     return this._send(this._newId(), type, fields);
   }
 
   outcome<T extends Command['type']>(
     type: T,
-    fields: Fields<T> = {}
+    fields: CommandFields<T> = {}
   ): Promise<OutcomeNotice> {
     const id = this._newId();
     return new Promise(resolve => {
@@ -145,9 +145,9 @@ export class KernelLink implements ILink {
     });
   }
 
-  look(): () => void {
-    this._lookers += 1;
-    if (this._lookers === 1) {
+  watch(): () => void {
+    this._watchers += 1;
+    if (this._watchers === 1) {
       this._renewal = setInterval(() => {
         this._watch();
       }, RENEW_MS);
@@ -157,8 +157,8 @@ export class KernelLink implements ILink {
     return () => {
       if (!over) {
         over = true;
-        this._lookers -= 1;
-        this._lookAway();
+        this._watchers -= 1;
+        this._unwatch();
       }
     };
   }
@@ -175,23 +175,23 @@ export class KernelLink implements ILink {
 
   dispose(): void {
     if (!this._disposed) {
-      this._lookers = 0;
-      this._lookAway();
+      this._watchers = 0;
+      this._unwatch();
       this._disposed = true;
       this._loseOutcomes();
-      this._wire.dispose();
+      this._transport.dispose();
     }
   }
 
-  private _onEvent(event: WireEvent): void {
+  private _onEvent(event: TransportEvent): void {
     switch (event) {
       case 'dead':
       case 'restarted':
         this._isNewKernel = true;
         this._greeting += 1;
         this._loseOutcomes();
-        this.store.lose();
-        this.store.note({ link: event === 'dead' ? 'dead' : 'connecting' });
+        this.store.reset();
+        this.store.update({ link: event === 'dead' ? 'dead' : 'connecting' });
         break;
       case 'ready':
         if (this.state !== 'ready') {
@@ -212,7 +212,7 @@ export class KernelLink implements ILink {
     const absent = () => {
       clearTimeout(silence);
       if (!isOver()) {
-        this.store.note({ link: 'absent' });
+        this.store.update({ link: 'absent' });
       }
     };
     const silence = setTimeout(() => {
@@ -225,9 +225,9 @@ export class KernelLink implements ILink {
       version: this._options.version,
       client: this._client
     };
-    const greeted = this._wire
+    const greeted = this._transport
       .knowsUs()
-      .then(known => (known && !isOver() ? this._wire.ask(hello) : null));
+      .then(known => (known && !isOver() ? this._transport.ask(hello) : null));
     greeted.then(
       reply => {
         if (reply === null) {
@@ -257,10 +257,10 @@ export class KernelLink implements ILink {
 
   private _welcomed(reply: CommandReply): void {
     if (reply.status === 'error') {
-      this.store.note({ link: 'ready', problem: reply.error ?? '' });
+      this.store.update({ link: 'ready', problem: reply.error ?? '' });
       return;
     }
-    this.store.note({
+    this.store.update({
       link: 'ready',
       problem: reply.protocol === PROTOCOL_VERSION ? '' : MISMATCH,
       version: reply.version,
@@ -274,7 +274,7 @@ export class KernelLink implements ILink {
 
   /** Renews the watch; the reply says whether something was missed. */
   private _watch(): void {
-    if (this.state !== 'ready' || this._lookers === 0 || this._disposed) {
+    if (this.state !== 'ready' || this._watchers === 0 || this._disposed) {
       return;
     }
     void this.command('watch', { pings: true }).then(reply => {
@@ -294,13 +294,13 @@ export class KernelLink implements ILink {
   }
 
   private _noteHead({ session }: CommandReply, isNewKernel: boolean): void {
-    if (session !== undefined && this._lookers > 0) {
-      this.store.head(session, true, isNewKernel);
+    if (session !== undefined && this._watchers > 0) {
+      this.store.updateHead(session, true, isNewKernel);
     }
   }
 
-  private _lookAway(): void {
-    if (this._lookers === 0) {
+  private _unwatch(): void {
+    if (this._watchers === 0) {
       clearInterval(this._renewal);
       if (this.state === 'ready' && !this._disposed) {
         void this.command('unwatch');
@@ -316,7 +316,7 @@ export class KernelLink implements ILink {
     const client = CLIENT[type] === true ? { client: this._client } : {};
     const content = { ...fields, ...client, id, type };
     return Promise.race([
-      this._wire.ask(content).catch(() => unanswered(id)),
+      this._transport.ask(content).catch(() => unanswered(id)),
       new Promise<CommandReply>(resolve => {
         setTimeout(() => {
           resolve(unanswered(id));
@@ -340,7 +340,7 @@ export class KernelLink implements ILink {
 
 const NO_ANSWER = 'The kernel does not answer.';
 const MISMATCH =
-  'The kernel’s Palimpsest and this page’s are of different versions; some of it may not work. Install the same version in both places.';
+  'The kernel’s Palimpsest and this page’s are of different versions; some of it may not work. Install the same version in both entries.';
 
 /** The commands that name the page they come from. */
 const CLIENT: Partial<Record<Command['type'], true>> = {

@@ -5,12 +5,12 @@ import type { ISessionContext } from '@jupyterlab/apputils';
 import type { Kernel } from '@jupyterlab/services';
 import type { Command } from '../protocol/generated';
 import {
-  NOTHING,
+  UNKNOWN_KERNEL,
   type IKernelView,
   type IReadable
 } from '../state/store/kernelStore';
-import { KernelLink, type Fields, type ILink } from './kernelLink';
-import { KernelWire } from './jupyterTransport';
+import { KernelLink, type CommandFields, type ILink } from './kernelLink';
+import { JupyterTransport } from './jupyterTransport';
 
 interface IShared {
   link: KernelLink;
@@ -18,8 +18,8 @@ interface IShared {
 }
 
 /** Finds the link that belongs to a notebook. */
-export class Links {
-  private readonly _byContext = new Map<ISessionContext, FollowingLink>();
+export class LinkRegistry {
+  private readonly _byContext = new Map<ISessionContext, NotebookLink>();
   private readonly _byKernel = new Map<string, IShared>();
 
   constructor(private readonly _version: string) {}
@@ -34,7 +34,7 @@ export class Links {
     if (known !== undefined) {
       return known;
     }
-    const link = new FollowingLink(context, this);
+    const link = new NotebookLink(context, this);
     this._byContext.set(context, link);
     context.disposed.connect(() => {
       this._byContext.delete(context);
@@ -46,7 +46,9 @@ export class Links {
   /** Shares the link of a kernel; every call needs one `leave`. */
   join(kernel: Kernel.IKernelConnection): KernelLink {
     const shared = this._byKernel.get(kernel.id) ?? {
-      link: new KernelLink(new KernelWire(kernel), { version: this._version }),
+      link: new KernelLink(new JupyterTransport(kernel), {
+        version: this._version
+      }),
       users: 0
     };
     shared.users += 1;
@@ -69,7 +71,7 @@ export class Links {
 }
 
 /** The link of one notebook, whichever kernel it has. */
-class FollowingLink implements ILink {
+class NotebookLink implements ILink {
   readonly store: IReadable<IKernelView>;
   private _link: KernelLink | null = null;
   private _kernelId = '';
@@ -79,7 +81,7 @@ class FollowingLink implements ILink {
 
   constructor(
     private readonly _context: ISessionContext,
-    private readonly _links: Links
+    private readonly _links: LinkRegistry
   ) {
     this.store = {
       subscribe: changed => {
@@ -88,7 +90,7 @@ class FollowingLink implements ILink {
           this._readers.delete(changed);
         };
       },
-      getSnapshot: () => this._link?.store.getSnapshot() ?? NOTHING
+      getSnapshot: () => this._link?.store.getSnapshot() ?? UNKNOWN_KERNEL
     };
     _context.kernelChanged.connect(this._follow);
     this._follow();
@@ -98,7 +100,7 @@ class FollowingLink implements ILink {
     return this.store.getSnapshot().link;
   }
 
-  command<T extends Command['type']>(type: T, fields?: Fields<T>) {
+  command<T extends Command['type']>(type: T, fields?: CommandFields<T>) {
     return (
       this._link?.command(type, fields) ??
       Promise.resolve({
@@ -111,7 +113,7 @@ class FollowingLink implements ILink {
     );
   }
 
-  outcome<T extends Command['type']>(type: T, fields?: Fields<T>) {
+  outcome<T extends Command['type']>(type: T, fields?: CommandFields<T>) {
     return (
       this._link?.outcome(type, fields) ??
       Promise.resolve({
@@ -123,8 +125,8 @@ class FollowingLink implements ILink {
     );
   }
 
-  look(): () => void {
-    const looker = { away: this._link?.look() ?? noop };
+  watch(): () => void {
+    const looker = { away: this._link?.watch() ?? noop };
     this._lookers.add(looker);
     return () => {
       if (this._lookers.delete(looker)) {
@@ -161,7 +163,7 @@ class FollowingLink implements ILink {
         this._tell();
       });
       for (const looker of this._lookers) {
-        looker.away = this._link.look();
+        looker.away = this._link.watch();
       }
     }
     this._tell();

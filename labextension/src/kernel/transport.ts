@@ -5,9 +5,9 @@ import type { CommandReply } from '../protocol/generated';
 import type { KernelNotice } from '../state/store/kernelStore';
 
 /** `loaded` means that code ran which may have loaded the package. */
-export type WireEvent = 'restarted' | 'dead' | 'ready' | 'loaded';
+export type TransportEvent = 'restarted' | 'dead' | 'ready' | 'loaded';
 
-export interface IWire {
+export interface ITransport {
   /** Id of the kernel. */
   readonly id: string;
   /**
@@ -18,6 +18,6 @@ export interface IWire {
   /** Sends a command; the promise waits as long as the kernel does not answer. */
   ask(content: Record<string, unknown>): Promise<CommandReply>;
   onNotice: ((notice: KernelNotice) => void) | null;
-  onEvent: ((event: WireEvent) => void) | null;
+  onEvent: ((event: TransportEvent) => void) | null;
   dispose(): void;
 }

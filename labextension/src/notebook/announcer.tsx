@@ -9,7 +9,7 @@ import { Announcements } from '../views/chat/liveRegion';
 import { HostProvider, type IHost } from '../views/host';
 
 /** Adds the voice to a notebook; returns how to take it away. */
-export function announce(
+export function addAnnouncer(
   panel: NotebookPanel,
   link: ILink,
   host: IHost

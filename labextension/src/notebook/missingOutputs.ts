@@ -6,10 +6,10 @@ import type { IOutput } from '@jupyterlab/nbformat';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { SEGMENT_MIME } from '../protocol/segment';
 import {
-  mayAsk,
-  placeOf,
-  type ICellSeen,
-  type ILost
+  isAgentCell,
+  targetCell,
+  type ICellContents,
+  type IMissingAnswer
 } from '../state/session/missingAnswers';
 
 /** So long after a change of the notebook its cells are read again, in milliseconds. */
@@ -20,9 +20,9 @@ const PAUSE_MS = 250;
  *
  * Responsibilities: read the cells when they changed and somebody looks, not at every key.
  */
-export class SeenCells {
+export class CellObserver {
   private _panel: NotebookPanel | null = null;
-  private _cells: readonly ICellSeen[] | null = null;
+  private _cells: readonly ICellContents[] | null = null;
   private _timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(private readonly _changed: () => void) {}
@@ -42,7 +42,7 @@ export class SeenCells {
   }
 
   /** The code cells; null where nothing can be written into them. */
-  get cells(): readonly ICellSeen[] | null {
+  get cells(): readonly ICellContents[] | null {
     const panel = this._panel;
     if (panel === null || panel.isDisposed || !isWritable(panel)) {
       return null;
@@ -77,13 +77,13 @@ export class SeenCells {
 }
 
 /** Writes the outputs of a turn where its cell is, or into a new cell, and shows them. */
-export function putInto(
+export function insertOutputs(
   panel: NotebookPanel,
-  lost: ILost,
+  lost: IMissingAnswer,
   outputs: readonly IOutput[]
 ): void {
   const { model } = panel.context;
-  const { index, isNew } = placeOf(lost, seenIn(panel));
+  const { index, isNew } = targetCell(lost, seenIn(panel));
   const source = `%%agent\n${lost.prompt}`;
   if (isNew) {
     const isTaken = [...model.cells].some(({ id }) => id === lost.cell);
@@ -112,7 +112,7 @@ function isWritable({ context }: NotebookPanel): boolean {
 }
 
 /** Returns what is seen of each cell; null for one that holds no code. */
-function seenIn({ context }: NotebookPanel): (ICellSeen | null)[] {
+function seenIn({ context }: NotebookPanel): (ICellContents | null)[] {
   return [...context.model.cells].map(model => {
     if (model.type !== 'code') {
       return null;
@@ -129,6 +129,6 @@ function seenIn({ context }: NotebookPanel): (ICellSeen | null)[] {
     }
     const { id } = model;
     const isEmpty = outputs.length === 0;
-    return { id, asks: mayAsk(source), source, turns, isEmpty };
+    return { id, asks: isAgentCell(source), source, turns, isEmpty };
   });
 }

@@ -6,25 +6,25 @@ import type { DocumentRegistry } from '@jupyterlab/docregistry';
 import type { INotebookModel, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
-import type { Links } from '../kernel/linkRegistry';
-import { announce } from './announcer';
-import { writeEnds } from './outputCompletion';
+import type { LinkRegistry } from '../kernel/linkRegistry';
+import { addAnnouncer } from './announcer';
+import { completeOutputs } from './outputCompletion';
 import { labHost } from './rendering/labHost';
-import { answerByKey } from './questionShortcuts';
-import { followName } from './notebookRename';
+import { addQuestionShortcuts } from './questionShortcuts';
+import { reportRenames } from './notebookRename';
 import { segmentFactory } from './rendering/segmentRenderer';
-import { Slots } from './rendering/slotLayout';
+import { SlotLayout } from './rendering/slotLayout';
 import { showWaiting, type WaitingQuestions } from './waitingQuestions';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
 /** Gives every notebook its own renderer, and watches its kernel while it is open. */
-export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
+export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
   NotebookPanel,
   INotebookModel
 > {
   constructor(
-    private readonly _links: Links,
+    private readonly _links: LinkRegistry,
     private readonly _words: TranslationBundle,
     private readonly _languages: IEditorLanguageRegistry | null,
     /** Shows the panel, where a session that was opened is read. */
@@ -44,13 +44,18 @@ export class LiveNotebooks implements DocumentRegistry.IWidgetExtension<
         this._showPanel
       )
     );
-    const lookAway = link.look();
-    const host = labHost(rendermime, new Slots(), this._words, this._languages);
+    const lookAway = link.watch();
+    const host = labHost(
+      rendermime,
+      new SlotLayout(),
+      this._words,
+      this._languages
+    );
     const ends = [
-      answerByKey(panel, link),
-      followName(panel, link),
-      writeEnds(panel, link, this._words),
-      announce(panel, link, host),
+      addQuestionShortcuts(panel, link),
+      reportRenames(panel, link),
+      completeOutputs(panel, link, this._words),
+      addAnnouncer(panel, link, host),
       showWaiting(panel, link, this._waiting),
       lookAway
     ];

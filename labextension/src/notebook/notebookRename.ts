@@ -7,7 +7,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
 
 /** Follows a notebook's name; returns how to end that. */
-export function followName(panel: NotebookPanel, link: ILink): () => void {
+export function reportRenames(panel: NotebookPanel, link: ILink): () => void {
   const { context } = panel;
   /** Renames that the kernel has not heard of, in their order. */
   const untold: { was: string; notebook: string }[] = [];

@@ -11,13 +11,17 @@ import { SEGMENT_MIME } from '../protocol/segment';
 import { isStale, isWhole } from '../state/display/liveSegment';
 import type { IWords } from '../views/host';
 import { markRemoved } from './removedMarks';
-import { savedIn, savedInCell, type ISaved } from './savedSegments';
+import {
+  segmentsIn,
+  segmentsInCell,
+  type ISavedSegment
+} from './savedSegments';
 
 /** So long after a turn the cell itself has had its chance to write the end. */
 const PATIENCE_MS = 1500;
 
 /** Looks after the outputs of a notebook; returns how to end that. */
-export function writeEnds(
+export function completeOutputs(
   panel: NotebookPanel,
   link: ILink,
   words: IWords
@@ -93,15 +97,15 @@ const RUNNING =
  */
 function writeInterrupted(panel: NotebookPanel, words: IWords): void {
   const told = `*${words.__('Interrupted: the kernel ended before the answer did.')}*`;
-  for (const { segment, change } of savedIn(panel)) {
+  for (const { segment, change } of segmentsIn(panel)) {
     if (segment.open && segment.status !== told) {
-      change(data => ended(data, segment.status, told));
+      change(data => interruptedBundle(data, segment.status, told));
     }
   }
 }
 
 /** Puts a last line in the place of the line that tells what is done. */
-export function ended(
+export function interruptedBundle(
   data: Record<string, PartialJSONValue>,
   status: string,
   told: string
@@ -129,9 +133,9 @@ export function ended(
   };
 }
 
-function* stale(panel: NotebookPanel, link: ILink): Iterable<ISaved> {
+function* stale(panel: NotebookPanel, link: ILink): Iterable<ISavedSegment> {
   const { sessions } = link.store.getSnapshot();
-  for (const saved of savedIn(panel)) {
+  for (const saved of segmentsIn(panel)) {
     const session = sessions.get(saved.segment.session);
     if (
       session?.known === true &&
@@ -145,10 +149,10 @@ function* stale(panel: NotebookPanel, link: ILink): Iterable<ISaved> {
 
 /** Writes a bundle where its segment stands now; the cell may have changed meanwhile. */
 function put(
-  { cell, segment }: ISaved,
+  { cell, segment }: ISavedSegment,
   bundle: Record<string, PartialJSONValue>
 ): void {
-  for (const { segment: now, change } of savedInCell(cell)) {
+  for (const { segment: now, change } of segmentsInCell(cell)) {
     if (
       isWhole(now) === isWhole(segment) &&
       now.turn === segment.turn &&

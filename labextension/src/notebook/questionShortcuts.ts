@@ -16,7 +16,10 @@ const SEEN_MS = 500;
 const TYPES = 'input, textarea, select, [contenteditable="true"], .cm-editor';
 
 /** Listens to a notebook's keys; returns how to end that. */
-export function answerByKey(panel: NotebookPanel, link: ILink): () => void {
+export function addQuestionShortcuts(
+  panel: NotebookPanel,
+  link: ILink
+): () => void {
   let asked = { id: '', since: 0 };
   const unsubscribe = link.store.subscribe(() => {
     const id = openQuestion(link.store.getSnapshot());

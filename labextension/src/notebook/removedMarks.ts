@@ -7,7 +7,7 @@ import type { ILink } from '../kernel/kernelLink';
 import { SEGMENT_MIME } from '../protocol/segment';
 import { isRemoved } from '../state/session/reverts';
 import type { IWords } from '../views/host';
-import { savedIn } from './savedSegments';
+import { segmentsIn } from './savedSegments';
 
 /** Marks every saved stretch of an answer that was removed from its session. */
 export function markRemoved(
@@ -17,7 +17,7 @@ export function markRemoved(
 ): void {
   const { sessions } = link.store.getSnapshot();
   const told = words.__('Taken back for good');
-  for (const { segment, change } of savedIn(panel)) {
+  for (const { segment, change } of segmentsIn(panel)) {
     const session = sessions.get(segment.session);
     if (
       segment.removed !== true &&
@@ -25,13 +25,13 @@ export function markRemoved(
       session.transcript.status.type === 'idle' &&
       isRemoved(segment, session)
     ) {
-      change(data => removed(data, told));
+      change(data => removedBundle(data, told));
     }
   }
 }
 
 /** Puts the mark into every form, above what other programs show. */
-export function removed(
+export function removedBundle(
   data: Record<string, PartialJSONValue>,
   told: string
 ): Record<string, PartialJSONValue> {

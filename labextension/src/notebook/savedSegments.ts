@@ -9,7 +9,7 @@ import { readSegment, SEGMENT_MIME, type ISegment } from '../protocol/segment';
 type Data = Record<string, PartialJSONValue>;
 
 /** One stretch of an answer, as a cell holds it. */
-export interface ISaved {
+export interface ISavedSegment {
   cell: ICodeCellModel;
   segment: ISegment;
   /** Makes other forms, by MIME type, of those that its output has. */
@@ -17,16 +17,16 @@ export interface ISaved {
 }
 
 /** Yields every stretch in a notebook, cell by cell. */
-export function* savedIn(panel: NotebookPanel): Iterable<ISaved> {
+export function* segmentsIn(panel: NotebookPanel): Iterable<ISavedSegment> {
   for (const { model } of panel.content.widgets) {
     if (model.type === 'code') {
-      yield* savedInCell(model as ICodeCellModel);
+      yield* segmentsInCell(model as ICodeCellModel);
     }
   }
 }
 
 /** Yields every stretch in a cell. */
-export function* savedInCell(cell: ICodeCellModel): Iterable<ISaved> {
+export function* segmentsInCell(cell: ICodeCellModel): Iterable<ISavedSegment> {
   const { outputs } = cell;
   for (let index = 0; index < outputs.length; index += 1) {
     const output = outputs.get(index);

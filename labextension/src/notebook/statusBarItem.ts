@@ -4,7 +4,7 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
-import { goTo, type WaitingQuestions } from './waitingQuestions';
+import { showQuestion, type WaitingQuestions } from './waitingQuestions';
 
 /** What we need of JupyterLab's status bar; other hosts have none. */
 interface IStatusBar {
@@ -39,7 +39,7 @@ export async function addStatusItem(
     const { first } = waiting;
     if (first !== null) {
       app.shell.activateById(first.panel.id);
-      goTo(first);
+      showQuestion(first);
     }
   });
   const item = new Widget();

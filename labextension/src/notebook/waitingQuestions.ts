@@ -90,7 +90,7 @@ export function showWaiting(
 }
 
 /** Brings a question into view, with its notebook. */
-export function goTo({ panel, id }: IWaitingQuestion): void {
+export function showQuestion({ panel, id }: IWaitingQuestion): void {
   const question = findQuestion(panel, id);
   question?.scrollIntoView({ block: 'center' });
   question?.querySelector<HTMLElement>('button:enabled')?.focus();

@@ -4,8 +4,8 @@
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
-import type { Links } from '../kernel/linkRegistry';
-import type { Where } from '../views/chat/panelState';
+import type { LinkRegistry } from '../kernel/linkRegistry';
+import type { PanelStatus } from '../views/chat/panelState';
 
 /**
  * Follows the active notebook.
@@ -13,7 +13,7 @@ import type { Where } from '../views/chat/panelState';
  * Responsibilities: tell when another notebook, kernel, status or name is in front, or when the
  * kernel told something; keep the kernel telling while somebody looks.
  */
-export class Front {
+export class ActiveNotebook {
   private _panel: NotebookPanel | null = null;
   private _link: ILink | null = null;
   private _away: (() => void) | null = null;
@@ -24,7 +24,7 @@ export class Front {
 
   constructor(
     private readonly _tracker: INotebookTracker | null,
-    private readonly _links: Links,
+    private readonly _links: LinkRegistry,
     private readonly _changed: () => void
   ) {
     _tracker?.currentChanged.connect(this._follow);
@@ -45,7 +45,7 @@ export class Front {
   }
 
   /** How the notebook stands to the agent, as far as its kernel tells. */
-  get where(): Where {
+  get where(): PanelStatus {
     const { context, link } = this;
     if (context === null || link === null) {
       return 'no-notebook';
@@ -78,7 +78,7 @@ export class Front {
   look(looks: boolean): void {
     this._isLooking = looks;
     this._away?.();
-    this._away = looks ? (this._link?.look() ?? null) : null;
+    this._away = looks ? (this._link?.watch() ?? null) : null;
   }
 
   dispose(): void {

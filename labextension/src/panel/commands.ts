@@ -33,7 +33,7 @@ export function addCommands(
   words: TranslationBundle
 ): void {
   const { commands, shell } = app;
-  const isReady = () => model.getSnapshot().where === 'ready';
+  const isReady = () => model.getSnapshot().status === 'ready';
   commands.addCommand(COMMANDS.open, {
     describedBy: NO_ARGUMENTS,
     label: words.__('Open the Agent Panel'),

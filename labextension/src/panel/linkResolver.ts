@@ -5,7 +5,7 @@ import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { IRenderMime } from '@jupyterlab/rendermime';
 
 /** Reads addresses as the notebook in front does. */
-export function besideNotebook(
+export function notebookLinkResolver(
   tracker: INotebookTracker
 ): IRenderMime.IResolver {
   const current = (): IRenderMime.IResolver => {

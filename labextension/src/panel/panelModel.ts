@@ -7,37 +7,40 @@ import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { IOutput } from '@jupyterlab/nbformat';
 import type { ILink } from '../kernel/kernelLink';
-import type { Links } from '../kernel/linkRegistry';
-import { putInto, SeenCells } from '../notebook/missingOutputs';
+import type { LinkRegistry } from '../kernel/linkRegistry';
+import { insertOutputs, CellObserver } from '../notebook/missingOutputs';
 import type {
   AllowanceRow,
   Choices,
   PromptAdmitted
 } from '../protocol/generated';
-import { lost, type ILost } from '../state/session/missingAnswers';
 import {
-  NOTHING,
+  missingAnswers,
+  type IMissingAnswer
+} from '../state/session/missingAnswers';
+import {
+  UNKNOWN_KERNEL,
   type IReadable,
   type ISessionView
 } from '../state/store/kernelStore';
-import { EMPTY, type ITranscript } from '../state/store/transcript';
-import type { WishAction } from '../state/session/contextEdits';
+import { EMPTY_TRANSCRIPT, type ITranscript } from '../state/store/transcript';
+import type { ContextEditAction } from '../state/session/contextEdits';
 import type { ReplyAnswer, ReplyScope } from '../views/actions/answers';
 import {
-  LOAD,
+  LOAD_COMMAND,
   type IChatActions,
-  type IChatState,
-  type IChosen,
+  type IPanelState,
+  type IPromptOptions,
   type ISessionPage,
-  type IWanted,
+  type ISessionQuery,
   type SendKey,
-  type Where
+  type PanelStatus
 } from '../views/chat/panelState';
 import { chosenFor } from '../views/composer/drafts';
 import type { RequestRevert } from '../views/transcript/revertControls';
-import { Front } from './activeNotebook';
+import { ActiveNotebook } from './activeNotebook';
 import { filing, sharing } from './sharingActions';
-import { Moves } from './pendingSwitches';
+import { PendingSwitches } from './pendingSwitches';
 
 /**
  * The panel's model.
@@ -45,16 +48,16 @@ import { Moves } from './pendingSwitches';
  * Responsibilities: one immutable state for the views; a person's actions as commands to the
  * kernel; what went wrong with them as one sentence.
  */
-export class PanelModel implements IChatActions, IReadable<IChatState> {
-  private readonly _front: Front;
+export class PanelModel implements IChatActions, IReadable<IPanelState> {
+  private readonly _front: ActiveNotebook;
   private readonly _readers = new Set<() => void>();
   private readonly _loading = new Set<string>();
-  private readonly _moves = new Moves();
-  private readonly _cells: SeenCells;
+  private readonly _moves = new PendingSwitches();
+  private readonly _cells: CellObserver;
   /** What the notebook does not show, and what that was found from. */
   private _lost: {
     from: readonly unknown[];
-    found: ReadonlyMap<string, ILost>;
+    found: ReadonlyMap<string, IMissingAnswer>;
     turns: ReadonlySet<string>;
   } = { from: [], found: new Map(), turns: new Set() };
   private _sendKey: SendKey = 'Enter';
@@ -62,11 +65,11 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   private _failure: { key: string; text: string } | null = null;
   /** What the kernel complains of, and a person knows. */
   private _dismissed: string | null = null;
-  private _state: IChatState = {
-    where: 'no-notebook',
+  private _state: IPanelState = {
+    status: 'no-notebook',
     notebook: '',
     key: '',
-    transcript: EMPTY,
+    transcript: EMPTY_TRANSCRIPT,
     readOnly: false,
     failure: '',
     sendKey: 'Enter'
@@ -75,13 +78,13 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   constructor(
     private readonly _app: JupyterFrontEnd,
     tracker: INotebookTracker | null,
-    links: Links,
+    links: LinkRegistry,
     private readonly _words: TranslationBundle
   ) {
-    this._cells = new SeenCells(() => {
+    this._cells = new CellObserver(() => {
       this._changed();
     });
-    this._front = new Front(tracker, links, this._changed);
+    this._front = new ActiveNotebook(tracker, links, this._changed);
     this._changed();
   }
 
@@ -92,7 +95,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     };
   };
 
-  readonly getSnapshot = (): IChatState => this._state;
+  readonly getSnapshot = (): IPanelState => this._state;
 
   /** Says whether somebody looks at the panel. */
   look(looks: boolean): void {
@@ -122,7 +125,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     });
   }
 
-  async send(text: string, chosen: IChosen): Promise<void> {
+  async send(text: string, chosen: IPromptOptions): Promise<void> {
     const { link } = this._front;
     // Words that follow “New session” are meant for the new one.
     await this._moves.over;
@@ -148,7 +151,10 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   }
 
   // Handed down by itself, so it is bound to the model.
-  choose = async (action: WishAction, target: string): Promise<string> => {
+  choose = async (
+    action: ContextEditAction,
+    target: string
+  ): Promise<string> => {
     const fields = this._named({ action, target });
     return (await this._front.link?.outcome('choose', fields))?.error ?? '';
   };
@@ -171,7 +177,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
       turn
     });
     if (outputs !== undefined && !panel.isDisposed) {
-      putInto(panel, one, outputs as unknown as IOutput[]);
+      insertOutputs(panel, one, outputs as unknown as IOutput[]);
     }
     return error ?? '';
   };
@@ -248,7 +254,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     return (await this._front.link?.outcome('choices'))?.choices ?? null;
   }
 
-  async sessions(wanted: IWanted): Promise<ISessionPage> {
+  async sessions(wanted: ISessionQuery): Promise<ISessionPage> {
     const outcome = await this._front.link?.outcome('sessions', { ...wanted });
     this._note(outcome ?? {});
     const rows = outcome?.sessions ?? [];
@@ -328,7 +334,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
 
   /** What the kernel complains of; empty where it does not. */
   private get _complaint(): string {
-    const { problem } = this._front.link?.store.getSnapshot() ?? NOTHING;
+    const { problem } = this._front.link?.store.getSnapshot() ?? UNKNOWN_KERNEL;
     const ofSession = this._session?.head.problem ?? '';
     return ofSession === '' ? problem : ofSession;
   }
@@ -349,7 +355,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     this._changed();
     try {
       const future = kernel.requestExecute({
-        code: LOAD,
+        code: LOAD_COMMAND,
         silent: true,
         store_history: false,
         allow_stdin: false,
@@ -407,7 +413,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
 
   private readonly _changed = (): void => {
     // Front tells of its first notebook before it is assigned here.
-    const front = this._front as Front | undefined;
+    const front = this._front as ActiveNotebook | undefined;
     if (front === undefined) {
       return;
     }
@@ -420,14 +426,14 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
       // It is over, or another one: should it come again, it is said again.
       this._dismissed = null;
     }
-    const state: IChatState = {
-      where: this._where(front),
+    const state: IPanelState = {
+      status: this._where(front),
       notebook: context?.path.split('/').at(-1) ?? '',
       key: `${this._notebookKey} ${session?.head.session ?? ''}`,
-      transcript: session?.transcript ?? EMPTY,
-      arriving: session?.known !== true,
+      transcript: session?.transcript ?? EMPTY_TRANSCRIPT,
+      loading: session?.known !== true,
       readOnly: session?.head.read_only ?? false,
-      lost: this._lostNow(session?.transcript),
+      missingAnswers: this._lostNow(session?.transcript),
       failure:
         failure === '' && complaint !== this._dismissed ? complaint : failure,
       sendKey: this._sendKey
@@ -441,17 +447,21 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
   };
 
   /** Returns the same set while nothing changed, so that nothing is drawn anew. */
-  private _lostNow(transcript: ITranscript = EMPTY): ReadonlySet<string> {
+  private _lostNow(
+    transcript: ITranscript = EMPTY_TRANSCRIPT
+  ): ReadonlySet<string> {
     this._cells.follow(this._front.panel);
     const { cells, isSettled } = this._cells;
-    const { places, session, status } = transcript;
+    const { entries, session, status } = transcript;
     const busy = status.type !== 'idle';
     // Every word of an answer makes new places, and no turn that is over.
-    const from = [cells, busy || places, session?.id, session?.notebook];
+    const from = [cells, busy || entries, session?.id, session?.notebook];
     const before = this._lost;
     if (isSettled && from.some((one, index) => one !== before.from[index])) {
       const found =
-        cells === null ? new Map<string, ILost>() : lost(transcript, cells);
+        cells === null
+          ? new Map<string, IMissingAnswer>()
+          : missingAnswers(transcript, cells);
       const isSame =
         found.size === before.turns.size &&
         [...found.keys()].every(turn => before.turns.has(turn));
@@ -461,7 +471,7 @@ export class PanelModel implements IChatActions, IReadable<IChatState> {
     return this._lost.turns;
   }
 
-  private _where(front: Front): Where {
+  private _where(front: ActiveNotebook): PanelStatus {
     const kernel = front.context?.session?.kernel;
     const { where } = front;
     return kernel && this._loading.has(kernel.id) && where === 'absent'
@@ -492,8 +502,8 @@ function seqOf(link: ILink | null, session: string | undefined): number {
   return known?.transcript.seq ?? 0;
 }
 
-function differ(one: IChatState, other: IChatState): boolean {
-  return (Object.keys(one) as (keyof IChatState)[]).some(
+function differ(one: IPanelState, other: IPanelState): boolean {
+  return (Object.keys(one) as (keyof IPanelState)[]).some(
     name => one[name] !== other[name]
   );
 }

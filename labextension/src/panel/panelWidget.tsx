@@ -9,8 +9,8 @@ import { Widget } from '@lumino/widgets';
 import { useSyncExternalStore } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 import { labHost } from '../notebook/rendering/labHost';
-import { Slots } from '../notebook/rendering/slotLayout';
-import { Chat } from '../views/chat/chatPanel';
+import { SlotLayout } from '../notebook/rendering/slotLayout';
+import { ChatPanel } from '../views/chat/chatPanel';
 import { HostProvider } from '../views/host';
 import { agentIcon } from './icon';
 import type { PanelModel } from './panelModel';
@@ -40,7 +40,7 @@ export class PanelWidget extends Widget {
     this.title.caption = words.__('Agent');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', words.__('Agent'));
-    const slots = new Slots();
+    const slots = new SlotLayout();
     this.layout = slots;
     this._wide.addEventListener('change', this._measure);
     this._root = createRoot(this.node);
@@ -134,5 +134,5 @@ export class PanelWidget extends Widget {
 
 function PanelContent({ model }: { model: PanelModel }) {
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
-  return <Chat state={state} actions={model} />;
+  return <ChatPanel state={state} actions={model} />;
 }

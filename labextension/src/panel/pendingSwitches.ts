@@ -10,7 +10,7 @@ const PATIENCE = 3000;
  *
  * Responsibilities: tell when the kernel has gone where the person sent it.
  */
-export class Moves {
+export class PendingSwitches {
   private _over: Promise<unknown> = Promise.resolve();
 
   /** Notes a way that has begun; it ends with what became of it. */

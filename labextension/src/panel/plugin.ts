@@ -12,9 +12,9 @@ import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
-import type { Links } from '../kernel/linkRegistry';
-import { ILinks } from '../kernel/tokens';
-import { besideNotebook } from './linkResolver';
+import type { LinkRegistry } from '../kernel/linkRegistry';
+import { ILinkRegistry } from '../kernel/tokens';
+import { notebookLinkResolver } from './linkResolver';
 import { addCommands, COMMANDS } from './commands';
 import { PanelModel } from './panelModel';
 import { PANEL_ID, PanelWidget } from './panelWidget';
@@ -28,7 +28,7 @@ export const panel: JupyterFrontEndPlugin<void> = {
   id: ID,
   description: 'The agent of the notebook in front, in the right side bar.',
   autoStart: true,
-  requires: [IRenderMimeRegistry, ILinks],
+  requires: [IRenderMimeRegistry, ILinkRegistry],
   optional: [
     INotebookTracker,
     ITranslator,
@@ -40,7 +40,7 @@ export const panel: JupyterFrontEndPlugin<void> = {
   activate: (
     app: JupyterFrontEnd,
     registry: IRenderMimeRegistry,
-    links: Links,
+    links: LinkRegistry,
     tracker: INotebookTracker | null,
     translator: ITranslator | null,
     palette: ICommandPalette | null,
@@ -53,7 +53,7 @@ export const panel: JupyterFrontEndPlugin<void> = {
     const renderers =
       tracker === null
         ? registry
-        : registry.clone({ resolver: besideNotebook(tracker) });
+        : registry.clone({ resolver: notebookLinkResolver(tracker) });
     const widget = new PanelWidget(model, renderers, words, languages);
     app.shell.add(widget, 'right', { rank: RANK });
     restorer?.add(widget, PANEL_ID);

@@ -8,19 +8,19 @@ const LONE = /\p{Surrogate}/gu;
 const FIRST = /[\uD800-\uDBFF]$/;
 
 /** Returns a text in which each half without its other one is replaced. */
-export function whole(text: string): string {
+export function withoutLoneSurrogates(text: string): string {
   return text.replace(LONE, '\uFFFD');
 }
 
 /** Returns a text without the half it ends with, which the next piece may complete. */
-export function soFar(text: string): string {
+export function withoutOpenSurrogate(text: string): string {
   return FIRST.test(text) ? text.slice(0, -1) : text;
 }
 
 /** Puts a piece behind a text; only the seam and the piece are looked at. */
-export function joined(text: string, piece: string): string {
-  const before = soFar(text);
+export function appendText(text: string, piece: string): string {
+  const before = withoutOpenSurrogate(text);
   const added = text.slice(before.length) + piece;
-  const after = soFar(added);
-  return before + whole(after) + added.slice(after.length);
+  const after = withoutOpenSurrogate(added);
+  return before + withoutLoneSurrogates(after) + added.slice(after.length);
 }

@@ -5,6 +5,6 @@
  * a newer kernel may be of a kind that is not known here; it is passed over, so that an older page
  * survives it.
  */
-export function passedOver<T>(...[, instead]: [kind: never, instead: T]): T {
+export function unknownKind<T>(...[, instead]: [kind: never, instead: T]): T {
   return instead;
 }

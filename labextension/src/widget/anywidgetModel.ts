@@ -2,7 +2,7 @@
  * What anywidget hands to a module: the kernel's half of the widget.
  */
 
-export interface IModel {
+export interface IAnyWidgetModel {
   get(name: 'key' | 'session'): string;
   send(content: unknown): void;
   on(event: string, heard: (content: unknown) => void): void;

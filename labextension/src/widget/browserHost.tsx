@@ -5,7 +5,7 @@ import { AnsiUp } from 'ansi_up';
 import { useLayoutEffect, useRef, type ReactNode } from 'react';
 import type { IconName, IHost } from '../views/host';
 import { sanitize } from '../views/dom/sanitizer';
-import { boxWide } from '../views/dom/scrollBoxes';
+import { wrapInScrollBox } from '../views/dom/scrollBoxes';
 import { colour, drawMarkdown } from './markdown';
 
 /** Paths in a field of 24 by 24. */
@@ -94,7 +94,7 @@ function Drawn({ text, draw, as: Place }: IDrawnProps) {
   const drawn = useRef(draw);
   useLayoutEffect(() => {
     const made = drawn.current(text);
-    boxWide(made);
+    wrapInScrollBox(made);
     place.current?.replaceChildren(made);
   }, [text]);
   return Place === undefined ? (

@@ -10,23 +10,23 @@ import { HostProvider, useHost } from '../views/host';
 import '../../style/base.css';
 import '../../style/panel.css';
 import '../../style/widget.css';
-import { Followed } from './widgetSession';
+import { WidgetSession } from './widgetSession';
 import { HOST } from './browserHost';
-import type { IModel } from './anywidgetModel';
-import { Places } from './mountPoints';
-import { yieldToExtension } from './stylesheetOrder';
-import { dress } from './theme';
+import type { IAnyWidgetModel } from './anywidgetModel';
+import { MountPoints } from './mountPoints';
+import { deferToExtensionStyles } from './stylesheetOrder';
+import { applyTheme } from './theme';
 
-const FOLLOWED = new Map<string, Followed>();
+const FOLLOWED = new Map<string, WidgetSession>();
 
 interface IModelProps {
-  model: IModel;
+  model: IAnyWidgetModel;
 }
 
 /** Begins to follow, and draws where the widget's page of words stands. */
 function initialize({ model }: IModelProps): () => void {
   const followed = followedBy(model);
-  const places = new Places(mark(model), place => draw(place, followed));
+  const places = new MountPoints(mark(model), place => draw(place, followed));
   return () => {
     places.dispose();
     followed.dispose();
@@ -41,20 +41,20 @@ function render({ model, el }: IModelProps & { el: HTMLElement }): () => void {
 
 export default { initialize, render };
 
-function followedBy(model: IModel): Followed {
-  yieldToExtension(document);
+function followedBy(model: IAnyWidgetModel): WidgetSession {
+  deferToExtensionStyles(document);
   const key = model.get('key');
-  const followed = FOLLOWED.get(key) ?? new Followed(model);
+  const followed = FOLLOWED.get(key) ?? new WidgetSession(model);
   FOLLOWED.set(key, followed);
   return followed;
 }
 
-function mark(model: IModel): string {
+function mark(model: IAnyWidgetModel): string {
   return `plm-view-${model.get('key')}`;
 }
 
-function draw(place: HTMLElement, followed: Followed): () => void {
-  const undress = dress(place);
+function draw(place: HTMLElement, followed: WidgetSession): () => void {
+  const undress = applyTheme(place);
   const root = createRoot(place);
   root.render(
     <HostProvider value={HOST}>
@@ -72,7 +72,7 @@ function WidgetContent({
   followed
 }: {
   place: HTMLElement;
-  followed: Followed;
+  followed: WidgetSession;
 }) {
   const { words } = useHost();
   const { transcript, known, ended } = useSyncExternalStore(
@@ -99,7 +99,7 @@ function WidgetContent({
 }
 
 /** Looks while the place is in the page. */
-function useLook(place: HTMLElement, followed: Followed): void {
+function useLook(place: HTMLElement, followed: WidgetSession): void {
   const end = useRef<(() => void) | null>(null);
   useEffect(() => {
     const check = () => {

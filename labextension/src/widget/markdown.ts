@@ -13,8 +13,8 @@ import r from 'highlight.js/lib/languages/r';
 import sql from 'highlight.js/lib/languages/sql';
 import { Marked, type TokenizerAndRendererExtension } from 'marked';
 import temml from 'temml';
-import { disarm } from '../views/dom/inPlaceSanitizer';
-import { MARK, sanitize } from '../views/dom/sanitizer';
+import { sanitizeInPlace } from '../views/dom/inPlaceSanitizer';
+import { FORMULA_ATTRIBUTE, sanitize } from '../views/dom/sanitizer';
 
 const LANGUAGES = { bash, diff, javascript, json, julia, python, r, sql };
 for (const [name, language] of Object.entries(LANGUAGES)) {
@@ -40,10 +40,12 @@ export function drawMarkdown(text: string): DocumentFragment {
   formulas = [];
   const html = MARKED.parse(text, { async: false });
   const drawn = sanitize(html, { mark: OPENING });
-  for (const place of drawn.querySelectorAll(`[${MARK}]`)) {
-    const number = place.getAttribute(MARK)?.slice(OPENING.length + 1);
+  for (const place of drawn.querySelectorAll(`[${FORMULA_ATTRIBUTE}]`)) {
+    const number = place
+      .getAttribute(FORMULA_ATTRIBUTE)
+      ?.slice(OPENING.length + 1);
     const formula = formulas[Number(number)];
-    place.removeAttribute(MARK);
+    place.removeAttribute(FORMULA_ATTRIBUTE);
     if (formula !== undefined) {
       typeset(place, formula);
     }
@@ -82,7 +84,7 @@ function maths(
     renderer: ({ text }) => {
       const tex = String(text);
       const number = formulas.push({ tex, displayMode }) - 1;
-      return `<code ${MARK}="${OPENING}-${number}">${escape(tex)}</code>`;
+      return `<code ${FORMULA_ATTRIBUTE}="${OPENING}-${number}">${escape(tex)}</code>`;
     }
   };
 }
@@ -101,7 +103,7 @@ function typeset(place: Element, { tex, displayMode }: IFormula): void {
   } catch {
     return;
   }
-  disarm(made.content);
+  sanitizeInPlace(made.content);
   place.replaceWith(made.content);
 }
 

@@ -7,7 +7,7 @@
  */
 
 /** Finds the pages of words of one widget, draws into each, and keeps looking for new ones. */
-export class Places {
+export class MountPoints {
   private readonly _drawn = new Map<Element, IMounted>();
   private readonly _observer: MutationObserver;
   private _planned = false;

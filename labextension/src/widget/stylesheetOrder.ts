@@ -14,7 +14,7 @@ const EXTENSION = '--plm-extension';
  * Both have the same rules. anywidget appends its sheet, so that the panel's exceptions from a rule,
  * which are written behind it, would be overruled in the whole page.
  */
-export function yieldToExtension(page: Document): void {
+export function deferToExtensionStyles(page: Document): void {
   const has = getComputedStyle(page.documentElement).getPropertyValue(
     EXTENSION
   );

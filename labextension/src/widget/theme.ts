@@ -14,7 +14,7 @@ const DARK_HOSTS =
  * JupyterLab and Notebook define theirs, and those are followed. Elsewhere the place gets our own,
  * dark where the editor or the system says so. Returns how to stop following the system.
  */
-export function dress(place: HTMLElement): () => void {
+export function applyTheme(place: HTMLElement): () => void {
   place.classList.add('plm-Widget');
   if (document.querySelector('body[data-jp-theme-name]') !== null) {
     return () => undefined;

@@ -7,8 +7,8 @@
 import { newId } from '../protocol/ids';
 import type { KernelNotice } from '../state/store/kernelStore';
 import { KernelStore, type IReadable } from '../state/store/kernelStore';
-import { EMPTY, type ITranscript } from '../state/store/transcript';
-import type { IModel } from './anywidgetModel';
+import { EMPTY_TRANSCRIPT, type ITranscript } from '../state/store/transcript';
+import type { IAnyWidgetModel } from './anywidgetModel';
 
 /** The kernel tells for 20 s after it was asked. */
 const WATCH_MS = 10_000;
@@ -18,7 +18,7 @@ const FIRST_MS = 1_000;
 /** The kernel's half is gone, or was cut off; Backbone calls its listeners with these. */
 const ENDS = ['comm_live_update', 'comm:close', 'destroy'];
 
-export interface IFollowed {
+export interface IWidgetSession {
   transcript: ITranscript;
   /** The session was read whole. */
   known: boolean;
@@ -32,15 +32,19 @@ export interface IFollowed {
  * Responsibilities: ask the kernel to tell while somebody looks; fold what it tells; note when
  * it ended.
  */
-export class Followed implements IReadable<IFollowed> {
+export class WidgetSession implements IReadable<IWidgetSession> {
   private readonly _store: KernelStore;
   private readonly _session: string;
   private readonly _readers = new Set<() => void>();
-  private _state: IFollowed = { transcript: EMPTY, known: false, ended: false };
+  private _state: IWidgetSession = {
+    transcript: EMPTY_TRANSCRIPT,
+    known: false,
+    ended: false
+  };
   private _lookers = 0;
   private _timer: ReturnType<typeof setTimeout> | null = null;
 
-  constructor(private readonly _model: IModel) {
+  constructor(private readonly _model: IAnyWidgetModel) {
     this._session = _model.get('session');
     this._store = new KernelStore((_, after) => {
       // Other pages hear the answer, too, and tell it from their own by its id.
@@ -60,7 +64,7 @@ export class Followed implements IReadable<IFollowed> {
     };
   };
 
-  readonly getSnapshot = (): IFollowed => this._state;
+  readonly getSnapshot = (): IWidgetSession => this._state;
 
   /** Somebody looks, until the returned function is called. */
   look(): () => void {
@@ -118,19 +122,19 @@ export class Followed implements IReadable<IFollowed> {
 
   private readonly _told = (content: unknown): void => {
     if (isNotice(content)) {
-      this._store.tell(content);
+      this._store.receive(content);
     }
   };
 
   private readonly _ended = (): void => {
     this._state = { ...this._state, ended: true };
-    this._store.lose();
+    this._store.reset();
     this._changed();
   };
 
   private readonly _changed = (): void => {
     const session = this._store.getSnapshot().sessions.get(this._session);
-    const transcript = session?.transcript ?? EMPTY;
+    const transcript = session?.transcript ?? EMPTY_TRANSCRIPT;
     const known = session?.known ?? false;
     this._state = { ...this._state, transcript, known };
     [...this._readers].forEach(changed => {

@@ -1,18 +1,18 @@
 /** The link to a kernel, on a wire that the test holds. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KernelLink, SILENCE_MS } from '../../src/kernel/kernelLink';
-import type { IWire } from '../../src/kernel/transport';
+import type { ITransport } from '../../src/kernel/transport';
 import type { CommandReply } from '../../src/protocol/generated';
 import { KernelStore } from '../../src/state/store/kernelStore';
 
 type Asked = Record<string, unknown>;
 
 /** A kernel that answers what the test lets it answer. */
-class Kernel implements IWire {
+class Kernel implements ITransport {
   readonly id = 'kernel';
   readonly asked: Asked[] = [];
-  onNotice: IWire['onNotice'] = null;
-  onEvent: IWire['onEvent'] = null;
+  onNotice: ITransport['onNotice'] = null;
+  onEvent: ITransport['onEvent'] = null;
   answers = true;
   knows = true;
   more: Partial<CommandReply> = {};
@@ -87,7 +87,7 @@ describe('the link to a kernel', () => {
     const kernel = new Kernel();
     kernel.knows = false;
     const { link: made } = link(kernel);
-    const away = made.look();
+    const away = made.watch();
     await settled();
     expect(made.state).toBe('absent');
     expect(kernel.asked).toEqual([]);
@@ -101,7 +101,7 @@ describe('the link to a kernel', () => {
 
   it('greets with both versions, and watches while somebody looks', async () => {
     const { kernel, link: made } = link();
-    const away = made.look();
+    const away = made.watch();
     await settled();
     expect(kernel.asked[0]).toMatchObject({
       type: 'hello',
@@ -120,7 +120,7 @@ describe('the link to a kernel', () => {
 
   it('watches at once when the kernel asks whether it is there, if somebody looks', async () => {
     const { kernel, link: made } = link();
-    const away = made.look();
+    const away = made.watch();
     await settled();
     kernel.onNotice?.({ kind: 'ping' });
     await settled();
@@ -139,7 +139,7 @@ describe('the link to a kernel', () => {
     const kernel = new Kernel();
     kernel.more = { session: HEAD };
     const { link: made } = link(kernel);
-    made.look();
+    made.watch();
     await settled();
 
     expect(kernel.types()).toEqual(['hello', 'watch', 'resync']);

@@ -2,7 +2,7 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { describe, expect, it } from 'vitest';
 import type { ILink } from '../../src/kernel/kernelLink';
-import { followName } from '../../src/notebook/notebookRename';
+import { reportRenames } from '../../src/notebook/notebookRename';
 import type { LinkState } from '../../src/state/store/kernelStore';
 
 /** A notebook, and a kernel that hears only when the test lets it. */
@@ -31,7 +31,7 @@ function notebook() {
     }
   };
   const panel = { context } as unknown as NotebookPanel;
-  const end = followName(panel, link as unknown as ILink);
+  const end = reportRenames(panel, link as unknown as ILink);
   return {
     told,
     end,

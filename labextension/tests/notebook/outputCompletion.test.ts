@@ -1,13 +1,13 @@
 // @vitest-environment jsdom
 /** What is written into the notebook when nobody will write the end. */
 import { describe, expect, it } from 'vitest';
-import { ended } from '../../src/notebook/outputCompletion';
+import { interruptedBundle } from '../../src/notebook/outputCompletion';
 import { SEGMENT_MIME } from '../../src/protocol/segment';
 
 const TOLD = '*Interrupted: it ended.*';
 
 function written(markdown: string | string[], plain: string, status: string) {
-  const data = ended(
+  const data = interruptedBundle(
     {
       [SEGMENT_MIME]: { status, open: true },
       'text/markdown': markdown,

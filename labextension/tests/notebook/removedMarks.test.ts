@@ -1,12 +1,12 @@
 // @vitest-environment jsdom
 /** What a saved cell says when its session no longer holds it. */
 import { describe, expect, it } from 'vitest';
-import { removed } from '../../src/notebook/removedMarks';
+import { removedBundle } from '../../src/notebook/removedMarks';
 import { readSegment, SEGMENT_MIME } from '../../src/protocol/segment';
-import { drawn } from '../../src/state/display/liveSegment';
+import { displayedSegment } from '../../src/state/display/liveSegment';
 import { isRemoved } from '../../src/state/session/reverts';
-import { NOTHING } from '../../src/state/store/kernelStore';
-import { EMPTY } from '../../src/state/store/transcript';
+import { UNKNOWN_KERNEL } from '../../src/state/store/kernelStore';
+import { EMPTY_TRANSCRIPT } from '../../src/state/store/transcript';
 import * as build from '../builders';
 
 const answer = build.assistant([build.text('Roses are red.')]);
@@ -20,7 +20,7 @@ const saved = {
   messages: [answer],
   start: [0, 0, '']
 };
-const places = [prompt, answer].map(message => ({
+const entries = [prompt, answer].map(message => ({
   id: message.info.id,
   message
 }));
@@ -46,15 +46,18 @@ const head = {
 };
 
 function session(more: object, partial = false) {
-  return { head: { ...head, partial }, transcript: { ...EMPTY, ...more } };
+  return {
+    head: { ...head, partial },
+    transcript: { ...EMPTY_TRANSCRIPT, ...more }
+  };
 }
 
 describe('an answer that its session no longer holds', () => {
   it('is removed when neither prompt nor answer is there', () => {
     expect(isRemoved(segment(), session({ seq: 12 }))).toBe(true);
-    expect(isRemoved(segment(), session({ seq: 12, places }))).toBe(false);
-    const rest = places.slice(0, 1);
-    expect(isRemoved(segment(), session({ seq: 12, places: rest }))).toBe(
+    expect(isRemoved(segment(), session({ seq: 12, entries }))).toBe(false);
+    const rest = entries.slice(0, 1);
+    expect(isRemoved(segment(), session({ seq: 12, entries: rest }))).toBe(
       false
     );
   });
@@ -77,19 +80,19 @@ describe('an answer that its session no longer holds', () => {
   });
 
   it('is drawn so, and is not where the session is not known', () => {
-    const transcript = { ...EMPTY, seq: 12 };
+    const transcript = { ...EMPTY_TRANSCRIPT, seq: 12 };
     const view = (known: boolean) => ({
-      ...NOTHING,
+      ...UNKNOWN_KERNEL,
       link: 'ready' as const,
       sessions: new Map([['ses_1', { head, known, transcript }]])
     });
 
-    expect(drawn(segment(), view(true)).taken).toBe('removed');
-    expect(drawn(segment(), view(false)).taken).toBeUndefined();
+    expect(displayedSegment(segment(), view(true)).taken).toBe('removed');
+    expect(displayedSegment(segment(), view(false)).taken).toBeUndefined();
   });
 
   it('says so in every form that is saved', () => {
-    const data = removed(
+    const data = removedBundle(
       {
         [SEGMENT_MIME]: saved as never,
         'text/markdown': ['Roses\n', 'are red.'],

@@ -7,8 +7,11 @@ import {
   showWaiting,
   WaitingQuestions
 } from '../../src/notebook/waitingQuestions';
-import { NOTHING, type IKernelView } from '../../src/state/store/kernelStore';
-import { EMPTY } from '../../src/state/store/transcript';
+import {
+  UNKNOWN_KERNEL,
+  type IKernelView
+} from '../../src/state/store/kernelStore';
+import { EMPTY_TRANSCRIPT } from '../../src/state/store/transcript';
 
 const scrolled = vi.fn();
 
@@ -30,9 +33,9 @@ function view(...ids: string[]): IKernelView {
     title: 'Run it?',
     input: {}
   }));
-  const session = { transcript: { ...EMPTY, asks } };
+  const session = { transcript: { ...EMPTY_TRANSCRIPT, asks } };
   return {
-    ...NOTHING,
+    ...UNKNOWN_KERNEL,
     current: 'ses_1',
     sessions: new Map([
       ['ses_1', session]

@@ -13,8 +13,8 @@ import {
 import { useSyncExternalStore } from 'react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { KernelLink } from '../../src/kernel/kernelLink';
-import type { Links } from '../../src/kernel/linkRegistry';
-import type { IWire } from '../../src/kernel/transport';
+import type { LinkRegistry } from '../../src/kernel/linkRegistry';
+import type { ITransport } from '../../src/kernel/transport';
 import { PanelModel } from '../../src/panel/panelModel';
 import type {
   CommandReply,
@@ -25,7 +25,7 @@ import {
   KernelStore,
   type KernelNotice
 } from '../../src/state/store/kernelStore';
-import { Chat } from '../../src/views/chat/chatPanel';
+import { ChatPanel } from '../../src/views/chat/chatPanel';
 import { HostProvider } from '../../src/views/host';
 import * as build from '../builders';
 import { HOST } from '../plainHost';
@@ -58,7 +58,7 @@ function headOf(session: string, more: Partial<SessionHead> = {}): SessionHead {
 /** A notebook with a kernel whose agent is at work on a session; its page draws when the test lets it. */
 async function open() {
   const asked: Record<string, unknown>[] = [];
-  const wire: IWire = {
+  const wire: ITransport = {
     id: 'kernel',
     onNotice: null,
     onEvent: null,
@@ -108,7 +108,7 @@ async function open() {
   const model = new PanelModel(
     {} as unknown as JupyterFrontEnd,
     tracker as unknown as INotebookTracker,
-    { get: () => link } as unknown as Links,
+    { get: () => link } as unknown as LinkRegistry,
     HOST.words as unknown as TranslationBundle
   );
   const frame = () => {
@@ -148,7 +148,7 @@ function Panel({ model }: { model: PanelModel }) {
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
   return (
     <HostProvider value={HOST}>
-      <Chat state={state} actions={model} />
+      <ChatPanel state={state} actions={model} />
     </HostProvider>
   );
 }

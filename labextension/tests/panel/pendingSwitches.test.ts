@@ -1,6 +1,6 @@
 /** Words that follow a person from one session to another. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Moves } from '../../src/panel/pendingSwitches';
+import { PendingSwitches } from '../../src/panel/pendingSwitches';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -19,11 +19,11 @@ async function isOver(over: Promise<unknown>): Promise<boolean> {
 
 describe('Moves', () => {
   it('is over where nobody goes anywhere', async () => {
-    expect(await isOver(new Moves().over)).toBe(true);
+    expect(await isOver(new PendingSwitches().over)).toBe(true);
   });
 
   it('waits for every way that has begun', async () => {
-    const moves = new Moves();
+    const moves = new PendingSwitches();
     const arrive: (() => void)[] = [];
     for (let way = 0; way < 2; way += 1) {
       moves.begin(
@@ -40,14 +40,14 @@ describe('Moves', () => {
   });
 
   it('does not wait for ever, nor for a way that led nowhere', async () => {
-    const silent = new Moves();
+    const silent = new PendingSwitches();
     silent.begin(new Promise(() => undefined));
     await vi.advanceTimersByTimeAsync(2900);
     expect(await isOver(silent.over)).toBe(false);
     await vi.advanceTimersByTimeAsync(200);
     expect(await isOver(silent.over)).toBe(true);
 
-    const failed = new Moves();
+    const failed = new PendingSwitches();
     failed.begin(Promise.reject(new Error('gone')));
     expect(await isOver(failed.over)).toBe(true);
   });

@@ -4,9 +4,9 @@ import { cleanup, render } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Notice } from '../../src/protocol/generated';
 import { reduce } from '../../src/state/store/reducer';
-import { EMPTY } from '../../src/state/store/transcript';
+import { EMPTY_TRANSCRIPT } from '../../src/state/store/transcript';
 import { HostProvider } from '../../src/views/host';
-import { Segment } from '../../src/views/transcript/segmentView';
+import { SegmentView } from '../../src/views/transcript/segmentView';
 import * as build from '../builders';
 import { HOST } from '../plainHost';
 
@@ -97,9 +97,9 @@ function folded(pieces: readonly string[]) {
   ] as unknown as Notice[];
   const told = notices.reduce(
     (now, notice, index) => reduce(now, { ...notice, seq: index + 1 }),
-    EMPTY
+    EMPTY_TRANSCRIPT
   );
-  const found = told.places[0]?.message.parts[0];
+  const found = told.entries[0]?.message.parts[0];
   return found?.type === 'text' ? found.text : null;
 }
 
@@ -109,7 +109,7 @@ const page = (text: string, live: boolean) => {
   });
   return (
     <HostProvider value={HOST}>
-      <Segment segment={segment} live={live} />
+      <SegmentView segment={segment} live={live} />
     </HostProvider>
   );
 };

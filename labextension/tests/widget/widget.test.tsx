@@ -6,13 +6,13 @@ import type { PictureNotice } from '../../src/protocol/generated';
 import { HOST } from '../../src/widget/browserHost';
 import view from '../../src/widget/index';
 import { colour, drawMarkdown } from '../../src/widget/markdown';
-import type { IModel } from '../../src/widget/anywidgetModel';
+import type { IAnyWidgetModel } from '../../src/widget/anywidgetModel';
 import { assistant, text, user } from '../builders';
 
 type Heard = (content: unknown) => void;
 
 /** The kernel's half: notes what the page sends, and says what a test wants. */
-class Kernel implements IModel {
+class Kernel implements IAnyWidgetModel {
   sent: { kind: string; after?: number | null; id?: string }[] = [];
   closed = false;
   private readonly _heard = new Map<string, Set<Heard>>();

@@ -15,12 +15,12 @@ import {
 } from '@jupyterlab/ui-components';
 import { useEffect, useRef, type ComponentType } from 'react';
 import type { IconName, IHost } from '../../views/host';
-import { disarm } from '../../views/dom/inPlaceSanitizer';
-import { boxWide } from '../../views/dom/scrollBoxes';
-import { careful, placeOf } from './sanitizingRenderers';
-import { Diagram, isPlain } from './mermaidDiagram';
-import { paced } from '../../views/dom/frameQueue';
-import type { Slots } from './slotLayout';
+import { sanitizeInPlace } from '../../views/dom/inPlaceSanitizer';
+import { wrapInScrollBox } from '../../views/dom/scrollBoxes';
+import { sanitizingRenderers, sanitizeOptions } from './sanitizingRenderers';
+import { Diagram, isPlainDiagram } from './mermaidDiagram';
+import { runInFrames } from '../../views/dom/frameQueue';
+import type { SlotLayout } from './slotLayout';
 
 const ICONS: Record<IconName, LabIcon> = {
   done: checkIcon,
@@ -35,11 +35,11 @@ const PRINTED = 'application/vnd.jupyter.stdout';
 /** Makes the host of one segment; its renderers stand in that segment's slots. */
 export function labHost(
   registry: IRenderMimeRegistry,
-  slots: Slots,
+  slots: SlotLayout,
   words: TranslationBundle,
   languages: IEditorLanguageRegistry | null
 ): IHost {
-  const renderers = careful(registry);
+  const renderers = sanitizingRenderers(registry);
   const { markdownParser: parser } = registry;
   const drawn = (mimeType: string) => rendered(renderers, slots, mimeType);
   const Markdown = drawn('text/markdown');
@@ -47,7 +47,7 @@ export function labHost(
     Markdown,
     Code: ({ text, language }) => (
       <>
-        {language === 'mermaid' && parser !== null && isPlain(text) && (
+        {language === 'mermaid' && parser !== null && isPlainDiagram(text) && (
           <Diagram text={text} parser={parser} />
         )}
         {languages === null ? (
@@ -69,10 +69,10 @@ export function labHost(
 /** Returns a component that draws its text with JupyterLab's renderer for a MIME type. */
 function rendered(
   registry: IRenderMimeRegistry,
-  slots: Slots,
+  slots: SlotLayout,
   mimeType: string
 ): ComponentType<{ text: string }> {
-  const local = placeOf(registry);
+  const local = sanitizeOptions(registry);
   return function Rendered({ text }) {
     const place = useRef<HTMLDivElement>(null);
     const renderer = useRef<IRenderMime.IRenderer | null>(null);
@@ -85,7 +85,7 @@ function rendered(
       slots.put(made, place.current);
       // JupyterLab finds links in what was printed a while after it drew it.
       const watched = new MutationObserver(() => {
-        disarm(made.node, local);
+        sanitizeInPlace(made.node, local);
       });
       if (mimeType === PRINTED) {
         watched.observe(made.node, { childList: true, subtree: true });
@@ -103,12 +103,12 @@ function rendered(
         data: { [mimeType]: text },
         trusted: false
       });
-      paced(() =>
+      runInFrames(() =>
         made === null || made.isDisposed
           ? Promise.resolve()
           : made.renderModel(model).then(() => {
-              disarm(made.node, local);
-              boxWide(made.node);
+              sanitizeInPlace(made.node, local);
+              wrapInScrollBox(made.node);
             })
       );
     }, [text]);
@@ -139,7 +139,7 @@ function Highlighted({
     // It has its height at once; the colours come in their turn.
     code.textContent = text;
     let isGone = false;
-    paced(async () => {
+    runInFrames(async () => {
       const coloured = document.createElement('code');
       await languages.highlight(
         text,

@@ -18,7 +18,7 @@ const COMMANDS =
 const LONGEST = 8_000;
 
 /** Tells whether a diagram is nothing but shapes, lines and words. */
-export function isPlain(text: string): boolean {
+export function isPlainDiagram(text: string): boolean {
   return (
     text.length <= LONGEST &&
     KIND.test(text) &&

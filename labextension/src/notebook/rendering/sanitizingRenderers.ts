@@ -3,33 +3,37 @@
  * words are parsed, and a second look at what stands in the page before maths is typeset, and after.
  */
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
-import { disarm } from '../../views/dom/inPlaceSanitizer';
-import { sanitizeText, type IPlace } from '../../views/dom/sanitizer';
+import { sanitizeInPlace } from '../../views/dom/inPlaceSanitizer';
+import { sanitizeText, type ISanitizeOptions } from '../../views/dom/sanitizer';
 
 /** Returns the renderers of a notebook for what a model or a tool wrote. */
-export function careful(registry: IRenderMimeRegistry): IRenderMimeRegistry {
+export function sanitizingRenderers(
+  registry: IRenderMimeRegistry
+): IRenderMimeRegistry {
   const { latexTypesetter, markdownParser } = registry;
-  const place = placeOf(registry);
+  const place = sanitizeOptions(registry);
   return registry.clone({
-    sanitizer: carefulSanitizer(registry.sanitizer, place),
+    sanitizer: chainedSanitizer(registry.sanitizer, place),
     ...(latexTypesetter === null
       ? {}
       : { latexTypesetter: carefulTypesetter(latexTypesetter, place) }),
     ...(markdownParser === null
       ? {}
-      : { markdownParser: withoutDiagrams(markdownParser) })
+      : { markdownParser: diagramFreeParser(markdownParser) })
   });
 }
 
 /** Says what a notebook's renderers can do: only beside a file do links lead to its neighbours. */
-export function placeOf(registry: IRenderMimeRegistry): IPlace {
+export function sanitizeOptions(
+  registry: IRenderMimeRegistry
+): ISanitizeOptions {
   return { local: registry.resolver !== null };
 }
 
 /** Wraps a sanitiser: what it leaves goes through ours. */
-export function carefulSanitizer(
+export function chainedSanitizer(
   inner: IRenderMime.ISanitizer,
-  place: IPlace
+  place: ISanitizeOptions
 ): IRenderMime.ISanitizer {
   return {
     getAutolink: () => inner.getAutolink?.() ?? true,
@@ -44,18 +48,18 @@ export function carefulSanitizer(
 /** Wraps what typesets maths: it gets, and leaves, nothing that may not stand in the page. */
 function carefulTypesetter(
   inner: IRenderMime.ILatexTypesetter,
-  place: IPlace
+  place: ISanitizeOptions
 ): IRenderMime.ILatexTypesetter {
   return {
     typeset: drawn => {
-      disarm(drawn, place);
+      sanitizeInPlace(drawn, place);
       const typeset = inner.typeset(drawn);
       if (typeset instanceof Promise) {
         return typeset.then(() => {
-          disarm(drawn, place);
+          sanitizeInPlace(drawn, place);
         });
       }
-      disarm(drawn, place);
+      sanitizeInPlace(drawn, place);
     }
   };
 }
@@ -69,7 +73,7 @@ const DIAGRAM = /([`~]{3}[^\S\n]*)mermaid(?=[^\S\n]*(?:\n|$))/gi;
  * JupyterLab draws a diagram in the page while it parses, before a sanitizer sees anything; what a
  * diagram names is loaded then, and its style holds in the whole page.
  */
-export function withoutDiagrams(
+export function diagramFreeParser(
   inner: IRenderMime.IMarkdownParser
 ): IRenderMime.IMarkdownParser {
   return {

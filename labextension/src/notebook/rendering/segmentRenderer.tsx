@@ -15,16 +15,19 @@ import {
   SEGMENT_MIME,
   type ISegment
 } from '../../protocol/segment';
-import { drawn, type IDrawn } from '../../state/display/liveSegment';
+import {
+  displayedSegment,
+  type IDisplayedSegment
+} from '../../state/display/liveSegment';
 import type { IKernelView } from '../../state/store/kernelStore';
-import type { WishAction } from '../../state/session/contextEdits';
+import type { ContextEditAction } from '../../state/session/contextEdits';
 import { ActionsProvider, type IActions } from '../../views/actions/answers';
 import { HostProvider, type IHost } from '../../views/host';
-import { Segment } from '../../views/transcript/segmentView';
-import { scrolls } from '../../views/dom/scrollBoxes';
-import { ChooseProvider } from '../../views/modelContext/editButtons';
+import { SegmentView } from '../../views/transcript/segmentView';
+import { isScrollKey } from '../../views/dom/scrollBoxes';
+import { ContextEditorProvider } from '../../views/modelContext/editButtons';
 import { labHost } from './labHost';
-import { Slots } from './slotLayout';
+import { SlotLayout } from './slotLayout';
 
 /**
  * One segment in the page.
@@ -44,7 +47,7 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   ) {
     super();
     this.addClass('plm-SegmentWidget');
-    const slots = new Slots();
+    const slots = new SlotLayout();
     this.layout = slots;
     this._host = labHost(registry, slots, words, languages);
     this._root = createRoot(this.node);
@@ -66,7 +69,7 @@ export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
               {this._host.words.__('This output of the agent cannot be read.')}
             </p>
           ) : this._link === null ? (
-            <Segment segment={segment} />
+            <SegmentView segment={segment} />
           ) : (
             <Live
               segment={segment}
@@ -149,7 +152,7 @@ function Live({
     [link, segment, showPanel]
   );
   const choose = useMemo(
-    () => async (action: WishAction, target: string) => {
+    () => async (action: ContextEditAction, target: string) => {
       const fields = { session: segment.session, action, target };
       return (await link.outcome('choose', fields)).error ?? '';
     },
@@ -159,8 +162,8 @@ function Live({
     <ActionsProvider
       value={shown.live || shown.again === true ? actions : null}
     >
-      <ChooseProvider value={choose}>
-        <Segment
+      <ContextEditorProvider value={choose}>
+        <SegmentView
           segment={shown.segment}
           live={shown.live}
           status={shown.status}
@@ -170,20 +173,20 @@ function Live({
           again={shown.again}
           taken={shown.taken}
         />
-      </ChooseProvider>
+      </ContextEditorProvider>
     </ActionsProvider>
   );
 }
 
 /** Returns a function that draws anew only when something of the segment's session changed. */
-function reader(segment: ISegment): (view: IKernelView) => IDrawn {
-  let before: [unknown, unknown, IDrawn] | null = null;
+function reader(segment: ISegment): (view: IKernelView) => IDisplayedSegment {
+  let before: [unknown, unknown, IDisplayedSegment] | null = null;
   return view => {
     const session = view.sessions.get(segment.session);
     if (before?.[0] === session && before?.[1] === view.link) {
       return before[2];
     }
-    const now = drawn(segment, view);
+    const now = displayedSegment(segment, view);
     before = [session, view.link, now];
     return now;
   };
@@ -209,7 +212,7 @@ function keepKeys(event: KeyboardEvent): void {
   if (onButton && plain && (event.key === 'Enter' || event.key === ' ')) {
     event.stopPropagation();
   }
-  if (plain && scrolls(event)) {
+  if (plain && isScrollKey(event)) {
     event.stopPropagation();
   }
 }

@@ -8,7 +8,7 @@ import { MessageLoop } from '@lumino/messaging';
 import { Layout, Widget } from '@lumino/widgets';
 
 /** Holds widgets by the node each of them stands in. */
-export class Slots extends Layout {
+export class SlotLayout extends Layout {
   private readonly _widgets = new Set<Widget>();
 
   /** Puts a widget into a node of the parent's page. */

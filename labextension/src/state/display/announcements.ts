@@ -3,11 +3,11 @@
  */
 import type { Part, TextPart, ToolPart } from '../../protocol/generated';
 import { isNotice } from './lines';
-import { prose, sentenceEnd } from './spokenText';
+import { spokenText, sentenceEnd } from './spokenText';
 import { subject } from './toolCalls';
 import type { ITranscript } from '../store/transcript';
 
-export type Said =
+export type Announcement =
   | { kind: 'words'; text: string }
   | { kind: 'call'; tool: string; subject: string; failed: boolean }
   | { kind: 'asks'; title: string }
@@ -17,7 +17,7 @@ export type Said =
   | { kind: 'stopped' };
 
 /** What was heard of a session so far. */
-export interface IHeard {
+export interface IAnnounced {
   session: string;
   /** Characters of each text part that were read. */
   read: ReadonlyMap<string, number>;
@@ -25,32 +25,32 @@ export interface IHeard {
   told: ReadonlySet<string>;
   busy: boolean;
   /** The messages that were looked at; the same object says nothing new while the turn runs. */
-  places: ITranscript['places'];
+  entries: ITranscript['entries'];
 }
 
 /** Returns what is new since `before`; the first look at a session says nothing. */
-export function hear(
+export function newAnnouncements(
   transcript: ITranscript,
-  before: IHeard | null
-): [Said[], IHeard] {
+  before: IAnnounced | null
+): [Announcement[], IAnnounced] {
   const session = transcript.session?.id ?? '';
   const fresh = before?.session !== session;
   const busy = transcript.status.type !== 'idle';
   const read = new Map(fresh ? [] : before.read);
   const told = new Set(fresh ? [] : before.told);
-  const found: Said[] = [];
+  const found: Announcement[] = [];
   if (!fresh && busy && !before.busy) {
     found.push({ kind: 'begun' });
   }
-  const known = fresh || before.busy !== busy ? [] : before.places;
-  for (const [index, place] of transcript.places.entries()) {
+  const known = fresh || before.busy !== busy ? [] : before.entries;
+  for (const [index, place] of transcript.entries.entries()) {
     const { info, parts } = place.message;
     if (known[index] === place || info?.role !== 'assistant' || info.summary) {
       continue;
     }
     if (fresh) {
       // What is there when a person opens the panel can be read.
-      skip(parts, read, told, busy && place === transcript.places.at(-1));
+      skip(parts, read, told, busy && place === transcript.entries.at(-1));
       if (info.error !== undefined) {
         told.add(info.id);
       }
@@ -78,8 +78,8 @@ export function hear(
   if (!fresh && !busy && before.busy) {
     found.push({ kind: hasFailed(transcript) ? 'stopped' : 'over' });
   }
-  const { places } = transcript;
-  return [found, { session, read, told, busy, places }];
+  const { entries } = transcript;
+  return [found, { session, read, told, busy, entries }];
 }
 
 /** Notes as heard what is there; of what is still written, the whole sentences. */
@@ -103,15 +103,15 @@ function ofParts(
   read: Map<string, number>,
   told: Set<string>,
   busy: boolean
-): Said[] {
-  return parts.flatMap((part): Said[] => {
+): Announcement[] {
+  return parts.flatMap((part): Announcement[] => {
     if (isSpoken(part)) {
       const from = read.get(part.id) ?? 0;
       if (from >= part.text.length) {
         return [];
       }
       const to = busy ? sentenceEnd(part.text) : part.text.length;
-      const text = prose(part.text, from, to);
+      const text = spokenText(part.text, from, to);
       read.set(part.id, Math.max(from, to));
       return text === '' ? [] : [{ kind: 'words', text }];
     }
@@ -131,8 +131,8 @@ function isSpoken(part: Part): part is TextPart {
   return part.type === 'text' && (!part.synthetic || isNotice(part));
 }
 
-function hasFailed({ places }: ITranscript): boolean {
-  const info = places.at(-1)?.message.info;
+function hasFailed({ entries }: ITranscript): boolean {
+  const info = entries.at(-1)?.message.info;
   return info?.role === 'assistant' && info.error !== undefined;
 }
 

@@ -25,7 +25,7 @@ import {
 type HiddenPart = SnapshotPart | StepStartPart;
 
 /** A part that is a line of its own, whatever stands around it; how it is drawn, views/plain says. */
-export type PlainPart = Exclude<
+export type StandalonePart = Exclude<
   Part,
   | HiddenPart
   | TextPart
@@ -36,13 +36,13 @@ export type PlainPart = Exclude<
   | CompactionPart
 >;
 
-type PlainLine = {
-  [T in PlainPart['type']]: {
+type StandaloneLine = {
+  [T in StandalonePart['type']]: {
     kind: T;
     key: string;
-    part: Extract<PlainPart, { type: T }>;
+    part: Extract<StandalonePart, { type: T }>;
   };
-}[PlainPart['type']];
+}[StandalonePart['type']];
 
 export type Line =
   | { kind: 'text'; key: string; part: TextPart }
@@ -50,7 +50,7 @@ export type Line =
   | { kind: 'reasoning'; key: string; part: ReasoningPart }
   | { kind: 'tool'; key: string; part: ToolPart }
   | { kind: 'reads'; key: string; parts: ToolPart[] }
-  | PlainLine
+  | StandaloneLine
   /** A sentence for a person, which the model is not shown. */
   | { kind: 'notice'; key: string; part: TextPart }
   /** The newest failed attempt, and how many came right before it. */
@@ -159,15 +159,16 @@ function partLine(part: Part, role: string): Line | null {
   }
 }
 
-function plainLine(part: PlainPart): Line | null {
-  return !isPlain(part) || (part.type === 'patch' && part.files.length === 0)
+function plainLine(part: StandalonePart): Line | null {
+  return !isStandalone(part) ||
+    (part.type === 'patch' && part.files.length === 0)
     ? null // a newer kernel's, or nothing to tell
-    : ({ kind: part.type, key: part.id, part } as PlainLine);
+    : ({ kind: part.type, key: part.id, part } as StandaloneLine);
 }
 
 const KNOWN = new Set<string>(PART_TYPES);
 
-const NO_PLAIN: Record<Exclude<Part, PlainPart>['type'], true> = {
+const NOT_STANDALONE: Record<Exclude<Part, StandalonePart>['type'], true> = {
   compaction: true,
   reasoning: true,
   retry: true,
@@ -179,8 +180,8 @@ const NO_PLAIN: Record<Exclude<Part, PlainPart>['type'], true> = {
 };
 
 /** Tells whether a part is a line of its own, whatever stands around it. */
-export function isPlain(part: Part): part is PlainPart {
-  return KNOWN.has(part.type) && !(part.type in NO_PLAIN);
+export function isStandalone(part: Part): part is StandalonePart {
+  return KNOWN.has(part.type) && !(part.type in NOT_STANDALONE);
 }
 
 /** Whether a text is a sentence for a person about what failed beside the answer. */

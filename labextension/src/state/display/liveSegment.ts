@@ -15,15 +15,15 @@ import type { ICut, ISegment } from '../../protocol/segment';
 import {
   changesOf,
   isRemoved,
-  takenBack,
-  takenOf,
-  type Taken
+  revertedMessages,
+  revertedExtent,
+  type RevertedExtent
 } from '../session/reverts';
-import { lastError, strayAsks } from '../session/status';
+import { lastError, unattachedAsks } from '../session/status';
 import type { IKernelView } from '../store/kernelStore';
-import type { IMessagePlace, ITranscript } from '../store/transcript';
+import type { IMessageEntry, ITranscript } from '../store/transcript';
 
-export interface IDrawn {
+export interface IDisplayedSegment {
   segment: ISegment;
   /** Somebody still writes it. */
   live: boolean;
@@ -36,13 +36,16 @@ export interface IDrawn {
   /** Questions that belong to no call that is shown, such as those of a sub-agent. */
   stray?: readonly Ask[];
   /** How much of it is taken back. */
-  taken?: Taken;
+  taken?: RevertedExtent;
   /** It failed, and the request can be sent again. */
   again?: boolean;
 }
 
 /** Returns what to draw for a saved segment, as far as its kernel is known. */
-export function drawn(saved: ISegment, view: IKernelView): IDrawn {
+export function displayedSegment(
+  saved: ISegment,
+  view: IKernelView
+): IDisplayedSegment {
   const session = view.sessions.get(saved.session);
   const found = asTold(saved, view);
   if (session?.known !== true) {
@@ -51,11 +54,11 @@ export function drawn(saved: ISegment, view: IKernelView): IDrawn {
   const { transcript } = session;
   const taken = isRemoved(saved, session)
     ? 'removed'
-    : takenOf(takenBack(transcript), [
+    : revertedExtent(revertedMessages(transcript), [
         saved.turn,
         ...found.segment.messages.map(({ info }) => info.id)
       ]);
-  const place = transcript.places.find(({ id }) => id === saved.turn);
+  const place = transcript.entries.find(({ id }) => id === saved.turn);
   const changes = changesOf(place?.message.info);
   const isLast = saved.end === undefined && saved.start !== undefined;
   const told =
@@ -77,9 +80,9 @@ export function drawn(saved: ISegment, view: IKernelView): IDrawn {
 }
 
 /** What was drawn before: an ended segment is not drawn again for every word elsewhere. */
-const marked = new WeakMap<IDrawn, IDrawn>();
+const marked = new WeakMap<IDisplayedSegment, IDisplayedSegment>();
 
-function asTold(saved: ISegment, view: IKernelView): IDrawn {
+function asTold(saved: ISegment, view: IKernelView): IDisplayedSegment {
   const session = view.sessions.get(saved.session);
   if (isWhole(saved) && !isFailed(saved)) {
     return ended(saved, session?.known === true ? session.transcript : null);
@@ -123,7 +126,7 @@ function asTold(saved: ISegment, view: IKernelView): IDrawn {
       ? {
           status: transcript.status,
           problem: session.head.problem,
-          stray: strayAsks(transcript)
+          stray: unattachedAsks(transcript)
         }
       : {})
   };
@@ -131,10 +134,16 @@ function asTold(saved: ISegment, view: IKernelView): IDrawn {
 
 const NONE: readonly Decision[] = [];
 
-const toldSince = new WeakMap<ISegment, [readonly Decision[], IDrawn]>();
+const toldSince = new WeakMap<
+  ISegment,
+  [readonly Decision[], IDisplayedSegment]
+>();
 
 /** Returns a segment to which nothing is added any more but what the model sees of it. */
-function ended(saved: ISegment, transcript: ITranscript | null): IDrawn {
+function ended(
+  saved: ISegment,
+  transcript: ITranscript | null
+): IDisplayedSegment {
   const decisions = transcript?.decisions ?? NONE;
   const before = toldSince.get(saved);
   if (before?.[0] === decisions) {
@@ -190,7 +199,7 @@ export function isStale(saved: ISegment, transcript: ITranscript): boolean {
   );
 }
 
-export interface ITold {
+export interface ITurnMessages {
   /** What came after the prompt, without words of the engine in the user's place. */
   messages: Message[];
   /** No other turn came after it. */
@@ -198,13 +207,16 @@ export interface ITold {
 }
 
 /** Finds what a session's transcript holds of a turn; null when it does not know it. */
-export function turnOf({ places }: ITranscript, turn: string): ITold | null {
-  const first = places.findLastIndex(({ id }) => id === turn);
+export function turnOf(
+  { entries }: ITranscript,
+  turn: string
+): ITurnMessages | null {
+  const first = entries.findLastIndex(({ id }) => id === turn);
   if (turn === '' || first < 0) {
     return null;
   }
   const messages: Message[] = [];
-  for (const place of places.slice(first + 1)) {
+  for (const place of entries.slice(first + 1)) {
     const message = whole(place);
     if (message === null || !isShown(message)) {
       continue;
@@ -336,7 +348,7 @@ function isSettled(part: Part): boolean {
   );
 }
 
-function whole({ message }: IMessagePlace): Message | null {
+function whole({ message }: IMessageEntry): Message | null {
   return message.info === undefined ? null : (message as Message);
 }
 

@@ -62,14 +62,17 @@ export function todosOf({ state }: ToolPart): Todo[] {
 }
 
 /** Counts what is done of what is still wanted. */
-export function tally(todos: readonly Todo[]): { done: number; all: number } {
+export function todoProgress(todos: readonly Todo[]): {
+  done: number;
+  all: number;
+} {
   const wanted = todos.filter(({ status }) => status !== 'cancelled');
   const done = wanted.filter(({ status }) => status === 'completed').length;
   return { done, all: wanted.length };
 }
 
 /** Returns what is worked on, else what comes next. */
-export function current(todos: readonly Todo[]): Todo | undefined {
+export function currentTodo(todos: readonly Todo[]): Todo | undefined {
   return (
     todos.find(({ status }) => status === 'in_progress') ??
     todos.find(({ status }) => status === 'pending')

@@ -7,7 +7,7 @@ const RULE = /^\s*(?:[-*_=]\s*){3,}$/;
 const TABLE_RULE = /^\s*\|?[\s:|-]*-[\s:|-]*$/;
 
 /** Returns a stretch of a text as prose; what stands before it says whether it begins in code. */
-export function prose(text: string, from: number, to: number): string {
+export function spokenText(text: string, from: number, to: number): string {
   let isCode = false;
   let place = 0;
   const found: string[] = [];

@@ -6,7 +6,7 @@ import type {
   ToolCompleted,
   ToolPart
 } from '../../protocol/generated';
-import { passedOver } from '../../protocol/unknownKind';
+import { unknownKind } from '../../protocol/unknownKind';
 
 /** Inputs that name the subject of a call, the first found wins. */
 const SUBJECTS = [
@@ -81,7 +81,7 @@ export function output(part: ToolPart): string {
     case 'pending':
       return '';
     default:
-      return passedOver(state, '');
+      return unknownKind(state, '');
   }
 }
 

@@ -6,7 +6,7 @@ import type { ITurn } from './turns';
 /** So many turns are a page. */
 export const PAGE_TURNS = 32;
 
-export interface IPage {
+export interface ITurnPage {
   /** How many turns stand before it. */
   first: number;
   turns: readonly ITurn[];
@@ -15,8 +15,8 @@ export interface IPage {
 /** Cuts turns into pages. */
 export function pages(
   turns: readonly ITurn[],
-  before: readonly IPage[] = []
-): readonly IPage[] {
+  before: readonly ITurnPage[] = []
+): readonly ITurnPage[] {
   const count = Math.ceil(turns.length / PAGE_TURNS);
   return Array.from({ length: count }, (_, number) => {
     const first = number * PAGE_TURNS;

@@ -2,8 +2,8 @@
  * A session as the panel shows it: what a person said, and what the agent did about it.
  */
 import type { Message, Origin } from '../../protocol/generated';
-import { isPlain, type PlainPart } from './lines';
-import type { IMessagePlace, ITranscript } from '../store/transcript';
+import { isStandalone, type StandalonePart } from './lines';
+import type { IMessageEntry, ITranscript } from '../store/transcript';
 
 export interface ITurn {
   key: string;
@@ -12,11 +12,11 @@ export interface ITurn {
   /** Where the words were said. */
   origin?: Origin;
   /** What came with the words: files, an agent that was named. */
-  attached: readonly PlainPart[];
+  attached: readonly StandalonePart[];
   /** The agent's messages. */
   messages: Message[];
   /** What the turn was made of; the same places are the same turn. */
-  places: readonly IMessagePlace[];
+  entries: readonly IMessageEntry[];
 }
 
 /**
@@ -26,12 +26,12 @@ export interface ITurn {
  * drawn again for every word of the newest answer; nor is it grouped again from its beginning.
  */
 export function turns(
-  { places }: Pick<ITranscript, 'places'>,
+  { entries }: Pick<ITranscript, 'entries'>,
   before: readonly ITurn[] = []
 ): readonly ITurn[] {
-  const told = places.filter(({ message }) => message.info !== undefined);
+  const told = entries.filter(({ message }) => message.info !== undefined);
   const [kept, from] = unchanged(told, before);
-  const groups: IMessagePlace[][] = [];
+  const groups: IMessageEntry[][] = [];
   for (const place of told.slice(from)) {
     const group = groups.at(-1);
     if (group === undefined || said(place) !== null) {
@@ -42,7 +42,7 @@ export function turns(
   }
   const fresh = groups.map((group, index) => {
     const known = before[kept + index];
-    return known !== undefined && same(known.places, group)
+    return known !== undefined && same(known.entries, group)
       ? known
       : turn(group);
   });
@@ -51,27 +51,27 @@ export function turns(
 
 /** Returns how many turns are as they were and at which place they end. */
 function unchanged(
-  told: readonly IMessagePlace[],
+  told: readonly IMessageEntry[],
   before: readonly ITurn[]
-): [turns: number, places: number] {
+): [turns: number, entries: number] {
   let end = 0;
-  for (const [index, { places }] of before.entries()) {
+  for (const [index, { entries }] of before.entries()) {
     const starts = end;
-    for (const place of places) {
+    for (const place of entries) {
       if (told[end] !== place) {
         // What follows a turn may have become a part of it: the one before is grouped again.
-        const last = before[index - 1]?.places.length ?? 0;
+        const last = before[index - 1]?.entries.length ?? 0;
         return [Math.max(0, index - 1), starts - last];
       }
       end += 1;
     }
   }
-  const last = before.at(-1)?.places.length ?? 0;
+  const last = before.at(-1)?.entries.length ?? 0;
   return [Math.max(0, before.length - 1), end - last];
 }
 
 /** Returns what a person said in a message; null when it holds no words of a person. */
-function said({ message }: IMessagePlace): string | null {
+function said({ message }: IMessageEntry): string | null {
   if (message.info?.role !== 'user') {
     return null;
   }
@@ -83,25 +83,25 @@ function said({ message }: IMessagePlace): string | null {
   return texts.length === 0 ? null : texts.join('\n\n');
 }
 
-function turn(places: IMessagePlace[]): ITurn {
-  const [first, ...rest] = places;
+function turn(entries: IMessageEntry[]): ITurn {
+  const [first, ...rest] = entries;
   const prompt = first === undefined ? null : said(first);
   const info = first?.message.info;
-  const own = prompt === null ? places : rest;
+  const own = prompt === null ? entries : rest;
   return {
     key: first?.id ?? '',
     prompt,
     origin: info?.role === 'user' ? info.origin : undefined,
     attached:
-      prompt === null ? [] : (first?.message.parts.filter(isPlain) ?? []),
+      prompt === null ? [] : (first?.message.parts.filter(isStandalone) ?? []),
     messages: own.map(({ message }) => message as Message),
-    places
+    entries
   };
 }
 
 function same(
-  one: readonly IMessagePlace[],
-  other: readonly IMessagePlace[]
+  one: readonly IMessageEntry[],
+  other: readonly IMessageEntry[]
 ): boolean {
   return (
     one.length === other.length &&

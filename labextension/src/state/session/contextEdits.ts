@@ -1,24 +1,25 @@
 /**
- * What a person chose of what the model sees, as the journal tells it: pinned, left out, undone.
+ * What a person edited in the model's context, as the journal tells it: pinned, excluded, undone.
  *
  * The same rule as in the kernel (transcript/context_values/effective_decisions.py): decisions about a part are a pile, a
  * restore takes the newest one off, and of those that reach a part the newest holds.
  */
 import type { Decision } from '../../protocol/generated';
 
-export type Wish = 'pin' | 'drop';
+export type ContextEdit = 'pin' | 'drop';
 
 /** What may be chosen of a part or message. */
-export type WishAction = 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
+export type ContextEditAction =
+  'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
 
-interface IStanding {
-  wish: Wish | null;
-  /** What it was chosen for: a part, or its whole message. */
-  chosen: string | null;
-  /** The pin or the exclusion that holds. */
-  held: Decision | null;
-  /** Whether a rule, and no person, left it out. */
-  aside: boolean;
+interface IEffectiveDecisions {
+  edit: ContextEdit | null;
+  /** The part that was edited, or its whole message. */
+  editedId: string | null;
+  /** The pin or the exclusion that holds, a person's or a rule's. */
+  decision: Decision | null;
+  /** Whether a rule, and no person, excluded it. */
+  byRule: boolean;
   /** How its output was cut or cleared, as far as that holds. */
   reduction: Decision | null;
 }
@@ -30,7 +31,7 @@ const UNDO = 'user/undo-compaction';
 const REDUCTIONS = ['truncate', 'clear', 'drop'];
 
 /** Returns the decisions about a part, alone or with its message. */
-export function about(
+export function decisionsAbout(
   decisions: readonly Decision[],
   part: { id: string; message_id: string }
 ): Decision[] {
@@ -42,7 +43,9 @@ export function about(
 }
 
 /** Says what holds for a part after all that was decided about it. */
-export function standing(decisions: readonly Decision[]): IStanding {
+export function effectiveDecisions(
+  decisions: readonly Decision[]
+): IEffectiveDecisions {
   const own: Decision[] = [];
   const around: Decision[] = [];
   for (const decision of decisions) {
@@ -60,18 +63,18 @@ export function standing(decisions: readonly Decision[]): IStanding {
   const newest = decisions.findLast(
     decision => left.has(decision) && ['pin', 'drop'].includes(decision.action)
   );
-  const aside = newest?.action === 'drop' && newest.rule !== EXCLUDE;
-  const wish = aside ? null : ((newest?.action ?? null) as Wish | null);
-  const shown = wish === 'pin' ? ['truncate'] : ['truncate', 'clear'];
+  const byRule = newest?.action === 'drop' && newest.rule !== EXCLUDE;
+  const edit = byRule ? null : ((newest?.action ?? null) as ContextEdit | null);
+  const shown = edit === 'pin' ? ['truncate'] : ['truncate', 'clear'];
   const reduction =
     newest?.action === 'drop'
       ? undefined
       : own.findLast(({ action }) => shown.includes(action));
   return {
-    wish,
-    held: newest ?? null,
-    aside,
-    chosen: newest?.part_id ?? newest?.message_id ?? null,
+    edit,
+    decision: newest ?? null,
+    byRule,
+    editedId: newest?.part_id ?? newest?.message_id ?? null,
     reduction: reduction ?? null
   };
 }

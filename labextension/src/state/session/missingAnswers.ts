@@ -7,7 +7,7 @@
 import type { ITranscript } from '../store/transcript';
 
 /** What is known of a code cell. */
-export interface ICellSeen {
+export interface ICellContents {
   id: string;
   /** It could be the cell of a prompt: it calls the agent, or nothing stands in it. */
   asks: boolean;
@@ -19,7 +19,7 @@ export interface ICellSeen {
 }
 
 /** What is to be put back, and what of it the log knows. */
-export interface ILost {
+export interface IMissingAnswer {
   turn: string;
   /** The cell that asked. */
   cell: string;
@@ -32,18 +32,18 @@ export interface ILost {
  * Returns the turns that can be put back, by their id: of every cell the newest, when it is over
  * and no cell shows it. Of a cell that is gone only those that this notebook asked.
  */
-export function lost(
+export function missingAnswers(
   {
-    places,
+    entries,
     session,
     status
-  }: Pick<ITranscript, 'places' | 'session' | 'status'>,
-  cells: readonly ICellSeen[]
-): ReadonlyMap<string, ILost> {
-  const newest = new Map<string, ILost>();
-  let turn: ILost | null = null;
-  let last: ILost | null = null;
-  for (const { message } of places) {
+  }: Pick<ITranscript, 'entries' | 'session' | 'status'>,
+  cells: readonly ICellContents[]
+): ReadonlyMap<string, IMissingAnswer> {
+  const newest = new Map<string, IMissingAnswer>();
+  let turn: IMissingAnswer | null = null;
+  let last: IMissingAnswer | null = null;
+  for (const { message } of entries) {
     const { info } = message;
     if (info?.role === 'assistant' && turn !== null) {
       newest.set(turn.cell, turn);
@@ -91,9 +91,9 @@ export interface ICellPlace {
 }
 
 /** Says where a turn is put back. */
-export function placeOf(
-  { cell, prompt }: ILost,
-  cells: readonly (ICellSeen | null)[]
+export function targetCell(
+  { cell, prompt }: IMissingAnswer,
+  cells: readonly (ICellContents | null)[]
 ): ICellPlace {
   const own = cells.findIndex(one => one?.id === cell);
   if (own >= 0) {
@@ -113,7 +113,7 @@ export function placeOf(
 const ASKS = /^\s*%%?agent\b/m;
 
 /** Says whether a cell may be the one of a prompt. */
-export function mayAsk(source: string): boolean {
+export function isAgentCell(source: string): boolean {
   return source.trim() === '' || ASKS.test(source);
 }
 

@@ -11,7 +11,7 @@ import type { ISegment } from '../../protocol/segment';
 import type { ISessionView } from '../store/kernelStore';
 import type { ITranscript } from '../store/transcript';
 
-export interface ITakenBack {
+export interface IRevertedMessages {
   /** The first message that is taken back, or of which a part is. */
   message: string;
   /** The part from which on it is taken back; else all of the message is. */
@@ -25,22 +25,22 @@ export interface ITakenBack {
 }
 
 /** How much of a stretch is taken back; `removed` is for good. */
-export type Taken = 'whole' | 'part' | 'removed' | undefined;
+export type RevertedExtent = 'whole' | 'part' | 'removed' | undefined;
 
 /** Returns what is taken back; null when nothing is. */
-export function takenBack({
-  places,
+export function revertedMessages({
+  entries,
   session
-}: Pick<ITranscript, 'places' | 'session'>): ITakenBack | null {
+}: Pick<ITranscript, 'entries' | 'session'>): IRevertedMessages | null {
   const revert: SessionInfo['revert'] = session?.revert;
   const message = revert?.message_id;
   if (revert === undefined || typeof message !== 'string') {
     return null;
   }
   const part = typeof revert.part_id === 'string' ? revert.part_id : undefined;
-  const first = places.findIndex(({ id }) => id === message);
+  const first = entries.findIndex(({ id }) => id === message);
   const gone =
-    first < 0 ? [] : places.slice(part === undefined ? first : first + 1);
+    first < 0 ? [] : entries.slice(part === undefined ? first : first + 1);
   return {
     message,
     part,
@@ -51,10 +51,10 @@ export function takenBack({
 }
 
 /** Says how much of these messages is taken back. */
-export function takenOf(
-  taken: ITakenBack | null,
+export function revertedExtent(
+  taken: IRevertedMessages | null,
   messages: readonly string[]
-): Taken {
+): RevertedExtent {
   if (taken === null) {
     return undefined;
   }
@@ -73,7 +73,7 @@ export function isRemoved(
   { messages, open, seq, turn }: ISegment,
   { head, transcript }: Pick<ISessionView, 'head' | 'transcript'>
 ): boolean {
-  const { places, seq: known } = transcript;
+  const { entries, seq: known } = transcript;
   // A kernel of an older version does not say which it is.
   if ((head as Partial<SessionHead>).partial !== false) {
     return false;
@@ -82,7 +82,7 @@ export function isRemoved(
     return false;
   }
   const told = new Set([turn, ...messages.map(({ info }) => info.id)]);
-  return !places.some(({ id }) => told.has(id));
+  return !entries.some(({ id }) => told.has(id));
 }
 
 /** Returns what a turn did to files, as its prompt's message tells. */

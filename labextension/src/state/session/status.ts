@@ -10,7 +10,7 @@ import type {
 import type { ITranscript } from '../store/transcript';
 import { isUndone } from './contextEdits';
 
-export interface IFilled {
+export interface IWindowUsage {
   used: number;
   window: number;
   /** Tokens by kind, adding up to what is used; empty where the kernel tells none. */
@@ -22,7 +22,7 @@ export interface IFilled {
 }
 
 /** Returns how full the window was at the newest request, and of what; null before the first. */
-export function filled(transcript: ITranscript): IFilled | null {
+export function windowUsage(transcript: ITranscript): IWindowUsage | null {
   const before = atRequest(transcript);
   const saved = before === null ? null : savedSince(transcript);
   return before === null || saved === null
@@ -35,8 +35,8 @@ export function filled(transcript: ITranscript): IFilled | null {
       };
 }
 
-function atRequest({ filling, places }: ITranscript): IFilled | null {
-  const measured = reported(places, filling?.message_id);
+function atRequest({ filling, entries }: ITranscript): IWindowUsage | null {
+  const measured = reported(entries, filling?.message_id);
   if (filling === undefined || filling.tokens <= 0) {
     return measured === null
       ? null
@@ -56,16 +56,16 @@ function atRequest({ filling, places }: ITranscript): IFilled | null {
 function savedSince({
   decisions,
   filling,
-  places
+  entries
 }: ITranscript): { before: number; after: number } | null {
   const at =
     filling === undefined
-      ? (reported(places)?.at ?? places.length)
-      : places.findLastIndex(({ id }) => id === filling.message_id);
+      ? (reported(entries)?.at ?? entries.length)
+      : entries.findLastIndex(({ id }) => id === filling.message_id);
   if (at < 0) {
     return null;
   }
-  for (const { message } of places.slice(at + 1).toReversed()) {
+  for (const { message } of entries.slice(at + 1).toReversed()) {
     const { info } = message;
     if (info === undefined || !isSummary(message)) {
       continue;
@@ -88,17 +88,17 @@ function isSummary({ info }: Pick<Partial<Message>, 'info'>): boolean {
 
 /** Finds what the provider reported, of one message or of the newest answer that has a report. */
 function reported(
-  places: ITranscript['places'],
+  entries: ITranscript['entries'],
   messageId?: string
 ): { used: number; window: number; at: number } | null {
   const from =
     messageId === undefined
-      ? places.length - 1
-      : places.findLastIndex(({ id }) => id === messageId);
+      ? entries.length - 1
+      : entries.findLastIndex(({ id }) => id === messageId);
   // A long session is not looked through for a message that reports nothing yet.
   const to = messageId === undefined ? 0 : Math.max(0, from);
   for (let at = from; at >= to; at -= 1) {
-    const message = places[at]?.message;
+    const message = entries[at]?.message;
     if (
       message === undefined ||
       (messageId === undefined && isSummary(message))
@@ -121,7 +121,7 @@ function reported(
 type Reporting = StepFinishPart & { context_tokens: number; window: number };
 
 /** Tells whether sending the same again may help, and nothing else must be done first. */
-export function mayRetry(error: ErrorValue): boolean {
+export function isRetryable(error: ErrorValue): boolean {
   return error.type === 'unknown' || (error.type === 'api' && error.retryable);
 }
 
@@ -134,11 +134,11 @@ export function lastError(
 }
 
 /** Returns the questions whose tool call is not in the transcript, such as those of a sub-agent. */
-export function strayAsks({ asks, places }: ITranscript): Ask[] {
+export function unattachedAsks({ asks, entries }: ITranscript): Ask[] {
   const calls = new Set(
     asks.length === 0
       ? []
-      : places.flatMap(({ message }) =>
+      : entries.flatMap(({ message }) =>
           message.parts.flatMap(part =>
             part.type === 'tool' ? [part.call_id] : []
           )
@@ -151,9 +151,11 @@ export function strayAsks({ asks, places }: ITranscript): Ask[] {
 
 /** Tells whether something was said that a summary could stand for, and a person may ask for one. */
 export function canCompact(transcript: ITranscript): boolean {
-  const { places, session } = transcript;
+  const { entries, session } = transcript;
   return (
-    !isBusy(transcript) && places.length > 1 && session?.parent_id === undefined
+    !isBusy(transcript) &&
+    entries.length > 1 &&
+    session?.parent_id === undefined
   );
 }
 

@@ -13,9 +13,9 @@ import type {
   RecordsNotice,
   SessionHead
 } from '../../protocol/generated';
-import { messagesOf, Pieces } from './transcriptPieces';
+import { messagesOf, TranscriptPieces } from './transcriptPieces';
 import { reduce } from './reducer';
-import { EMPTY, type ITranscript } from './transcript';
+import { EMPTY_TRANSCRIPT, type ITranscript } from './transcript';
 
 /** Whether the kernel answers us: `absent` means that the package is not loaded there. */
 export type LinkState = 'connecting' | 'ready' | 'absent' | 'dead';
@@ -49,7 +49,7 @@ export interface IReadable<T> {
 export type KernelNotice =
   RecordsNotice | PictureNotice | OutcomeNotice | CurrentNotice | PingNotice;
 
-export const NOTHING: IKernelView = {
+export const UNKNOWN_KERNEL: IKernelView = {
   link: 'connecting',
   problem: '',
   version: '',
@@ -69,7 +69,7 @@ interface IWaiting {
   after: number | null;
   /** Records that came meanwhile. */
   later: Notice[];
-  pieces: Pieces;
+  pieces: TranscriptPieces;
   /** How often the kernel may still remind us of what we miss before we ask again. */
   patience: number;
 }
@@ -84,7 +84,7 @@ const PATIENCE = 2;
  * readers at most once per frame.
  */
 export class KernelStore implements IReadable<IKernelView> {
-  private _view: IKernelView = NOTHING;
+  private _view: IKernelView = UNKNOWN_KERNEL;
   private readonly _readers = new Set<() => void>();
   private readonly _waiting = new Map<string, IWaiting>();
   private _told: KernelNotice[] = [];
@@ -105,7 +105,7 @@ export class KernelStore implements IReadable<IKernelView> {
   readonly getSnapshot = (): IKernelView => this._view;
 
   /** Notes what the kernel tells; it is applied with the next frame. */
-  tell(notice: KernelNotice): void {
+  receive(notice: KernelNotice): void {
     this._told.push(notice);
     if (!this._planned) {
       this._planned = true;
@@ -128,7 +128,7 @@ export class KernelStore implements IReadable<IKernelView> {
   }
 
   /** Changes what is known of the kernel itself. */
-  note(change: Partial<Omit<IKernelView, 'sessions'>>): void {
+  update(change: Partial<Omit<IKernelView, 'sessions'>>): void {
     const before = this._view;
     const changed = Object.entries(change).some(
       ([name, value]) => before[name as keyof IKernelView] !== value
@@ -144,20 +144,20 @@ export class KernelStore implements IReadable<IKernelView> {
    *
    * A session that began anew has fewer records than we know of it: it is read from its start.
    */
-  head(head: SessionHead, isCurrent: boolean, isNewKernel = false): void {
+  updateHead(head: SessionHead, isCurrent: boolean, isNewKernel = false): void {
     const before = this._view;
     this._noteHead(head, isCurrent);
     const session = this._session(head.session);
     if (!session.known || (isNewKernel && head.seq < session.transcript.seq)) {
-      this.again(head.session, null);
+      this.requestMissing(head.session, null);
     } else if (head.seq > session.transcript.seq) {
-      this.again(head.session, session.transcript.seq);
+      this.requestMissing(head.session, session.transcript.seq);
     }
     this._changedFrom(before);
   }
 
   /** Asks for what was missed, once; again when nothing came of it. */
-  again(id: string, after: number | null): void {
+  requestMissing(id: string, after: number | null): void {
     const waiting = this._waiting.get(id);
     if (waiting !== undefined && (after !== null || waiting.after === null)) {
       waiting.patience -= 1;
@@ -169,7 +169,7 @@ export class KernelStore implements IReadable<IKernelView> {
     this._waiting.set(id, {
       after,
       later,
-      pieces: waiting?.pieces ?? new Pieces(),
+      pieces: waiting?.pieces ?? new TranscriptPieces(),
       patience: PATIENCE
     });
     this._askAgain(id, after);
@@ -181,7 +181,7 @@ export class KernelStore implements IReadable<IKernelView> {
   }
 
   /** Forgets what was asked for and not answered, since the kernel it was asked of is gone. */
-  lose(): void {
+  reset(): void {
     const before = this._view;
     this._told = [];
     this._waiting.clear();
@@ -204,7 +204,7 @@ export class KernelStore implements IReadable<IKernelView> {
         this._picture(notice);
         break;
       case 'current':
-        this.head(notice.session, true);
+        this.updateHead(notice.session, true);
         break;
       case 'outcome':
       case 'ping':
@@ -237,7 +237,7 @@ export class KernelStore implements IReadable<IKernelView> {
     // A kernel of an older version does not say what its records follow.
     if (known && after !== undefined && after > transcript.seq) {
       if (waiting === undefined) {
-        this.again(id, transcript.seq);
+        this.requestMissing(id, transcript.seq);
       }
       return;
     }
@@ -257,7 +257,7 @@ export class KernelStore implements IReadable<IKernelView> {
       return;
     }
     if (!known || first.seq > transcript.seq + 1) {
-      this.again(id, known ? transcript.seq : null);
+      this.requestMissing(id, known ? transcript.seq : null);
       this._waiting.get(id)?.later.push(...fresh);
       return;
     }
@@ -297,7 +297,7 @@ export class KernelStore implements IReadable<IKernelView> {
     const known = this._view.sessions.get(head.session);
     this._put(head.session, {
       head,
-      transcript: known?.transcript ?? EMPTY,
+      transcript: known?.transcript ?? EMPTY_TRANSCRIPT,
       known: known?.known ?? false
     });
     if (isCurrent) {
@@ -319,7 +319,7 @@ export class KernelStore implements IReadable<IKernelView> {
           waiting: 0,
           partial: false
         },
-        transcript: EMPTY,
+        transcript: EMPTY_TRANSCRIPT,
         known: false
       }
     );
@@ -364,11 +364,11 @@ function pictured(
 ): ITranscript {
   const { filling, head, inbox, info, replies, seq, todos } = notice;
   return {
-    ...EMPTY,
+    ...EMPTY_TRANSCRIPT,
     seq,
     ...(info === undefined ? {} : { session: info }),
     status: head.status,
-    places: messagesOf(pieces).map(message => ({
+    entries: messagesOf(pieces).map(message => ({
       id: message.info.id,
       message
     })),

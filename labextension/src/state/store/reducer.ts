@@ -10,8 +10,8 @@ import {
   type Reply,
   type StepRequest
 } from '../../protocol/generated';
-import { passedOver } from '../../protocol/unknownKind';
-import { joined } from '../../protocol/surrogatePairs';
+import { unknownKind } from '../../protocol/unknownKind';
+import { appendText } from '../../protocol/surrogatePairs';
 import type { IMessageDraft, ITranscript } from './transcript';
 
 /** A part of another type is passed over. */
@@ -53,7 +53,7 @@ function change(now: ITranscript, notice: Notice): Partial<ITranscript> {
       }));
     case 'message.removed':
       return {
-        places: now.places.filter(place => place.id !== notice.message_id)
+        entries: now.entries.filter(place => place.id !== notice.message_id)
       };
     default:
       return ofSession(now, notice);
@@ -139,7 +139,7 @@ function ofWaiting(now: ITranscript, notice: OfWaiting): Partial<ITranscript> {
     case 'prompt.delivered':
       return { inbox: now.inbox.filter(differs('prompt_id', notice)) };
     default:
-      return passedOver(notice, {});
+      return unknownKind(notice, {});
   }
 }
 
@@ -175,17 +175,17 @@ function differs<K extends string>(name: K, other: Record<K, string>) {
 
 /** Changes a message; one that is not known yet gets a place at the end. */
 function at(
-  { places }: ITranscript,
+  { entries }: ITranscript,
   id: string,
   changed: (draft: IMessageDraft) => IMessageDraft
 ): Partial<ITranscript> {
-  const index = places.findLastIndex(place => place.id === id);
-  const message = changed(places[index]?.message ?? { parts: [] });
+  const index = entries.findLastIndex(place => place.id === id);
+  const message = changed(entries[index]?.message ?? { parts: [] });
   return {
-    places:
+    entries:
       index < 0
-        ? [...places, { id, message }]
-        : places.with(index, { id, message })
+        ? [...entries, { id, message }]
+        : entries.with(index, { id, message })
   };
 }
 
@@ -195,7 +195,7 @@ function known(
   id: string,
   changed: (draft: IMessageDraft) => IMessageDraft
 ): Partial<ITranscript> {
-  return now.places.findLastIndex(place => place.id === id) < 0
+  return now.entries.findLastIndex(place => place.id === id) < 0
     ? {}
     : at(now, id, changed);
 }
@@ -236,5 +236,5 @@ function extended<T>(value: T, path: string[], words: string): T {
   if (inner !== undefined && inner !== null && typeof inner !== 'string') {
     return value;
   }
-  return { ...value, [name]: joined(inner ?? '', words) };
+  return { ...value, [name]: appendText(inner ?? '', words) };
 }

@@ -17,7 +17,7 @@ import type {
 } from '../../protocol/generated';
 
 /** The place of a message; parts may arrive before the info does. */
-export interface IMessagePlace {
+export interface IMessageEntry {
   id: string;
   message: IMessageDraft;
 }
@@ -33,7 +33,7 @@ export interface ITranscript {
   seq: number;
   session?: SessionInfo;
   status: Status;
-  places: readonly IMessagePlace[];
+  entries: readonly IMessageEntry[];
   todos: readonly Todo[];
   /** Questions that nobody answered yet, in order. */
   asks: readonly Ask[];
@@ -50,10 +50,10 @@ export interface ITranscript {
   deleted: boolean;
 }
 
-export const EMPTY: ITranscript = {
+export const EMPTY_TRANSCRIPT: ITranscript = {
   seq: 0,
   status: { type: 'idle' },
-  places: [],
+  entries: [],
   todos: [],
   asks: [],
   replies: {},
@@ -65,7 +65,7 @@ export const EMPTY: ITranscript = {
 
 /** Returns the messages in the order in which they first appeared; one without info waits. */
 export function messages(transcript: ITranscript): Message[] {
-  return transcript.places
+  return transcript.entries
     .map(place => place.message)
     .filter((draft): draft is Message => draft.info !== undefined);
 }

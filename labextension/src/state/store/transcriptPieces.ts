@@ -10,7 +10,7 @@ import type { Message, PictureNotice } from '../../protocol/generated';
 const AT_ONCE = 4;
 
 /** The pieces of one session's pictures, as far as they came. */
-export class Pieces {
+export class TranscriptPieces {
   private readonly _byPicture = new Map<string, Map<number, PictureNotice>>();
 
   /** Stores a piece; returns all of its picture in order as soon as none is missing. */

@@ -9,50 +9,54 @@ import {
   type KeyboardEvent,
   type RefObject
 } from 'react';
-import { takenBack } from '../../state/session/reverts';
+import { revertedMessages } from '../../state/session/reverts';
 import { isBusy } from '../../state/session/status';
 import { ActionsProvider } from '../actions/answers';
 import { useHost } from '../host';
-import { ChooseProvider } from '../modelContext/editButtons';
+import { ContextEditorProvider } from '../modelContext/editButtons';
 import { answerOfKey } from '../parts/permissionPrompt';
 import { digitOf } from '../parts/questionForm';
 import { Announcements } from './liveRegion';
 import { Composer } from '../composer/composer';
 import { chosenFor, useDrafts } from '../composer/drafts';
-import { Head } from './panelHeader';
-import { ChatProvider, type IChatActions, type IChatState } from './panelState';
+import { PanelHeader } from './panelHeader';
+import {
+  ChatProvider,
+  type IChatActions,
+  type IPanelState
+} from './panelState';
 import { EmptyState } from './emptyState';
 import {
   PutBackProvider,
   type IPutBack
 } from '../transcript/missingAnswerButton';
-import { Queued } from '../composer/queuedPrompts';
+import { QueuedPrompts } from '../composer/queuedPrompts';
 import { TodoStrip } from './todoStrip';
-import { RevertProvider, TakenBack } from '../transcript/revertControls';
+import { RevertProvider, RevertBanner } from '../transcript/revertControls';
 import { Transcript } from '../transcript/transcript';
 
-export interface IChatProps {
-  state: IChatState;
+export interface IChatPanelProps {
+  state: IPanelState;
   actions: IChatActions;
 }
 
 /** Draws the panel. */
-export function Chat({ state, actions }: IChatProps) {
+export function ChatPanel({ state, actions }: IChatPanelProps) {
   const { words } = useHost();
   const place = useRef<HTMLDivElement>(null);
-  const { transcript, where, failure } = state;
-  const ready = where === 'ready';
+  const { transcript, status, failure } = state;
+  const ready = status === 'ready';
   const focus = useKeptFocus(place);
   const drafts = useDrafts(state.key);
-  const taken = takenBack(transcript);
-  const { lost } = state;
+  const taken = revertedMessages(transcript);
+  const { missingAnswers } = state;
   const { putBack } = actions;
   const back = useMemo(
     (): IPutBack | null =>
-      lost === undefined || putBack === undefined
+      missingAnswers === undefined || putBack === undefined
         ? null
-        : { turns: lost, putBack },
-    [lost, putBack]
+        : { turns: missingAnswers, putBack },
+    [missingAnswers, putBack]
   );
   const canRevert = !state.readOnly && !isBusy(transcript);
   return (
@@ -68,19 +72,21 @@ export function Chat({ state, actions }: IChatProps) {
         >
           {ready ? (
             <>
-              <Head transcript={transcript} />
+              <PanelHeader transcript={transcript} />
               <RevertProvider
                 value={canRevert ? (actions.revert ?? null) : null}
               >
-                <ChooseProvider value={state.readOnly ? null : actions.choose}>
+                <ContextEditorProvider
+                  value={state.readOnly ? null : actions.choose}
+                >
                   <PutBackProvider value={back}>
                     <Transcript
                       key={state.key}
                       transcript={transcript}
                       readOnly={state.readOnly}
-                      empty={state.arriving === true ? null : undefined}
+                      empty={state.loading === true ? null : undefined}
                     >
-                      <Queued
+                      <QueuedPrompts
                         prompts={transcript.inbox}
                         running={isBusy(transcript)}
                         onEdit={prompt => {
@@ -92,13 +98,13 @@ export function Chat({ state, actions }: IChatProps) {
                       />
                     </Transcript>
                   </PutBackProvider>
-                </ChooseProvider>
-                {taken !== null && <TakenBack taken={taken} />}
+                </ContextEditorProvider>
+                {taken !== null && <RevertBanner taken={taken} />}
               </RevertProvider>
               <Announcements transcript={transcript} />
             </>
           ) : (
-            <EmptyState where={where} notebook={state.notebook} />
+            <EmptyState where={status} notebook={state.notebook} />
           )}
           {failure !== '' && (
             <div className="plm-Panel-failure" role="alert">

@@ -2,10 +2,10 @@
  * What the panel says when there is no session to show, and what to do about it.
  */
 import { useHost } from '../host';
-import { LOAD, useChat, type Where } from './panelState';
+import { LOAD_COMMAND, useChat, type PanelStatus } from './panelState';
 
 export interface IEmptyStateProps {
-  where: Where;
+  where: PanelStatus;
   /** The notebook in front, by its file's name. */
   notebook: string;
 }
@@ -54,7 +54,7 @@ export function EmptyState({ where, notebook }: IEmptyStateProps) {
           {words.__(
             'Palimpsest is not loaded in the kernel of %1. Loading it runs %2 there; nothing is sent anywhere.',
             notebook,
-            LOAD
+            LOAD_COMMAND
           )}
         </NoticeText>
       );
@@ -78,7 +78,7 @@ export function EmptyState({ where, notebook }: IEmptyStateProps) {
 }
 
 /** Says what this is and how to begin. */
-export function Begin() {
+export function GettingStarted() {
   const { words } = useHost();
   return (
     <div className="plm-Begin">

@@ -3,9 +3,9 @@
  */
 import { useEffect, useRef, useState } from 'react';
 import {
-  hear,
-  type IHeard,
-  type Said
+  newAnnouncements,
+  type IAnnounced,
+  type Announcement
 } from '../../state/display/announcements';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost, type IWords } from '../host';
@@ -26,7 +26,7 @@ export function Announcements({
   isQuiet?: (() => boolean) | undefined;
 }) {
   const { words } = useHost();
-  const heard = useRef<IHeard | null>(null);
+  const heard = useRef<IAnnounced | null>(null);
   const newest = useRef(transcript);
   const timer = useRef<number | null>(null);
   const [said, setSaid] = useState<readonly [number, string][]>([]);
@@ -44,7 +44,7 @@ export function Announcements({
     }
     const tell = () => {
       timer.current = null;
-      const [found, now] = hear(newest.current, heard.current);
+      const [found, now] = newAnnouncements(newest.current, heard.current);
       heard.current = now;
       if (found.length > 0 && !isQuiet()) {
         const text = found.map(one => worded(one, words)).join(' ');
@@ -85,7 +85,7 @@ export function Announcements({
 
 const never = () => false;
 
-function worded(said: Said, words: IWords): string {
+function worded(said: Announcement, words: IWords): string {
   switch (said.kind) {
     case 'words':
       return said.text;

@@ -6,13 +6,13 @@ import { isBusy } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost } from '../host';
 import { useChat } from './panelState';
-import { Sessions } from '../sessions/sessionList';
-import { titled } from '../sessions/sessionLabels';
-import { Standing } from './sessionActivity';
-import { Window } from '../modelContext/contextWindow';
+import { SessionList } from '../sessions/sessionList';
+import { sessionTitle } from '../sessions/sessionLabels';
+import { SessionActivity } from './sessionActivity';
+import { ContextWindow } from '../modelContext/contextWindow';
 
 /** Draws the head and, when opened, the list of sessions. */
-export function Head({ transcript }: { transcript: ITranscript }) {
+export function PanelHeader({ transcript }: { transcript: ITranscript }) {
   const { Icon, words } = useHost();
   const chat = useChat();
   const [choosing, setChoosing] = useState(false);
@@ -46,14 +46,14 @@ export function Head({ transcript }: { transcript: ITranscript }) {
             }}
           >
             <span className="plm-Panel-name" dir="auto">
-              {titled(title, words)}
+              {sessionTitle(title, words)}
             </span>
             <span className="plm-Fold-caret" aria-hidden="true">
               <Icon name={choosing ? 'unfold' : 'fold'} />
             </span>
           </button>
         </h2>
-        <Standing transcript={transcript} />
+        <SessionActivity transcript={transcript} />
         {isBusy(transcript) && (
           <button
             type="button"
@@ -68,13 +68,13 @@ export function Head({ transcript }: { transcript: ITranscript }) {
         )}
       </div>
       {choosing ? (
-        <Sessions
+        <SessionList
           current={session?.id ?? ''}
           onClose={close}
           onChosen={write}
         />
       ) : (
-        <Window transcript={transcript} />
+        <ContextWindow transcript={transcript} />
       )}
     </div>
   );

@@ -17,10 +17,10 @@ import type { RequestRevert } from '../transcript/revertControls';
 import type { IShare } from '../sessions/sharePage';
 
 /** The one line that a person's click runs in the kernel. */
-export const LOAD = '%load_ext palimpsest';
+export const LOAD_COMMAND = '%load_ext palimpsest';
 
 /** How the notebook in front stands to the agent. */
-export type Where =
+export type PanelStatus =
   | 'no-notebook'
   | 'no-kernel'
   | 'connecting'
@@ -33,26 +33,26 @@ export type Where =
 /** Which keys send what is written. */
 export type SendKey = 'Enter' | 'Accel Enter';
 
-export interface IChatState {
-  where: Where;
+export interface IPanelState {
+  status: PanelStatus;
   /** The notebook in front, by its file's name; empty when there is none. */
   notebook: string;
   /** Tells one notebook's session from another's, so that a draft stays where it was written. */
   key: string;
   transcript: ITranscript;
   /** The session was chosen, and the kernel has not told yet what is in it. */
-  arriving?: boolean;
+  loading?: boolean;
   /** Another kernel writes this session. */
   readOnly: boolean;
   /** The turns of cells that the notebook does not show. */
-  lost?: ReadonlySet<string>;
+  missingAnswers?: ReadonlySet<string>;
   /** What went wrong, in one sentence; empty when nothing did. */
   failure: string;
   sendKey: SendKey;
 }
 
 /** What a person chose for a prompt; without it, as the session has it. */
-export type IChosen = Partial<
+export type IPromptOptions = Partial<
   Pick<
     Prompt,
     'agent' | 'files' | 'max_steps' | 'model' | 'system' | 'tools' | 'variant'
@@ -60,7 +60,7 @@ export type IChosen = Partial<
 >;
 
 /** Which sessions are wanted. */
-export interface IWanted {
+export interface ISessionQuery {
   /** All of them stand in the title, the notebook's name or the prompts. */
   words: string;
   /** Those that were put away, or those that were not. */
@@ -85,7 +85,7 @@ export interface IChatActions extends IActions {
   /** Restarts the kernel that died. */
   restart(): void;
   /** Sends a prompt; one that comes while a turn runs waits. Rejects when it was not taken. */
-  send(text: string, chosen: IChosen): Promise<void>;
+  send(text: string, chosen: IPromptOptions): Promise<void>;
   /** Takes a waiting prompt and sends it into the turn that runs. */
   sendNow(prompt: PromptAdmitted): void;
   /** Takes a waiting prompt back; false when it was too late. */
@@ -112,7 +112,7 @@ export interface IChatActions extends IActions {
   /** Tells which models and agents there are. */
   choices(): Promise<Choices | null>;
   /** Finds sessions, newest first; a page of them. */
-  sessions(wanted: IWanted): Promise<ISessionPage>;
+  sessions(wanted: ISessionQuery): Promise<ISessionPage>;
   open(session: string): void;
   /** Begins a session with all of another one, or all before a message, and goes on with it. */
   fork(session: string, message?: string): void;

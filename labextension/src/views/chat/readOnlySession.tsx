@@ -4,10 +4,10 @@
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost } from '../host';
 import { Announcements } from './liveRegion';
-import { titled } from '../sessions/sessionLabels';
-import { Standing } from './sessionActivity';
+import { sessionTitle } from '../sessions/sessionLabels';
+import { SessionActivity } from './sessionActivity';
 import { Transcript } from '../transcript/transcript';
-import { Window } from '../modelContext/contextWindow';
+import { ContextWindow } from '../modelContext/contextWindow';
 
 export interface ISessionViewProps {
   transcript: ITranscript;
@@ -24,7 +24,7 @@ export function SessionView({
   isQuiet
 }: ISessionViewProps) {
   const { words } = useHost();
-  const title = titled(transcript.session?.title ?? '', words);
+  const title = sessionTitle(transcript.session?.title ?? '', words);
   return (
     <section
       className="plm-Panel plm-View"
@@ -33,9 +33,9 @@ export function SessionView({
       <div className="plm-Panel-head">
         <div className="plm-Panel-row">
           <h2 className="plm-Panel-title plm-View-title">{title}</h2>
-          <Standing transcript={transcript} />
+          <SessionActivity transcript={transcript} />
         </div>
-        <Window transcript={transcript} />
+        <ContextWindow transcript={transcript} />
         {remark !== '' && (
           <p className="plm-Muted plm-View-remark" role="status">
             {remark}

@@ -6,17 +6,17 @@ import { wholeSeconds } from '../../state/display/numberFormat';
 import { isBusy } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost, type IWords } from '../host';
-import { Sign, type State } from '../controls/statusIcon';
+import { StatusIcon, type CallState } from '../controls/statusIcon';
 
 /** Draws the sign and the word; nothing while the session is idle. */
-export function Standing({ transcript }: { transcript: ITranscript }) {
+export function SessionActivity({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
   const { asks, questions, status } = transcript;
   const left = useSecondsTo(status.type === 'retry' ? status.next : null);
   if (!isBusy(transcript)) {
     return null;
   }
-  const state: State =
+  const state: CallState =
     asks.length + questions.length > 0
       ? 'waiting'
       : status.type === 'retry'
@@ -27,13 +27,13 @@ export function Standing({ transcript }: { transcript: ITranscript }) {
       className="plm-Panel-status"
       title={status.type === 'retry' ? status.message : undefined}
     >
-      <Sign state={state} />
+      <StatusIcon state={state} />
       <span aria-hidden={state !== 'pending'}>{named(state, left, words)}</span>
     </span>
   );
 }
 
-function named(state: State, left: number, words: IWords): string {
+function named(state: CallState, left: number, words: IWords): string {
   switch (state) {
     case 'waiting':
       return words.__('waiting for you');

@@ -2,19 +2,22 @@
  * The todo list over the composer: one line that opens, while something of it is left to do.
  */
 import type { CSSProperties } from 'react';
-import { current, tally } from '../../state/display/questionsAndTodos';
+import {
+  currentTodo,
+  todoProgress
+} from '../../state/display/questionsAndTodos';
 import { isBusy } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
-import { Fold } from '../controls/disclosure';
+import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
-import { Todos } from '../controls/todoList';
+import { TodoItems } from '../controls/todoList';
 
 /** Draws the line; nothing where there is no list, or all of it is done and over. */
 export function TodoStrip({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
   const { todos } = transcript;
-  const { all, done } = tally(todos);
-  const next = current(todos);
+  const { all, done } = todoProgress(todos);
+  const next = currentTodo(todos);
   if (all === 0 || (next === undefined && !isBusy(transcript))) {
     return null;
   }
@@ -34,8 +37,8 @@ export function TodoStrip({ transcript }: { transcript: ITranscript }) {
     </>
   );
   return (
-    <Fold className="plm-TodoStrip" head={head}>
-      <Todos todos={todos} />
-    </Fold>
+    <Disclosure className="plm-TodoStrip" head={head}>
+      <TodoItems todos={todos} />
+    </Disclosure>
   );
 }

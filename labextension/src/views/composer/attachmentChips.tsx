@@ -5,7 +5,7 @@ import type { Attachment } from '../../protocol/generated';
 import { useHost } from '../host';
 
 /** Draws the files by name; each can be left out where that is possible. */
-export function Attached({
+export function AttachmentChips({
   files,
   onLeaveOut
 }: {

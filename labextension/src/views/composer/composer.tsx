@@ -7,10 +7,10 @@ import type { Choices, SessionInfo } from '../../protocol/generated';
 import { useHost } from '../host';
 import { Picker } from '../controls/picker';
 import { Completions, listed, useCompletion, wordAt } from './completion';
-import { Attached } from './attachmentChips';
+import { AttachmentChips } from './attachmentChips';
 import { filesOf, type IDrafts } from './drafts';
 import { useChat, type SendKey } from '../chat/panelState';
-import { Mode, Waits } from './permissionMode';
+import { PermissionMode, TrustPrompt } from './permissionMode';
 
 export interface IComposerProps {
   /** Tells one notebook's session from another's. */
@@ -127,7 +127,7 @@ export function Composer({
         }}
         onKeyDown={onKeyDown}
       />
-      <Attached
+      <AttachmentChips
         files={filesOf(chosen)}
         onLeaveOut={left => {
           const files = filesOf(chosen).filter((_, index) => index !== left);
@@ -225,7 +225,7 @@ function Answering({
   const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
   return (
     <>
-      <Waits waits={choices?.waits ?? []} onTrusted={onTrusted} />
+      <TrustPrompt waits={choices?.waits ?? []} onTrusted={onTrusted} />
       <span className="plm-Composer-chips">
         <Picker
           label={words.__('Agent')}
@@ -238,7 +238,7 @@ function Answering({
             drafts.choose({ ...chosen, agent });
           }}
         />
-        <Mode session={session} choices={choices} />
+        <PermissionMode session={session} choices={choices} />
         <Picker
           label={words.__('Model')}
           value={chosen.model ?? (kept || (choices?.model ?? ''))}

@@ -3,22 +3,22 @@
  */
 import { useState } from 'react';
 import type { Attachment, PromptAdmitted } from '../../protocol/generated';
-import type { IChosen } from '../chat/panelState';
+import type { IPromptOptions } from '../chat/panelState';
 
 export interface IDraft {
   text: string;
-  chosen: IChosen;
+  chosen: IPromptOptions;
 }
 
 export interface IDrafts {
   draft: IDraft;
   write(text: string): void;
-  choose(chosen: IChosen): void;
+  choose(chosen: IPromptOptions): void;
   /** Puts words before what is there, with what was chosen for them. */
-  giveBack(text: string, chosen: IChosen): void;
+  giveBack(text: string, chosen: IPromptOptions): void;
 }
 
-const NOTHING: IDraft = { text: '', chosen: {} };
+const EMPTY_DRAFT: IDraft = { text: '', chosen: {} };
 
 /** Returns the draft of a notebook's session, and how to change it. */
 export function useDrafts(key: string): IDrafts {
@@ -26,11 +26,11 @@ export function useDrafts(key: string): IDrafts {
   const change = (changed: (draft: IDraft) => IDraft) => {
     setDrafts(before => ({
       ...before,
-      [key]: changed(before[key] ?? NOTHING)
+      [key]: changed(before[key] ?? EMPTY_DRAFT)
     }));
   };
   return {
-    draft: drafts[key] ?? NOTHING,
+    draft: drafts[key] ?? EMPTY_DRAFT,
     write: text => {
       change(draft => ({ ...draft, text }));
     },
@@ -47,7 +47,7 @@ export function useDrafts(key: string): IDrafts {
 }
 
 /** Returns the files of both, if there are any. */
-function files(one: IChosen, other: IChosen): IChosen {
+function files(one: IPromptOptions, other: IPromptOptions): IPromptOptions {
   const all = [...filesOf(one), ...filesOf(other)];
   return all.length > 0 ? { files: all } : {};
 }
@@ -60,10 +60,10 @@ const CHOSEN = [
   'system',
   'tools',
   'variant'
-] as const satisfies readonly (keyof IChosen)[];
+] as const satisfies readonly (keyof IPromptOptions)[];
 
 /** Returns what came with a prompt that waits: the kernel kept it as it was sent. */
-export function chosenFor({ options }: PromptAdmitted): IChosen {
+export function chosenFor({ options }: PromptAdmitted): IPromptOptions {
   const kept = CHOSEN.filter(
     name => options[name] !== undefined && options[name] !== null
   );
@@ -71,6 +71,6 @@ export function chosenFor({ options }: PromptAdmitted): IChosen {
 }
 
 /** Returns the files of what was chosen, of which a kernel of another version may know more. */
-export function filesOf({ files }: IChosen): readonly Attachment[] {
+export function filesOf({ files }: IPromptOptions): readonly Attachment[] {
   return Array.isArray(files) ? files : [];
 }

@@ -8,7 +8,7 @@ import type {
   SessionInfo
 } from '../../protocol/generated';
 import { useHost } from '../host';
-import { modeNamed } from '../controls/modeNames';
+import { modeName } from '../controls/modeNames';
 import { Picker } from '../controls/picker';
 import { useChat } from '../chat/panelState';
 
@@ -25,7 +25,7 @@ export function modeOf(
 }
 
 /** Draws the mode as a chip; another holds from the next call on. */
-export function Mode({
+export function PermissionMode({
   session,
   choices
 }: {
@@ -40,7 +40,7 @@ export function Mode({
       <Picker
         label={words.__('Permission mode')}
         value={mode}
-        named={value => modeNamed(value, words)}
+        named={value => modeName(value, words)}
         options={(choices?.modes ?? []).map(({ name, description }) => ({
           value: name,
           about: description
@@ -131,7 +131,7 @@ function AlwaysAllowed() {
 }
 
 /** Asks once whether the project's own file may loosen what the agent may do. */
-export function Waits({
+export function TrustPrompt({
   waits,
   onTrusted
 }: {

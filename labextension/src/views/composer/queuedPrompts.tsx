@@ -3,12 +3,12 @@
  */
 import type { PromptAdmitted } from '../../protocol/generated';
 import { useHost } from '../host';
-import { Words } from '../controls/promptText';
-import { Attached } from './attachmentChips';
+import { PromptText } from '../controls/promptText';
+import { AttachmentChips } from './attachmentChips';
 import { chosenFor, filesOf } from './drafts';
 import { useChat } from '../chat/panelState';
 
-export interface IQueuedProps {
+export interface IQueuedPromptsProps {
   prompts: readonly PromptAdmitted[];
   /** A turn runs, into which a prompt can be sent. */
   running: boolean;
@@ -17,7 +17,11 @@ export interface IQueuedProps {
 }
 
 /** Draws what waits, with what can be done about it. */
-export function Queued({ prompts, running, onEdit }: IQueuedProps) {
+export function QueuedPrompts({
+  prompts,
+  running,
+  onEdit
+}: IQueuedPromptsProps) {
   const { words } = useHost();
   const chat = useChat();
   return prompts.map(prompt => {
@@ -69,8 +73,8 @@ export function Queued({ prompts, running, onEdit }: IQueuedProps) {
             </button>
           )}
         </p>
-        <Words text={text} />
-        <Attached files={filesOf(chosenFor(prompt))} />
+        <PromptText text={text} />
+        <AttachmentChips files={filesOf(chosenFor(prompt))} />
       </div>
     );
   });

@@ -4,7 +4,7 @@
 import { useId, useState, type ReactNode } from 'react';
 import { useHost } from '../host';
 
-export interface IFoldProps {
+export interface IDisclosureProps {
   /** What the button says; text, signs and numbers, nothing that can be clicked. */
   head: ReactNode;
   children: ReactNode;
@@ -14,7 +14,12 @@ export interface IFoldProps {
 }
 
 /** Draws a button and, while it is open, what belongs to it. */
-export function Fold({ head, children, className, open = false }: IFoldProps) {
+export function Disclosure({
+  head,
+  children,
+  className,
+  open = false
+}: IDisclosureProps) {
   const { Icon } = useHost();
   const [chosen, setChosen] = useState<boolean | null>(null);
   const shown = chosen ?? open;

@@ -21,7 +21,7 @@ export function useNow(tickMs = TICK_MS): number {
 }
 
 /** Draws how long something has been running; the clocks of two machines may differ. */
-export function Elapsed({ since }: { since: number }) {
+export function ElapsedTime({ since }: { since: number }) {
   const now = useNow();
   return <>{seconds(Math.max(0, now - since) / 1000)}</>;
 }

@@ -4,7 +4,7 @@
 import type { IWords } from '../host';
 
 /** Says a mode as a person reads it. */
-export function modeNamed(mode: string, words: IWords): string {
+export function modeName(mode: string, words: IWords): string {
   switch (mode) {
     case 'ask':
       return words.__('ask');

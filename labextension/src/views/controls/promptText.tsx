@@ -9,7 +9,7 @@ const LONG_WORDS = 150;
 const LONG_LINES = 12;
 
 /** Draws a prompt. All of it stands in the page, so that it can be found and copied. */
-export function Words({ text }: { text: string }) {
+export function PromptText({ text }: { text: string }) {
   const { words } = useHost();
   const [open, setOpen] = useState(false);
   const place = useId();

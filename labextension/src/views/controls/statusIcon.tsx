@@ -3,11 +3,11 @@
  */
 import { useHost, type IWords } from '../host';
 
-export type State =
+export type CallState =
   'pending' | 'running' | 'waiting' | 'completed' | 'error' | 'stopped';
 
 /** Draws the sign and says the state to who cannot see it. */
-export function Sign({ state }: { state: State }) {
+export function StatusIcon({ state }: { state: CallState }) {
   const { Icon, words } = useHost();
   return (
     <span className="plm-Sign" data-state={state}>
@@ -21,7 +21,7 @@ export function Sign({ state }: { state: State }) {
   );
 }
 
-function named(state: State, words: IWords): string {
+function named(state: CallState, words: IWords): string {
   switch (state) {
     case 'pending':
       return words.__('being written');

@@ -5,7 +5,7 @@ import type { Todo } from '../../protocol/generated';
 import { useHost, type IWords } from '../host';
 
 /** Draws the list. */
-export function Todos({ todos }: { todos: readonly Todo[] }) {
+export function TodoItems({ todos }: { todos: readonly Todo[] }) {
   const { Icon, words } = useHost();
   if (todos.length === 0) {
     return <p className="plm-Muted">{words.__('The list is empty.')}</p>;

@@ -11,7 +11,7 @@ const jobs: Job[] = [];
 let works = false;
 
 /** Does a piece of work in its turn, at once when nothing else waits. */
-export function paced(job: Job): void {
+export function runInFrames(job: Job): void {
   jobs.push(job);
   if (!works) {
     works = true;

@@ -14,7 +14,7 @@ let planned = false;
 const PAUSE_MS = 30;
 
 /** Runs the piece of the highest order first; returns how to leave one undone. */
-export function whenIdle(order: number, run: () => void): () => void {
+export function runWhenIdle(order: number, run: () => void): () => void {
   const job = { order, run };
   jobs.add(job);
   plan();

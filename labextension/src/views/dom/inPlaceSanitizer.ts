@@ -5,7 +5,12 @@
  * maths, or links that it found in printed words. What JupyterLab adds is named here, and nothing
  * else of it is kept.
  */
-import { isAllowed, mayLead, wrong, type IPlace } from './sanitizer';
+import {
+  isAllowed,
+  isAllowedLink,
+  disallowedAttributes,
+  type ISanitizeOptions
+} from './sanitizer';
 
 /** Maths that was typeset: by MathJax, or as MathML. */
 const MATHS = 'mjx-container, math';
@@ -36,7 +41,10 @@ const FLOATS =
   /position\s*:(?!\s*(?:relative|static))|url\(|image-set|expression|@|\\/i;
 
 /** Takes out of the page what may not stand there. */
-export function disarm(root: ParentNode & Node, place: IPlace = {}): void {
+export function sanitizeInPlace(
+  root: ParentNode & Node,
+  place: ISanitizeOptions = {}
+): void {
   for (const element of root.querySelectorAll('*')) {
     if (!root.contains(element)) {
       continue;
@@ -45,7 +53,7 @@ export function disarm(root: ParentNode & Node, place: IPlace = {}): void {
       disarmMaths(element);
     } else if (isAllowed(element)) {
       const given = ADDED.filter(([place]) => element.matches(place));
-      for (const name of wrong(element, place)) {
+      for (const name of disallowedAttributes(element, place)) {
         if (!given.some(([, names]) => names.test(name))) {
           element.removeAttribute(name);
         }
@@ -62,7 +70,7 @@ function disarmMaths(element: Element): void {
     const isLink = /(^|:)href$/i.test(name);
     if (
       COMMANDS.test(name) ||
-      (isLink && !mayLead(value.trim())) ||
+      (isLink && !isAllowedLink(value.trim())) ||
       (name === 'style' && FLOATS.test(value))
     ) {
       element.removeAttribute(name);

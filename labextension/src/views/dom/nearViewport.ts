@@ -19,7 +19,7 @@ const ScrollContext = createContext<RefObject<HTMLElement> | null>(null);
 /** Says in what the rows below are scrolled; elsewhere it is looked for. */
 export const ScrollProvider = ScrollContext.Provider;
 
-export interface INear<E extends HTMLElement> {
+export interface INearViewport<E extends HTMLElement> {
   place: RefObject<E>;
   /** The row is drawn whole. */
   near: boolean;
@@ -31,11 +31,11 @@ export interface INear<E extends HTMLElement> {
  * A row that is `held`, in which something has the keyboard or is selected, or in which a person
  * opened something, stays as it is drawn. Where a page cannot tell what is seen, all are near.
  */
-export function useNear<E extends HTMLElement>(
+export function useNearViewport<E extends HTMLElement>(
   starts: () => boolean,
   held = false,
   watched = true
-): INear<E> {
+): INearViewport<E> {
   const place = useRef<E>(null);
   const scrolls = useContext(ScrollContext);
   const [near, setNear] = useState(() => held || !canWatch() || starts());
@@ -123,7 +123,7 @@ const AT_ONCE = 12;
 let begun = 0;
 
 /** Tells whether another row may be drawn before it is known to be near; counts it. */
-export function hasRoom(): boolean {
+export function mayDrawNow(): boolean {
   if (begun === 0) {
     requestAnimationFrame(() => {
       begun = 0;

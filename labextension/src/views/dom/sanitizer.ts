@@ -31,7 +31,7 @@ const COLOURS: Record<string, RegExp> = {
 const PREFIX = 'user-content-';
 
 /** What a place allows besides. */
-export interface IPlace {
+export interface ISanitizeOptions {
   /** Links to files beside the notebook, for a host that opens them. */
   local?: boolean;
   /** The beginning of a mark that nobody else can know, for what is put in afterwards. */
@@ -39,20 +39,26 @@ export interface IPlace {
 }
 
 /** The attribute that holds a mark. */
-export const MARK = 'data-mark';
+export const FORMULA_ATTRIBUTE = 'data-mark';
 
 /** Tells whether a link may lead there. */
-export function mayLead(address: string, place: IPlace = {}): boolean {
+export function isAllowedLink(
+  address: string,
+  place: ISanitizeOptions = {}
+): boolean {
   return LINK.test(address) || (place.local === true && LOCAL.test(address));
 }
 
 /** Tells whether a picture may be shown; nothing is loaded for one of these. */
-export function mayShow(address: string): boolean {
+export function isAllowedImage(address: string): boolean {
   return PICTURE.test(address);
 }
 
 /** Returns HTML as elements that can do nothing, in a document that loads nothing. */
-export function sanitize(html: string, place: IPlace = {}): DocumentFragment {
+export function sanitize(
+  html: string,
+  place: ISanitizeOptions = {}
+): DocumentFragment {
   now = { place, pictures: [] };
   try {
     // A page that begins with a line break has a body; one that begins with a frameset has none.
@@ -68,7 +74,10 @@ export function sanitize(html: string, place: IPlace = {}): DocumentFragment {
 }
 
 /** Returns HTML that becomes the same elements whoever parses it, or words only. */
-export function sanitizeText(html: string, place: IPlace = {}): string {
+export function sanitizeText(
+  html: string,
+  place: ISanitizeOptions = {}
+): string {
   let made = written(sanitize(html, place));
   for (let round = 0; round < 3; round += 1) {
     // Parsed as the page will; what changes by that is looked at again.
@@ -93,7 +102,10 @@ export function isAllowed(element: Element): boolean {
 }
 
 /** Names the attributes of an element that the list has not. */
-export function wrong(element: Element, place: IPlace = {}): string[] {
+export function disallowedAttributes(
+  element: Element,
+  place: ISanitizeOptions = {}
+): string[] {
   return element.getAttributeNames().filter(name => {
     const value = element.getAttribute(name) ?? '';
     return keep(element, name, value, place) !== value;
@@ -103,8 +115,8 @@ export function wrong(element: Element, place: IPlace = {}): string[] {
 const CONFIG = {
   RETURN_DOM_FRAGMENT: true as const,
   ALLOWED_TAGS: allowed.tags,
-  ALLOWED_ATTR: [...allowed.attributes, MARK],
-  ADD_URI_SAFE_ATTR: [...allowed.attributes, MARK].filter(
+  ALLOWED_ATTR: [...allowed.attributes, FORMULA_ATTRIBUTE],
+  ADD_URI_SAFE_ATTR: [...allowed.attributes, FORMULA_ATTRIBUTE].filter(
     name => name !== 'href' && name !== 'src'
   ),
   ALLOWED_NAMESPACES: ['http://www.w3.org/1999/xhtml'],
@@ -114,7 +126,7 @@ const CONFIG = {
 };
 
 /** What the walk that goes on is about; DOMPurify's hooks are told only the element. */
-let now: { place: IPlace; pictures: [Element, string][] } = {
+let now: { place: ISanitizeOptions; pictures: [Element, string][] } = {
   place: {},
   pictures: []
 };
@@ -157,16 +169,16 @@ function keep(
   element: Element,
   name: string,
   value: string,
-  place: IPlace
+  place: ISanitizeOptions
 ): string | null {
   const allow = (right: boolean) => (right ? value : null);
   switch (name) {
-    case MARK:
+    case FORMULA_ATTRIBUTE:
       return allow(place.mark !== undefined && value.startsWith(place.mark));
     case 'href':
-      return allow(element.localName === 'a' && mayLead(value, place));
+      return allow(element.localName === 'a' && isAllowedLink(value, place));
     case 'src':
-      return allow(element.localName === 'img' && mayShow(value));
+      return allow(element.localName === 'img' && isAllowedImage(value));
     case 'id':
       return value.startsWith(PREFIX) ? value : PREFIX + value;
     case 'class': {
@@ -208,11 +220,11 @@ function isTask(element: Element): boolean {
 }
 
 /** A picture from elsewhere is not loaded, but named: a person may follow the link. */
-function name(image: Element, address: string, place: IPlace): void {
+function name(image: Element, address: string, place: ISanitizeOptions): void {
   const alt = image.getAttribute('alt') ?? '';
   const named = alt === '' || alt === 'Image' ? address : alt;
   const isInLink = image.closest('a') !== null;
-  if (isInLink || !mayLead(address, place) || address.startsWith('#')) {
+  if (isInLink || !isAllowedLink(address, place) || address.startsWith('#')) {
     image.replaceWith(named);
     return;
   }

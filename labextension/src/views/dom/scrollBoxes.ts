@@ -17,7 +17,7 @@ const SIDEWAYS = /^Arrow(Left|Right)$/;
 const DOWN = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End)$/;
 
 /** Puts each table and displayed formula into a box that scrolls. */
-export function boxWide(root: ParentNode): void {
+export function wrapInScrollBox(root: ParentNode): void {
   for (const one of root.querySelectorAll(WRAPPED)) {
     if (one.parentElement?.closest(`[data-wide], ${WRAPPED}`)) {
       continue;
@@ -30,7 +30,7 @@ export function boxWide(root: ParentNode): void {
 }
 
 /** Says whether a key scrolls the box that has the keyboard, and is not for anybody else. */
-export function scrolls({ key, target }: KeyboardEvent): boolean {
+export function isScrollKey({ key, target }: KeyboardEvent): boolean {
   if (!(target instanceof HTMLElement) || !('scrolls' in target.dataset)) {
     return false;
   }
@@ -39,7 +39,7 @@ export function scrolls({ key, target }: KeyboardEvent): boolean {
 }
 
 /** Looks after the scroll boxes in an element. */
-export function useWide<T extends HTMLElement>(): RefObject<T> {
+export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
   const { words } = useHost();
   const place = useRef<T>(null);
   useEffect(() => {

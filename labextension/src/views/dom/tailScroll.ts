@@ -7,7 +7,7 @@ import { useEffect, useRef, type RefObject } from 'react';
 const NEAR = 16;
 
 /** Follows what grows in a place, until a person scrolls up in it. */
-export function useTail(live: boolean): RefObject<HTMLElement> {
+export function useTailScroll(live: boolean): RefObject<HTMLElement> {
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
     const node = place.current;

@@ -4,10 +4,10 @@
 import type { CompactionPart, Decision } from '../../protocol/generated';
 import type { CompactionState } from '../../state/display/lines';
 import { isUndone } from '../../state/session/contextEdits';
-import { Fold } from '../controls/disclosure';
+import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
-import { Scraped } from './reductionNote';
-import { Buttons } from './editButtons';
+import { ReductionNote } from './reductionNote';
+import { ContextEditButtons } from './editButtons';
 
 /** Draws a compaction and, when opened, the summary that took the place of what it covers. */
 export function Compaction({
@@ -32,7 +32,7 @@ export function Compaction({
         words.__('Undone'),
         words.__('the model sees again what this summary stood for')
       ]
-    : told(state, mark, words);
+    : compactionText(state, mark, words);
   const lost = decisions.findLast(
     decision =>
       decision.action === 'summarise' &&
@@ -48,7 +48,7 @@ export function Compaction({
     return <div className="plm-Strip">{head}</div>;
   }
   return (
-    <Fold
+    <Disclosure
       className="plm-Strip"
       head={
         <>
@@ -60,10 +60,10 @@ export function Compaction({
       }
     >
       <Markdown text={summary} />
-      {lost !== undefined && <Scraped decision={lost} />}
+      {lost !== undefined && <ReductionNote decision={lost} />}
       {state === 'done' && !undone && (
         <p className="plm-Wish">
-          <Buttons
+          <ContextEditButtons
             target={written}
             offered={[
               [
@@ -75,12 +75,12 @@ export function Compaction({
           />
         </p>
       )}
-    </Fold>
+    </Disclosure>
   );
 }
 
 /** Says what a compaction did, and why it was made. */
-export function told(
+export function compactionText(
   state: CompactionState,
   mark: CompactionPart,
   words: IWords

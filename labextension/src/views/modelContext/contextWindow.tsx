@@ -3,7 +3,11 @@
  */
 import { useId, useState, type ReactNode } from 'react';
 import { count, dollars, short } from '../../state/display/numberFormat';
-import { canCompact, filled, type IFilled } from '../../state/session/status';
+import {
+  canCompact,
+  windowUsage,
+  type IWindowUsage
+} from '../../state/session/status';
 import type { SessionInfo } from '../../protocol/generated';
 import { spending } from '../../state/session/spending';
 import type { ITranscript } from '../../state/store/transcript';
@@ -12,13 +16,13 @@ import { useHost, type IWords } from '../host';
 import { useChatIfAny } from '../chat/panelState';
 
 /** Draws the bar; its table shows under the pointer, with the keyboard on it, or pinned by a click. */
-export function Window({ transcript }: { transcript: ITranscript }) {
+export function ContextWindow({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
   const [near, setNear] = useState(false);
   const [pinned, setPinned] = useState(false);
   const table = useId();
   const chat = useChatIfAny();
-  const now = filled(transcript);
+  const now = windowUsage(transcript);
   if (now === null) {
     return null;
   }
@@ -124,7 +128,7 @@ function Holdings({
   id,
   children
 }: {
-  now: IFilled;
+  now: IWindowUsage;
   id: string;
   children: ReactNode;
 }) {

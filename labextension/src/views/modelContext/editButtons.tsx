@@ -3,60 +3,64 @@
  */
 import { createContext, useContext, useState } from 'react';
 import type { Decision } from '../../protocol/generated';
-import { standing, type WishAction } from '../../state/session/contextEdits';
+import {
+  effectiveDecisions,
+  type ContextEditAction
+} from '../../state/session/contextEdits';
 import { useHost } from '../host';
-import { told } from './reductionNote';
+import { decisionText } from './reductionNote';
 
 /** Tells the kernel a choice; resolves to what hindered it, or to nothing. */
 export type EditContext = (
-  action: WishAction,
+  action: ContextEditAction,
   target: string
 ) => Promise<string>;
 
 const ChooseContext = createContext<EditContext | null>(null);
 
-export const ChooseProvider = ChooseContext.Provider;
+export const ContextEditorProvider = ChooseContext.Provider;
 
 /** Returns how to choose what the model sees, or null where nobody listens. */
-export function useChoose(): EditContext | null {
+export function useContextEditor(): EditContext | null {
   return useContext(ChooseContext);
 }
 
-export interface IChoiceProps {
+export interface IContextEditProps {
   /** The id of the part or message. */
   target: string;
   decisions: readonly Decision[];
 }
 
 /** Draws what holds for a part by a person's wish, and what can be chosen. */
-export function ContextEditNote({ target, decisions }: IChoiceProps) {
+export function ContextEditNote({ target, decisions }: IContextEditProps) {
   const { words } = useHost();
-  const choose = useChoose();
-  const { wish, held, aside, chosen, reduction } = standing(decisions);
-  const said = held === null ? '' : told(held, words);
-  if (wish === 'pin') {
+  const choose = useContextEditor();
+  const { edit, decision, byRule, editedId, reduction } =
+    effectiveDecisions(decisions);
+  const said = decision === null ? '' : decisionText(decision, words);
+  if (edit === 'pin') {
     return (
       <p className="plm-Wish" data-wish="pin">
         <span>{said}</span>
-        <Buttons
-          target={chosen ?? target}
+        <ContextEditButtons
+          target={editedId ?? target}
           offered={[['unpin', words.__('Unpin'), '']]}
         />
       </p>
     );
   }
-  if (wish === 'drop') {
+  if (edit === 'drop') {
     return (
       <p className="plm-Wish plm-Strip" data-wish="drop">
         <span>{said}</span>
-        <Buttons
-          target={chosen ?? target}
+        <ContextEditButtons
+          target={editedId ?? target}
           offered={[['restore', words.__('Restore'), '']]}
         />
       </p>
     );
   }
-  if (aside) {
+  if (byRule) {
     return (
       <p className="plm-Wish plm-Strip" data-wish="aside">
         <span>{said}</span>
@@ -68,7 +72,7 @@ export function ContextEditNote({ target, decisions }: IChoiceProps) {
   }
   return (
     <p className="plm-Wish">
-      <Buttons
+      <ContextEditButtons
         target={target}
         offered={[
           [
@@ -97,30 +101,34 @@ export function ContextEditNote({ target, decisions }: IChoiceProps) {
 }
 
 /** Draws what holds for words by a person's wish; choosing is left to the magic. */
-export function Wished({ target, decisions }: IChoiceProps) {
-  const { wish, aside } = standing(decisions);
-  return wish === null && !aside ? null : (
+export function ContextEditState({ target, decisions }: IContextEditProps) {
+  const { edit, byRule } = effectiveDecisions(decisions);
+  return edit === null && !byRule ? null : (
     <ContextEditNote target={target} decisions={decisions} />
   );
 }
 
-type Offer = readonly [action: WishAction, name: string, title: string];
+type OfferedEdit = readonly [
+  action: ContextEditAction,
+  name: string,
+  title: string
+];
 
 /** Draws a button for each choice, and what hindered the last one. */
-export function Buttons({
+export function ContextEditButtons({
   target,
   offered
 }: {
   target: string;
-  offered: readonly Offer[];
+  offered: readonly OfferedEdit[];
 }) {
-  const choose = useChoose();
+  const choose = useContextEditor();
   const [waits, setWaits] = useState(false);
   const [hindered, setHindered] = useState('');
   if (choose === null) {
     return null;
   }
-  const onChoose = async (action: WishAction) => {
+  const onChoose = async (action: ContextEditAction) => {
     setWaits(true);
     const problem = await choose(action, target).catch((error: unknown) =>
       String(error)

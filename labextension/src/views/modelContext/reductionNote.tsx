@@ -6,22 +6,22 @@
  * says what was done, and by which rule.
  */
 import type { Decision } from '../../protocol/generated';
-import { passedOver } from '../../protocol/unknownKind';
+import { unknownKind } from '../../protocol/unknownKind';
 import { count } from '../../state/display/numberFormat';
 import { useHost, type IWords } from '../host';
 
 /** Draws the strip under an output. */
-export function Scraped({ decision }: { decision: Decision }) {
+export function ReductionNote({ decision }: { decision: Decision }) {
   const { words } = useHost();
   return (
     <p className="plm-Strip plm-Strip-line" title={decision.rule}>
-      {told(decision, words)}
+      {decisionText(decision, words)}
     </p>
   );
 }
 
 /** Returns what a reader is told of a decision. */
-export function told(decision: Decision, words: IWords): string {
+export function decisionText(decision: Decision, words: IWords): string {
   return decision.words ?? done(decision, words);
 }
 
@@ -57,12 +57,12 @@ function done(decision: Decision, words: IWords): string {
     case 'wrap':
       return '';
     default:
-      return passedOver(action, '');
+      return unknownKind(action, '');
   }
 }
 
 /** Says in the row of a call that its output is not, or not whole, in what the model sees. */
-export function trimmed(decision: Decision, words: IWords): string {
+export function reductionLabel(decision: Decision, words: IWords): string {
   return decision.action === 'clear'
     ? words.__('cleared')
     : words.__('shortened');

@@ -17,14 +17,14 @@ export function Attachments({ files }: { files: readonly Attachment[] }) {
   return (
     <>
       {files.map((file, index) => (
-        <File key={index} file={file} />
+        <AttachmentView key={index} file={file} />
       ))}
     </>
   );
 }
 
 /** Draws one file; nothing is ever loaded from elsewhere. */
-export function File({ file }: { file: Attachment | FilePart }) {
+export function AttachmentView({ file }: { file: Attachment | FilePart }) {
   const { words } = useHost();
   const name = file.filename ?? file.mime;
   const url = useKept(file);

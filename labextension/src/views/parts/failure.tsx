@@ -3,12 +3,12 @@
  */
 import { useEffect, useState } from 'react';
 import type { ErrorValue, RetryPart } from '../../protocol/generated';
-import { passedOver } from '../../protocol/unknownKind';
+import { unknownKind } from '../../protocol/unknownKind';
 import { seconds } from '../../state/display/numberFormat';
-import { mayRetry } from '../../state/session/status';
+import { isRetryable } from '../../state/session/status';
 import { useActions, type IActions } from '../actions/answers';
 import { useHost, type IWords } from '../host';
-import { Sign } from '../controls/statusIcon';
+import { StatusIcon } from '../controls/statusIcon';
 
 export interface IFailureProps {
   error: ErrorValue;
@@ -21,7 +21,7 @@ export function Failure({ error, again = false }: IFailureProps) {
   const { words } = useHost();
   const actions = useActions();
   const stopped = error.type === 'aborted';
-  const offered = again && actions?.retry !== undefined && mayRetry(error);
+  const offered = again && actions?.retry !== undefined && isRetryable(error);
   const advice = offered ? '' : whatToDo(error, words);
   return (
     <div
@@ -29,18 +29,18 @@ export function Failure({ error, again = false }: IFailureProps) {
       role="note"
       data-state={stopped ? 'stopped' : 'error'}
     >
-      <Sign state={stopped ? 'stopped' : 'error'} />
+      <StatusIcon state={stopped ? 'stopped' : 'error'} />
       <span>
         {error.message}
         {advice !== '' && <span className="plm-Failure-advice"> {advice}</span>}
       </span>
-      {offered && <Again actions={actions} />}
+      {offered && <RetryButton actions={actions} />}
     </div>
   );
 }
 
 /** Offers to send the same request again. */
-function Again({ actions }: { actions: IActions }) {
+function RetryButton({ actions }: { actions: IActions }) {
   const { words } = useHost();
   const [sent, setSent] = useState(false);
   const [problem, setProblem] = useState('');
@@ -74,10 +74,10 @@ function Again({ actions }: { actions: IActions }) {
 }
 
 /** Draws that nobody goes on with what is above. */
-export function Stopped({ words: said }: { words: string }) {
+export function StoppedNotice({ words: said }: { words: string }) {
   return (
     <div className="plm-Failure" role="note" data-state="stopped">
-      <Sign state="stopped" />
+      <StatusIcon state="stopped" />
       <span>{said}</span>
     </div>
   );
@@ -96,7 +96,7 @@ export function RetryNote({
   const sent = useIsPast(time.end ?? 0);
   return (
     <div className="plm-Failure" role="note" data-state="retry">
-      <Sign state="pending" />
+      <StatusIcon state="pending" />
       <span>
         {time.end === time.start
           ? error.message // another way was taken at once, such as another model
@@ -168,6 +168,6 @@ function whatToDo(error: ErrorValue, words: IWords): string {
     case 'unknown':
       return '';
     default:
-      return passedOver(error, '');
+      return unknownKind(error, '');
   }
 }

@@ -3,14 +3,14 @@
  */
 import type { FileDiff } from '../../protocol/generated';
 import { Diff } from '../controls/diff';
-import { Fold } from '../controls/disclosure';
+import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 
 /** Draws the line; it opens to a list of files, and each file to its lines. */
-export function Changes({ changes }: { changes: readonly FileDiff[] }) {
+export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
   const { words } = useHost();
   return (
-    <Fold
+    <Disclosure
       className="plm-Changes"
       head={
         <span>
@@ -27,16 +27,16 @@ export function Changes({ changes }: { changes: readonly FileDiff[] }) {
       <ul className="plm-Changes-files">
         {changes.map(change => (
           <li key={change.file}>
-            <Changed change={change} />
+            <FileChange change={change} />
           </li>
         ))}
       </ul>
-    </Fold>
+    </Disclosure>
   );
 }
 
 /** Draws one file: its name and numbers, and its lines on demand. */
-export function Changed({
+export function FileChange({
   change,
   says
 }: {
@@ -61,10 +61,10 @@ export function Changed({
       )}
     </p>
   ) : (
-    <Fold className="plm-Changes-fold" head={head}>
+    <Disclosure className="plm-Changes-fold" head={head}>
       <Diff text={change.patch} />
       {change.note !== undefined && <p className="plm-Muted">{change.note}</p>}
-    </Fold>
+    </Disclosure>
   );
 }
 

@@ -7,7 +7,10 @@ import {
   NO_BLOCKS,
   type IBlocks
 } from '../../state/display/markdownBlocks';
-import { soFar, whole } from '../../protocol/surrogatePairs';
+import {
+  withoutOpenSurrogate,
+  withoutLoneSurrogates
+} from '../../protocol/surrogatePairs';
 import { useHost } from '../host';
 
 /** The open block is drawn again at most this often; a long one less often. */
@@ -15,9 +18,11 @@ const REDRAW_MS = 80;
 const REDRAW_MS_PER_KB = 40;
 
 /** Draws Markdown that may still grow. */
-export function Text({ text, live }: { text: string; live: boolean }) {
+export function MarkdownText({ text, live }: { text: string; live: boolean }) {
   // The half at the end waits for its other one, while it may come.
-  const { closed, open } = useBlocks(whole(live ? soFar(text) : text));
+  const { closed, open } = useBlocks(
+    withoutLoneSurrogates(live ? withoutOpenSurrogate(text) : text)
+  );
   const all = open.trim() === '' ? closed : [...closed, open];
   return (
     <div className="plm-Text" data-live={live}>

@@ -15,7 +15,7 @@ interface IGivenAnswer {
 const NOTHING: IGivenAnswer = { labels: [], own: '' };
 
 /** Draws open questions; where nobody listens it says where they can be answered. */
-export function Interview({ asked }: { asked: QuestionAsked }) {
+export function QuestionForm({ asked }: { asked: QuestionAsked }) {
   const { words } = useHost();
   const actions = useActions();
   const answer = actions?.answer;
@@ -205,7 +205,7 @@ function One({
 }
 
 /** Draws questions that are over, each with what was answered. */
-export function Answered({
+export function QuestionAnswers({
   questions,
   answers
 }: {

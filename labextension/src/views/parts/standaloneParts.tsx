@@ -3,23 +3,26 @@
  *
  * Who adds a type of part draws it here; until then this does not compile.
  */
-import { passedOver } from '../../protocol/unknownKind';
-import type { PlainPart } from '../../state/display/lines';
-import { File } from './attachments';
+import { unknownKind } from '../../protocol/unknownKind';
+import type { StandalonePart } from '../../state/display/lines';
+import { AttachmentView } from './attachments';
 import { useHost, type IWords } from '../host';
 
 /** Draws one part. */
-export function Plain({ part }: { part: PlainPart }) {
+export function StandalonePartView({ part }: { part: StandalonePart }) {
   const { words } = useHost();
   if (part.type === 'file') {
-    return <File file={part} />;
+    return <AttachmentView file={part} />;
   }
-  const told = plainWords(part, words);
+  const told = standalonePartText(part, words);
   return told === '' ? null : <p className="plm-Muted">{told}</p>;
 }
 
 /** Says what one part tells. */
-export function plainWords(part: PlainPart, words: IWords): string {
+export function standalonePartText(
+  part: StandalonePart,
+  words: IWords
+): string {
   switch (part.type) {
     case 'file':
       return part.filename ?? part.mime;
@@ -30,7 +33,7 @@ export function plainWords(part: PlainPart, words: IWords): string {
     case 'subtask':
       return words.__('Handed to %1: %2', part.agent, part.description);
     default:
-      return passedOver(part, '');
+      return unknownKind(part, '');
   }
 }
 

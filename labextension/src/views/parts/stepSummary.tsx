@@ -7,7 +7,7 @@ import { Gauge } from '../modelContext/gauge';
 import { useHost } from '../host';
 
 /** Draws one step's numbers; what nobody reported is called unknown, never nought. */
-export function Step({
+export function StepSummary({
   part,
   number
 }: {

@@ -5,7 +5,7 @@ import type { ToolPart } from '../../protocol/generated';
 import { count, dollars } from '../../state/display/numberFormat';
 import { useActions } from '../actions/answers';
 import { useHost } from '../host';
-import { Sign, type State } from '../controls/statusIcon';
+import { StatusIcon, type CallState } from '../controls/statusIcon';
 
 interface ICall {
   tool: string;
@@ -14,7 +14,7 @@ interface ICall {
 }
 
 /** Returns the session of a task; empty for any other call. */
-export function taskOf(part: ToolPart): string {
+export function subagentSession(part: ToolPart): string {
   const metadata = metadataOf(part);
   return part.tool === 'task' && typeof metadata.task === 'string'
     ? metadata.task
@@ -22,10 +22,16 @@ export function taskOf(part: ToolPart): string {
 }
 
 /** Draws the work of another agent, in the card of the call that began it. */
-export function Task({ part, over }: { part: ToolPart; over: boolean }) {
+export function SubagentCall({
+  part,
+  over
+}: {
+  part: ToolPart;
+  over: boolean;
+}) {
   const { words } = useHost();
   const open = useActions()?.open;
-  const session = taskOf(part);
+  const session = subagentSession(part);
   const metadata = 'metadata' in part.state ? part.state.metadata : {};
   const calls = callsOf(metadata.calls);
   const earlier = Number(metadata.count ?? 0) - calls.length;
@@ -44,7 +50,7 @@ export function Task({ part, over }: { part: ToolPart; over: boolean }) {
         <ol className="plm-Task-calls">
           {calls.map((call, at) => (
             <li key={earlier + at}>
-              <Sign state={signOf(call, over)} />{' '}
+              <StatusIcon state={signOf(call, over)} />{' '}
               <span className="plm-Tool-name">{call.tool}</span>{' '}
               <span className="plm-Task-title">{call.title}</span>
             </li>
@@ -86,7 +92,7 @@ function took(metadata: Record<string, unknown>): string {
   return spent + cost;
 }
 
-function signOf(call: ICall, over: boolean): State {
+function signOf(call: ICall, over: boolean): CallState {
   switch (call.state) {
     case 'completed':
       return 'completed';

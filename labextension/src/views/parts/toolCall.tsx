@@ -25,22 +25,25 @@ import {
   output,
   subject
 } from '../../state/display/toolCalls';
-import { about, standing } from '../../state/session/contextEdits';
+import {
+  decisionsAbout,
+  effectiveDecisions
+} from '../../state/session/contextEdits';
 import { showsAll } from '../controls/diff';
-import { Elapsed } from '../controls/elapsedTime';
+import { ElapsedTime } from '../controls/elapsedTime';
 import { Attachments } from './attachments';
-import { Fold } from '../controls/disclosure';
+import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
-import { Answered, Interview } from './questionForm';
+import { QuestionAnswers, QuestionForm } from './questionForm';
 import { PermissionPrompt } from './permissionPrompt';
-import { Scraped, trimmed } from '../modelContext/reductionNote';
-import { Sign, type State } from '../controls/statusIcon';
-import { useTail } from '../dom/tailScroll';
-import { Task, taskOf } from './subagentCall';
-import { Todos } from '../controls/todoList';
+import { ReductionNote, reductionLabel } from '../modelContext/reductionNote';
+import { StatusIcon, type CallState } from '../controls/statusIcon';
+import { useTailScroll } from '../dom/tailScroll';
+import { SubagentCall, subagentSession } from './subagentCall';
+import { TodoItems } from '../controls/todoList';
 import { ContextEditNote } from '../modelContext/editButtons';
 
-export interface IToolProps {
+export interface IToolCallProps {
   part: ToolPart;
   /** The question that this call waits for. */
   ask?: Ask;
@@ -69,7 +72,7 @@ const LOOKING = new Set(['read', 'webfetch']);
 const BRIEF = 21;
 
 /** Draws one call. */
-export function Tool({
+export function ToolCall({
   part,
   ask,
   asked,
@@ -80,12 +83,12 @@ export function Tool({
   live = false,
   ended = '',
   figures = false
-}: IToolProps) {
+}: IToolCallProps) {
   const { words } = useHost();
   const state = stateOf(part, ask ?? asked, over);
   const spent = duration(part);
   const works = subject(part);
-  const { wish, reduction } = standing(decisions);
+  const { edit, reduction } = effectiveDecisions(decisions);
   const isBrief =
     part.tool.length + works.length <= BRIEF &&
     reply === undefined &&
@@ -93,7 +96,8 @@ export function Tool({
   const wasStopped = state === 'stopped' && reply?.by === 'cancel';
   const head = (
     <>
-      <Sign state={state} /> <span className="plm-Tool-name">{part.tool}</span>{' '}
+      <StatusIcon state={state} />{' '}
+      <span className="plm-Tool-name">{part.tool}</span>{' '}
       <span className="plm-Tool-subject" data-brief={isBrief}>
         {works}
       </span>{' '}
@@ -105,18 +109,20 @@ export function Tool({
         {changedBy(part).map(by => (
           <span key={by}>{words.__('changed by %1', by)}</span>
         ))}
-        {wish !== null && (
+        {edit !== null && (
           <span className="plm-Tool-wish">
-            {wish === 'pin' ? words.__('pinned') : words.__('left out')}
+            {edit === 'pin' ? words.__('pinned') : words.__('left out')}
           </span>
         )}
-        {wish === null && reduction !== null && (
-          <span className="plm-Tool-trimmed">{trimmed(reduction, words)}</span>
+        {edit === null && reduction !== null && (
+          <span className="plm-Tool-trimmed">
+            {reductionLabel(reduction, words)}
+          </span>
         )}
         {spent !== null && <span>{seconds(spent)}</span>}
         {live && state === 'running' && part.state.status === 'running' && (
           <span>
-            <Elapsed since={part.state.time.start} />
+            <ElapsedTime since={part.state.time.start} />
           </span>
         )}
       </span>
@@ -131,10 +137,14 @@ export function Tool({
     (state === 'running' && newest) ||
     (own !== null && newest && !over);
   const card = (
-    <Fold className="plm-Tool" head={head} open={open || state === 'error'}>
+    <Disclosure
+      className="plm-Tool"
+      head={head}
+      open={open || state === 'error'}
+    >
       <div className="plm-Tool-card" data-state={state}>
         {!asksByDiff && (own ?? <Input part={part} />)}
-        <Task part={part} over={over} />
+        <SubagentCall part={part} over={over} />
         {state === 'waiting' && isOthers(ask, part) && <AskInput ask={ask} />}
         {ask !== undefined && state === 'waiting' && (
           <PermissionPrompt ask={ask} above={!asksByDiff} />
@@ -147,12 +157,12 @@ export function Tool({
             ended={ended}
           />
         )}
-        {reduction !== null && <Scraped decision={reduction} />}
+        {reduction !== null && <ReductionNote decision={reduction} />}
         {['completed', 'error'].includes(part.state.status) && (
           <ContextEditNote target={part.id} decisions={decisions} />
         )}
       </div>
-    </Fold>
+    </Disclosure>
   );
   return shown.length === 0 ? (
     card
@@ -174,26 +184,26 @@ function pictures(part: ToolPart) {
 function ownView(
   part: ToolPart,
   asked: QuestionAsked | undefined,
-  state: State
+  state: CallState
 ): ReactNode {
   if (asked !== undefined && state === 'waiting') {
-    return <Interview asked={asked} />;
+    return <QuestionForm asked={asked} />;
   }
   if (part.tool === QUESTION) {
     const questions = questionsOf(part);
     return questions.length > 0 ? (
-      <Answered questions={questions} answers={answersOf(part)} />
+      <QuestionAnswers questions={questions} answers={answersOf(part)} />
     ) : null;
   }
   if (part.tool === TODOWRITE) {
     const todos = todosOf(part);
-    return todos.length > 0 ? <Todos todos={todos} /> : null;
+    return todos.length > 0 ? <TodoItems todos={todos} /> : null;
   }
   return null;
 }
 
 /** Draws a run of reads as one row. */
-export function Reads({
+export function ReadCalls({
   parts,
   decisions
 }: {
@@ -204,7 +214,7 @@ export function Reads({
   const spent = parts.reduce((sum, part) => sum + (duration(part) ?? 0), 0);
   const head = (
     <>
-      <Sign state="completed" />{' '}
+      <StatusIcon state="completed" />{' '}
       <span className="plm-Tool-name">{parts[0]?.tool}</span>{' '}
       <span className="plm-Tool-subject" data-brief="true">
         {words._n('%1 file', '%1 files', parts.length, parts.length)}
@@ -213,17 +223,17 @@ export function Reads({
     </>
   );
   return (
-    <Fold className="plm-Tool plm-Reads" head={head}>
+    <Disclosure className="plm-Tool plm-Reads" head={head}>
       {parts.map(part => (
-        <Tool
+        <ToolCall
           key={part.id}
           part={part}
-          decisions={about(decisions, part)}
+          decisions={decisionsAbout(decisions, part)}
           over={true}
           newest={false}
         />
       ))}
-    </Fold>
+    </Disclosure>
   );
 }
 
@@ -254,7 +264,7 @@ function isOthers(ask: Ask | undefined, part: ToolPart): ask is Ask {
 
 /** Says whether its list shows all that the card of a task has to show. */
 function shows(part: ToolPart): boolean {
-  return taskOf(part) !== '' && part.state.status === 'running';
+  return subagentSession(part) !== '' && part.state.status === 'running';
 }
 
 function Input({ part }: { part: ToolPart }) {
@@ -275,7 +285,7 @@ function Output({
 }: {
   part: ToolPart;
   files: readonly Attachment[];
-  state: State;
+  state: CallState;
   ended: string;
 }) {
   const { Printed, words } = useHost();
@@ -283,7 +293,7 @@ function Output({
   const said = part.state.status === 'error' ? part.state.error : '';
   const failed = said === ended ? '' : said;
   const isEmpty = text === '' && failed === '' && files.length === 0;
-  const place = useTail(state === 'running' && !isEmpty);
+  const place = useTailScroll(state === 'running' && !isEmpty);
   if (isEmpty) {
     return state === 'completed' ? (
       <p className="plm-Muted plm-Tool-output">{words.__('No output.')}</p>
@@ -310,7 +320,7 @@ function stateOf(
   part: ToolPart,
   ask: Ask | QuestionAsked | undefined,
   over: boolean
-): State {
+): CallState {
   const { state } = part;
   if (state.status === 'completed') {
     return 'completed';
@@ -331,7 +341,7 @@ function changedBy(part: ToolPart): string[] {
   return [...new Set(names.filter(name => typeof name === 'string'))];
 }
 
-function remark(state: State, words: IWords): string {
+function remark(state: CallState, words: IWords): string {
   switch (state) {
     case 'waiting':
       return words.__('waiting for you');

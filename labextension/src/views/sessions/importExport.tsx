@@ -11,10 +11,10 @@ import type {
 import { size } from '../../state/display/numberFormat';
 import { useHost, type IWords } from '../host';
 
-export type ExportForm = NonNullable<Export['form']>;
+export type ExportFormat = NonNullable<Export['form']>;
 
 /** What came of an import. */
-export interface IBrought {
+export interface IImportResult {
   error?: string;
   imported?: readonly ImportedRow[];
   /** What could not be read, and why. */
@@ -26,20 +26,20 @@ export interface IFiles {
   /** Writes a session to a new file of the project. */
   give(
     session: string,
-    form: ExportForm
+    form: ExportFormat
   ): Promise<{ error?: string; file?: GivenFile }>;
   /** Brings sessions in from a file or folder of the project. */
-  bring(path: string): Promise<IBrought>;
+  bring(path: string): Promise<IImportResult>;
 }
 
-interface IExportingProps {
+interface IExportDialogProps {
   session: string;
   files: IFiles;
   onBack: () => void;
 }
 
 /** Lets a person choose a form, and says where the file is. */
-export function Exporting({ session, files, onBack }: IExportingProps) {
+export function ExportDialog({ session, files, onBack }: IExportDialogProps) {
   const { words } = useHost();
   const [said, setSaid] = useState('');
   const [busy, setBusy] = useState(false);
@@ -47,13 +47,13 @@ export function Exporting({ session, files, onBack }: IExportingProps) {
   useEffect(() => {
     first.current?.focus();
   }, []);
-  const forms: readonly [ExportForm, string][] = [
+  const forms: readonly [ExportFormat, string][] = [
     ['ipynb', words.__('Notebook')],
     ['md', words.__('Markdown')],
     ['html', words.__('Web page')],
     ['json', words.__('JSON')]
   ];
-  const give = async (form: ExportForm) => {
+  const give = async (form: ExportFormat) => {
     setBusy(true);
     const { error, file } = await files.give(session, form);
     setBusy(false);
@@ -100,7 +100,7 @@ function written({ shown, bytes }: GivenFile, words: IWords): string {
   return words.__('Written to %1 (%2).', shown, size(bytes));
 }
 
-interface IImportingProps {
+interface IImportDialogProps {
   files: IFiles;
   onBack: () => void;
   /** The list is not what it was. */
@@ -108,10 +108,10 @@ interface IImportingProps {
 }
 
 /** Lets a person name a file, and says what came in. */
-export function Importing({ files, onBack, onChanged }: IImportingProps) {
+export function ImportDialog({ files, onBack, onChanged }: IImportDialogProps) {
   const { words } = useHost();
   const [path, setPath] = useState('');
-  const [brought, setBrought] = useState<IBrought | null>(null);
+  const [brought, setBrought] = useState<IImportResult | null>(null);
   const [busy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -170,7 +170,9 @@ export function Importing({ files, onBack, onChanged }: IImportingProps) {
         {words.__('Close')}
       </button>
       <div className="plm-Sessions-said" role="status">
-        {busy ? words.__('A moment…') : brought && <Came brought={brought} />}
+        {busy
+          ? words.__('A moment…')
+          : brought && <ImportResult brought={brought} />}
       </div>
     </form>
   );
@@ -179,7 +181,7 @@ export function Importing({ files, onBack, onChanged }: IImportingProps) {
 /** What is told of the things that could not be read; a cell tells all of them. */
 const MOST = 3;
 
-function Came({ brought }: { brought: IBrought }) {
+function ImportResult({ brought }: { brought: IImportResult }) {
   const { words } = useHost();
   const { error, imported = [], unreadable = [] } = brought;
   if (error !== undefined) {

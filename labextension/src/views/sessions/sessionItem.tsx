@@ -4,10 +4,10 @@
 import { useEffect, useId, useRef, useState } from 'react';
 import type { SessionRow } from '../../protocol/generated';
 import { useHost } from '../host';
-import { Exporting } from './importExport';
+import { ExportDialog } from './importExport';
 import { useChat } from '../chat/panelState';
-import { about, titled } from './sessionLabels';
-import { Sharing } from './sharePage';
+import { sessionSummary, sessionTitle } from './sessionLabels';
+import { SharePage } from './sharePage';
 
 interface ISessionItemProps {
   row: SessionRow;
@@ -33,7 +33,7 @@ export function SessionItem({
   const [doing, setDoing] = useState<Doing>('nothing');
   const more = useRef<HTMLButtonElement>(null);
   const id = useId();
-  const title = titled(row.title, words);
+  const title = sessionTitle(row.title, words);
   const away = row.archived !== undefined;
   const back = () => {
     setDoing('nothing');
@@ -77,7 +77,7 @@ export function SessionItem({
               {row.about}
             </span>
           )}
-          <span className="plm-Muted">{about(row, words)}</span>
+          <span className="plm-Muted">{sessionSummary(row, words)}</span>
         </button>
         <button
           type="button"
@@ -97,57 +97,57 @@ export function SessionItem({
       <div id={id} className="plm-Sessions-deeds" hidden={doing === 'nothing'}>
         {doing === 'choosing' && (
           <>
-            <Deed
+            <ActionButton
               onDo={() => {
                 setDoing('naming');
               }}
             >
               {words.__('Rename')}
-            </Deed>
-            <Deed
+            </ActionButton>
+            <ActionButton
               onDo={() => {
                 chat.fork(row.id);
                 onChosen();
               }}
             >
               {words.__('Fork')}
-            </Deed>
+            </ActionButton>
             {chat.share !== undefined && (
-              <Deed
+              <ActionButton
                 onDo={() => {
                   setDoing('sharing');
                 }}
               >
                 {words.__('Share')}
-              </Deed>
+              </ActionButton>
             )}
             {chat.files !== undefined && (
-              <Deed
+              <ActionButton
                 onDo={() => {
                   setDoing('exporting');
                 }}
               >
                 {words.__('Export')}
-              </Deed>
+              </ActionButton>
             )}
-            <Deed
+            <ActionButton
               onDo={() => {
                 done(chat.archive(row.id, !away));
               }}
             >
               {away ? words.__('List again') : words.__('Put away')}
-            </Deed>
-            <Deed
+            </ActionButton>
+            <ActionButton
               onDo={() => {
                 setDoing('deleting');
               }}
             >
               {words.__('Delete')}
-            </Deed>
+            </ActionButton>
           </>
         )}
         {doing === 'naming' && (
-          <Naming
+          <RenameForm
             title={title}
             onName={name => {
               done(chat.retitle(row.id, name));
@@ -156,7 +156,7 @@ export function SessionItem({
           />
         )}
         {doing === 'sharing' && chat.share !== undefined && (
-          <Sharing
+          <SharePage
             session={row.id}
             shared={row.shared ?? false}
             share={chat.share}
@@ -165,10 +165,10 @@ export function SessionItem({
           />
         )}
         {doing === 'exporting' && chat.files !== undefined && (
-          <Exporting session={row.id} files={chat.files} onBack={back} />
+          <ExportDialog session={row.id} files={chat.files} onBack={back} />
         )}
         {doing === 'deleting' && (
-          <Deleting
+          <DeleteConfirmation
             title={title}
             onDelete={() => {
               done(chat.remove(row.id));
@@ -181,7 +181,13 @@ export function SessionItem({
   );
 }
 
-function Deed({ onDo, children }: { onDo: () => void; children: string }) {
+function ActionButton({
+  onDo,
+  children
+}: {
+  onDo: () => void;
+  children: string;
+}) {
   return (
     <button type="button" className="plm-Button plm-Deed" onClick={onDo}>
       {children}
@@ -195,7 +201,7 @@ interface INamingProps {
   onBack: () => void;
 }
 
-function Naming({ title, onName, onBack }: INamingProps) {
+function RenameForm({ title, onName, onBack }: INamingProps) {
   const { words } = useHost();
   const [name, setName] = useState(title);
   const field = useRef<HTMLInputElement>(null);
@@ -230,7 +236,7 @@ function Naming({ title, onName, onBack }: INamingProps) {
       >
         {words.__('Rename')}
       </button>
-      <Deed onDo={onBack}>{words.__('Cancel')}</Deed>
+      <ActionButton onDo={onBack}>{words.__('Cancel')}</ActionButton>
     </form>
   );
 }
@@ -241,7 +247,7 @@ interface IDeletingProps {
   onBack: () => void;
 }
 
-function Deleting({ title, onDelete, onBack }: IDeletingProps) {
+function DeleteConfirmation({ title, onDelete, onBack }: IDeletingProps) {
   const { words } = useHost();
   const keep = useRef<HTMLButtonElement>(null);
   useEffect(() => {

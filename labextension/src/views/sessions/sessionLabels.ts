@@ -5,7 +5,7 @@ import type { SessionRow } from '../../protocol/generated';
 import type { IWords } from '../host';
 
 /** Returns what tells sessions with the same title apart. */
-export function about(row: SessionRow, words: IWords): string {
+export function sessionSummary(row: SessionRow, words: IWords): string {
   const { messages } = row;
   return [
     moment(new Date(row.updated)),
@@ -25,7 +25,7 @@ function moment(when: Date): string {
 }
 
 /** Returns a session's title; one that nobody named yet is called new. */
-export function titled(title: string, words: IWords): string {
+export function sessionTitle(title: string, words: IWords): string {
   return title === '' || UNNAMED.test(title) ? words.__('New session') : title;
 }
 

@@ -3,11 +3,11 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useHost, type IWords } from '../host';
-import { Importing } from './importExport';
+import { ImportDialog } from './importExport';
 import { useChat, type ISessionPage } from '../chat/panelState';
 import { SessionItem } from './sessionItem';
 
-export interface ISessionsProps {
+export interface ISessionListProps {
   /** Id of the session that is shown. */
   current: string;
   onClose: () => void;
@@ -16,7 +16,7 @@ export interface ISessionsProps {
 }
 
 /** Draws the list; it is asked for anew each time it opens, and while a person searches. */
-export function Sessions({ current, onClose, onChosen }: ISessionsProps) {
+export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
   const { words } = useHost();
   const chat = useChat();
   const first = useRef<HTMLButtonElement>(null);
@@ -76,7 +76,7 @@ export function Sessions({ current, onClose, onChosen }: ISessionsProps) {
         </label>
       </div>
       {bringing && chat.files !== undefined && (
-        <Importing
+        <ImportDialog
           files={chat.files}
           onBack={() => {
             setBringing(false);

@@ -22,7 +22,7 @@ interface ISharingProps {
 }
 
 /** Says what a page is, makes it, and says where it is. */
-export function Sharing({
+export function SharePage({
   session,
   shared,
   share,

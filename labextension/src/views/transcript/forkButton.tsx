@@ -5,7 +5,7 @@ import { useHost } from '../host';
 import { useChatIfAny } from '../chat/panelState';
 
 /** Draws the button of a prompt; nothing where a session is only shown. */
-export function ForkHere({
+export function ForkButton({
   session,
   target
 }: {

@@ -4,30 +4,30 @@
 import { lines, type Line } from '../../state/display/lines';
 import { subject } from '../../state/display/toolCalls';
 import type { ITurn } from '../../state/display/turns';
-import { told } from '../modelContext/compaction';
+import { compactionText } from '../modelContext/compaction';
 import type { IWords } from '../host';
-import { plainWords } from '../parts/standaloneParts';
+import { standalonePartText } from '../parts/standaloneParts';
 
 /** Returns the words of a turn, one line after the other. */
-export function turnWords(turn: ITurn, words: IWords): string {
-  const said = turn.attached.map(part => plainWords(part, words));
+export function turnText(turn: ITurn, words: IWords): string {
+  const said = turn.attached.map(part => standalonePartText(part, words));
   return joined([
     turn.prompt ?? '',
     ...said,
-    stretchWords(lines(turn.messages), words)
+    linesText(lines(turn.messages), words)
   ]);
 }
 
 /** Returns the words of lines that stand one below the other. */
-export function stretchWords(stretch: readonly Line[], words: IWords): string {
-  return joined(stretch.map(line => lineWords(line, words)));
+export function linesText(stretch: readonly Line[], words: IWords): string {
+  return joined(stretch.map(line => lineText(line, words)));
 }
 
 function joined(texts: readonly string[]): string {
   return texts.filter(text => text.trim() !== '').join('\n\n');
 }
 
-function lineWords(line: Line, words: IWords): string {
+function lineText(line: Line, words: IWords): string {
   switch (line.kind) {
     case 'text':
     case 'prompt':
@@ -41,13 +41,13 @@ function lineWords(line: Line, words: IWords): string {
     case 'retry':
       return line.part.error.message;
     case 'compaction':
-      return told(line.state, line.part, words).join(' ');
+      return compactionText(line.state, line.part, words).join(' ');
     case 'error':
       return line.error.message;
     case 'reasoning': // folded until a person opens it
     case 'step': // numbers
       return '';
     default:
-      return plainWords(line.part, words);
+      return standalonePartText(line.part, words);
   }
 }

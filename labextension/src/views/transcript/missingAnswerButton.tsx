@@ -16,7 +16,7 @@ const PutBackContext = createContext<IPutBack | null>(null);
 export const PutBackProvider = PutBackContext.Provider;
 
 /** Draws the button, and what became of it; nothing where the notebook shows the answer. */
-export function PutBackLine({ target }: { target: string }) {
+export function MissingAnswerButton({ target }: { target: string }) {
   const { words } = useHost();
   const found = useContext(PutBackContext);
   const [told, setTold] = useState<string | null>(null);

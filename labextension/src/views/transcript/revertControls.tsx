@@ -10,8 +10,8 @@ import {
   useState
 } from 'react';
 import type { RevertedFile, RevertPreview } from '../../protocol/generated';
-import type { ITakenBack } from '../../state/session/reverts';
-import { Changed } from '../parts/fileChanges';
+import type { IRevertedMessages } from '../../state/session/reverts';
+import { FileChange } from '../parts/fileChanges';
 import { useHost, type IWords } from '../host';
 
 export type RevertAction = 'preview' | 'revert' | 'unrevert' | 'cleanup';
@@ -28,7 +28,7 @@ const RevertContext = createContext<RequestRevert | null>(null);
 export const RevertProvider = RevertContext.Provider;
 
 /** Draws the button of a prompt; nothing where nobody listens. */
-export function RevertTo({ target }: { target: string }) {
+export function RevertButton({ target }: { target: string }) {
   const { words } = useHost();
   const revert = useContext(RevertContext);
   const [open, setOpen] = useState(false);
@@ -199,7 +199,7 @@ function Preview({ preview, overwrite, onOverwrite }: IPreviewProps) {
           <ul className="plm-Changes-files">
             {files.map(file => (
               <li key={file.file} data-action={file.action}>
-                <Changed
+                <FileChange
                   change={
                     file.diff ?? {
                       file: file.file,
@@ -257,7 +257,7 @@ function becomes({ action, reason }: RevertedFile, words: IWords): string {
 }
 
 /** Says that something is taken back, and offers the ways on. */
-export function TakenBack({ taken }: { taken: ITakenBack }) {
+export function RevertBanner({ taken }: { taken: IRevertedMessages }) {
   const { words } = useHost();
   const revert = useContext(RevertContext);
   const [problem, setProblem] = useState('');

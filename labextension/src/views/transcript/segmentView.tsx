@@ -13,26 +13,26 @@ import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
 import { seconds } from '../../state/display/numberFormat';
 import { linesHeight } from '../../state/display/rowHeights';
 import { lines, type Line } from '../../state/display/lines';
-import type { Taken } from '../../state/session/reverts';
-import { about } from '../../state/session/contextEdits';
-import { Changes } from '../parts/fileChanges';
+import type { RevertedExtent } from '../../state/session/reverts';
+import { decisionsAbout } from '../../state/session/contextEdits';
+import { FileChanges } from '../parts/fileChanges';
 import { Compaction } from '../modelContext/compaction';
-import { Failure, RetryNote, Stopped } from '../parts/failure';
-import { Fold } from '../controls/disclosure';
-import { Foot } from './turnFooter';
+import { Failure, RetryNote, StoppedNotice } from '../parts/failure';
+import { Disclosure } from '../controls/disclosure';
+import { TurnFooter } from './turnFooter';
 import { useHost, type IWords } from '../host';
-import { stretchWords } from './lineText';
-import { modeNamed } from '../controls/modeNames';
-import { hasRoom, useNear } from '../dom/nearViewport';
-import { Plain } from '../parts/standaloneParts';
+import { linesText } from './lineText';
+import { modeName } from '../controls/modeNames';
+import { mayDrawNow, useNearViewport } from '../dom/nearViewport';
+import { StandalonePartView } from '../parts/standaloneParts';
 import { PermissionPrompt } from '../parts/permissionPrompt';
-import { Step } from '../parts/stepSummary';
-import { Text } from '../parts/markdownText';
-import { AskInput, Reads, Tool } from '../parts/toolCall';
-import { useWide } from '../dom/scrollBoxes';
-import { ContextEditNote, Wished } from '../modelContext/editButtons';
+import { StepSummary } from '../parts/stepSummary';
+import { MarkdownText } from '../parts/markdownText';
+import { AskInput, ReadCalls, ToolCall } from '../parts/toolCall';
+import { useScrollBoxes } from '../dom/scrollBoxes';
+import { ContextEditNote, ContextEditState } from '../modelContext/editButtons';
 
-export interface ISegmentProps {
+export interface ISegmentViewProps {
   segment: ISegment;
   /** Somebody still writes this segment; a saved one is over. */
   live?: boolean;
@@ -47,12 +47,12 @@ export interface ISegmentProps {
   /** Nothing came after it: what failed at its end can be tried again. */
   again?: boolean;
   /** How much of it is taken back. */
-  taken?: Taken;
+  taken?: RevertedExtent;
   /** Its figures stand nowhere else: there is no cell that shows them. */
   figures?: boolean;
 }
 
-function takenWords(taken: NonNullable<Taken>, words: IWords): string {
+function takenWords(taken: NonNullable<RevertedExtent>, words: IWords): string {
   switch (taken) {
     case 'whole':
       return words.__('Taken back');
@@ -64,7 +64,7 @@ function takenWords(taken: NonNullable<Taken>, words: IWords): string {
 }
 
 /** Draws one segment. */
-export function Segment({
+export function SegmentView({
   segment,
   live = false,
   status: doing,
@@ -74,7 +74,7 @@ export function Segment({
   again = false,
   taken: now,
   figures = false
-}: ISegmentProps) {
+}: ISegmentViewProps) {
   const { Markdown, words } = useHost();
   const taken = segment.removed === true ? 'removed' : now;
   const { first_step, messages, open, status } = segment;
@@ -85,7 +85,7 @@ export function Segment({
   const changes = segment.changes ?? [];
   const newest = drawn.findLast(line => line.kind === 'tool')?.key;
   const ended = useMemo(() => stoppedWith(messages), [messages]);
-  const place = useWide<HTMLElement>();
+  const place = useScrollBoxes<HTMLElement>();
   return (
     <section
       ref={place}
@@ -99,7 +99,7 @@ export function Segment({
         <p className="plm-Taken">{takenWords(taken, words)}</p>
       )}
       {isFirst(segment) && (segment.mode ?? '') !== '' && (
-        <Moded mode={segment.mode ?? ''} />
+        <ModeNotice mode={segment.mode ?? ''} />
       )}
       {segment.version > SEGMENT_VERSION && (
         <p className="plm-Muted">
@@ -109,7 +109,7 @@ export function Segment({
         </p>
       )}
       {stretches(drawn).map((stretch, number, { length }) => (
-        <Stretch
+        <LineGroup
           key={number}
           lines={stretch}
           segment={segment}
@@ -121,7 +121,7 @@ export function Segment({
           isLast={number === length - 1}
         />
       ))}
-      {changes.length > 0 && <Changes changes={changes} />}
+      {changes.length > 0 && <FileChanges changes={changes} />}
       {open && !live && status !== '' && (
         <div className="plm-Status">
           <Markdown text={status} />
@@ -134,14 +134,14 @@ export function Segment({
         </div>
       ))}
       {interrupted && (
-        <Stopped
+        <StoppedNotice
           words={words.__(
             'Interrupted: the kernel ended before the answer did. What was done up to here is kept; ask again to go on.'
           )}
         />
       )}
       {open && live && doing !== undefined && doing.type !== 'idle' && (
-        <Foot
+        <TurnFooter
           messages={messages}
           status={doing}
           problem={problem}
@@ -153,11 +153,11 @@ export function Segment({
 }
 
 /** Says above a turn that it was not begun in the mode that asks. */
-function Moded({ mode }: { mode: string }) {
+function ModeNotice({ mode }: { mode: string }) {
   const { words } = useHost();
   return (
     <p className="plm-Moded" data-mode={mode}>
-      {words.__('Permission mode: %1', modeNamed(mode, words))}
+      {words.__('Permission mode: %1', modeName(mode, words))}
     </p>
   );
 }
@@ -194,7 +194,7 @@ interface IStretchProps extends Omit<ILineProps, 'line' | 'newest'> {
 }
 
 /** Draws the lines of a stretch, or where it is far only their words. */
-function Stretch({
+function LineGroup({
   lines: drawn,
   segment,
   live,
@@ -205,8 +205,8 @@ function Stretch({
   isLast
 }: IStretchProps) {
   const isHeld = drawn.some(line => waits(line, segment, live));
-  const { place, near } = useNear<HTMLDivElement>(
-    () => isLast && hasRoom(),
+  const { place, near } = useNearViewport<HTMLDivElement>(
+    () => isLast && mayDrawNow(),
     isHeld
   );
   const hasChanges = (segment.changes ?? []).length > 0;
@@ -235,7 +235,7 @@ function Stretch({
           )
         )
       ) : (
-        <StretchWords lines={drawn} />
+        <LineGroupText lines={drawn} />
       )}
     </div>
   );
@@ -259,10 +259,10 @@ function waits(
 }
 
 /** Draws the words of lines, as one text. */
-const StretchWords = memo(
+const LineGroupText = memo(
   function StretchWords({ lines: drawn }: { lines: readonly Line[] }) {
     const { words } = useHost();
-    return <>{stretchWords(drawn, words)}</>;
+    return <>{linesText(drawn, words)}</>;
   },
   ({ lines: before }, { lines: now }) =>
     before.length === now.length &&
@@ -309,10 +309,10 @@ function LineView(props: ILineProps) {
     case 'text':
       return (
         <>
-          <Text text={line.part.text} live={live} />
-          <Wished
+          <MarkdownText text={line.part.text} live={live} />
+          <ContextEditState
             target={line.part.id}
-            decisions={about(segment.decisions, line.part)}
+            decisions={decisionsAbout(segment.decisions, line.part)}
           />
         </>
       );
@@ -326,9 +326,9 @@ function LineView(props: ILineProps) {
           >
             {line.part.text}
           </blockquote>
-          <Wished
+          <ContextEditState
             target={line.part.id}
-            decisions={about(segment.decisions, line.part)}
+            decisions={decisionsAbout(segment.decisions, line.part)}
           />
         </>
       );
@@ -336,19 +336,19 @@ function LineView(props: ILineProps) {
       return (
         <Reasoning
           part={line.part}
-          decisions={about(segment.decisions, line.part)}
+          decisions={decisionsAbout(segment.decisions, line.part)}
         />
       );
     case 'tool':
       return (
-        <Tool
+        <ToolCall
           part={line.part}
           ask={segment.asks.find(ask => ask.call_id === line.part.call_id)}
           asked={segment.questions?.find(
             one => one.call_id === line.part.call_id
           )}
           reply={segment.replies[line.part.call_id]}
-          decisions={about(segment.decisions, line.part)}
+          decisions={decisionsAbout(segment.decisions, line.part)}
           over={!live && !segment.open}
           newest={newest}
           live={live}
@@ -357,7 +357,7 @@ function LineView(props: ILineProps) {
         />
       );
     case 'reads':
-      return <Reads parts={line.parts} decisions={segment.decisions} />;
+      return <ReadCalls parts={line.parts} decisions={segment.decisions} />;
     case 'notice':
       return (
         <p className="plm-Muted" role="note">
@@ -367,7 +367,7 @@ function LineView(props: ILineProps) {
     case 'retry':
       return <RetryNote part={line.part} before={line.before} />;
     case 'step':
-      return <Step part={line.part} number={line.number} />;
+      return <StepSummary part={line.part} number={line.number} />;
     case 'compaction':
       return (
         <Compaction
@@ -383,10 +383,10 @@ function LineView(props: ILineProps) {
     default:
       return (
         <>
-          <Plain part={line.part} />
-          <Wished
+          <StandalonePartView part={line.part} />
+          <ContextEditState
             target={line.part.id}
-            decisions={about(segment.decisions, line.part)}
+            decisions={decisionsAbout(segment.decisions, line.part)}
           />
         </>
       );
@@ -408,9 +408,9 @@ function Reasoning({
       ? words.__('Thoughts')
       : words.__('Thought for %1', seconds(spent));
   return (
-    <Fold className="plm-Reasoning" head={<span>{head}</span>}>
+    <Disclosure className="plm-Reasoning" head={<span>{head}</span>}>
       <Markdown text={part.text} />
       <ContextEditNote target={part.id} decisions={decisions} />
-    </Fold>
+    </Disclosure>
   );
 }

@@ -2,16 +2,16 @@
  * The session's story, from its first prompt to the newest word.
  */
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
-import { pages, type IPage } from '../../state/display/turnPages';
-import { takenBack } from '../../state/session/reverts';
-import { isBusy, strayAsks } from '../../state/session/status';
+import { pages, type ITurnPage } from '../../state/display/turnPages';
+import { revertedMessages } from '../../state/session/reverts';
+import { isBusy, unattachedAsks } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { turns, type ITurn } from '../../state/display/turns';
 import { useHost } from '../host';
 import { PermissionPrompt } from '../parts/permissionPrompt';
 import { ScrollProvider } from '../dom/nearViewport';
-import { Begin } from '../chat/emptyState';
-import { Page, StoryProvider } from './turnRows';
+import { GettingStarted } from '../chat/emptyState';
+import { TurnPage, TurnListProvider } from './turnRows';
 
 /** So near to the end, in pixels, a person is taken to look at the newest. */
 const NEAR = 40;
@@ -30,7 +30,7 @@ export interface ITranscriptProps {
 export function Transcript({
   transcript,
   readOnly,
-  empty = <Begin />,
+  empty = <GettingStarted />,
   children
 }: ITranscriptProps) {
   const { words } = useHost();
@@ -38,10 +38,10 @@ export function Transcript({
   const last = shown.at(-1);
   const count = last === undefined ? 0 : last.first + last.turns.length;
   const busy = isBusy(transcript);
-  const { places, session } = transcript;
+  const { entries, session } = transcript;
   const taken = useMemo(
-    () => takenBack({ places, session }),
-    [places, session]
+    () => revertedMessages({ entries, session }),
+    [entries, session]
   );
   const { place, atEnd, toEnd } = useEnd();
   return (
@@ -59,14 +59,14 @@ export function Transcript({
             empty
           ) : (
             <ScrollProvider value={place}>
-              <StoryProvider transcript={transcript} count={count}>
+              <TurnListProvider transcript={transcript} count={count}>
                 <div
                   className="plm-Transcript-feed"
                   role="feed"
                   aria-label={words.__('Turns')}
                 >
                   {shown.map((page, number) => (
-                    <Page
+                    <TurnPage
                       key={page.first}
                       page={page}
                       newest={number === shown.length - 1}
@@ -76,10 +76,10 @@ export function Transcript({
                     />
                   ))}
                 </div>
-              </StoryProvider>
+              </TurnListProvider>
             </ScrollProvider>
           )}
-          {strayAsks(transcript).map(ask => (
+          {unattachedAsks(transcript).map(ask => (
             <div key={ask.id} className="plm-Stray">
               <PermissionPrompt ask={ask} />
             </div>
@@ -97,24 +97,24 @@ export function Transcript({
 }
 
 interface IKnown {
-  places: ITranscript['places'];
+  entries: ITranscript['entries'];
   turns: readonly ITurn[];
-  pages: readonly IPage[];
+  pages: readonly ITurnPage[];
 }
 
 /** Groups a transcript into pages of turns, and keeps those in which nothing changed. */
-function usePages({ places }: ITranscript): readonly IPage[] {
+function usePages({ entries }: ITranscript): readonly ITurnPage[] {
   const [known, setKnown] = useState<IKnown>({
-    places: [],
+    entries: [],
     turns: [],
     pages: []
   });
-  if (known.places === places) {
+  if (known.entries === entries) {
     return known.pages;
   }
-  const now = turns({ places }, known.turns);
+  const now = turns({ entries }, known.turns);
   const cut = pages(now, known.pages);
-  setKnown({ places, turns: now, pages: cut });
+  setKnown({ entries, turns: now, pages: cut });
   return cut;
 }
 

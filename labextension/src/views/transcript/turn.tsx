@@ -10,17 +10,17 @@ import type {
   Status
 } from '../../protocol/generated';
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
-import { changesOf, type Taken } from '../../state/session/reverts';
+import { changesOf, type RevertedExtent } from '../../state/session/reverts';
 import type { ITranscript } from '../../state/store/transcript';
 import type { ITurn } from '../../state/display/turns';
 import { useHost, type IWords } from '../host';
-import { Plain } from '../parts/standaloneParts';
-import { Segment } from './segmentView';
-import { Words } from '../controls/promptText';
-import { Wished } from '../modelContext/editButtons';
-import { ForkHere } from './forkButton';
-import { PutBackLine } from './missingAnswerButton';
-import { RevertTo } from './revertControls';
+import { StandalonePartView } from '../parts/standaloneParts';
+import { SegmentView } from './segmentView';
+import { PromptText } from '../controls/promptText';
+import { ContextEditState } from '../modelContext/editButtons';
+import { ForkButton } from './forkButton';
+import { MissingAnswerButton } from './missingAnswerButton';
+import { RevertButton } from './revertControls';
 
 export interface ITurnProps {
   turn: ITurn;
@@ -35,7 +35,7 @@ export interface ITurnProps {
   session: string;
   /** Another agent's work: the prompts are the agent's that began it. */
   isTask: boolean;
-  taken: Taken;
+  taken: RevertedExtent;
 }
 
 /** Draws one turn. */
@@ -69,7 +69,7 @@ export const Turn = memo(
         decisions: [...decisions],
         first_step: 1,
         status: '',
-        changes: changesOf(turn.places[0]?.message.info)
+        changes: changesOf(turn.entries[0]?.message.info)
       }),
       [turn, live, asks, questions, decisions, replies, session]
     );
@@ -88,17 +88,19 @@ export const Turn = memo(
               {taken === 'whole' && <strong>{words.__('Taken back')}</strong>}
               {taken !== 'whole' && !live && (
                 <span className="plm-Said-deeds">
-                  <ForkHere session={session} target={turn.key} />
-                  <RevertTo target={turn.key} />
+                  <ForkButton session={session} target={turn.key} />
+                  <RevertButton target={turn.key} />
                 </span>
               )}
             </div>
-            <Words text={turn.prompt} />
-            {taken !== 'whole' && !live && <PutBackLine target={turn.key} />}
+            <PromptText text={turn.prompt} />
+            {taken !== 'whole' && !live && (
+              <MissingAnswerButton target={turn.key} />
+            )}
             {turn.attached.map(part => (
-              <Plain key={part.id} part={part} />
+              <StandalonePartView key={part.id} part={part} />
             ))}
-            <Wished
+            <ContextEditState
               target={turn.key}
               decisions={decisions.filter(
                 ({ message_id }) => message_id === turn.key
@@ -107,7 +109,7 @@ export const Turn = memo(
           </div>
         )}
         {(turn.messages.length > 0 || live) && (
-          <Segment
+          <SegmentView
             segment={segment}
             live={live}
             status={status}

@@ -6,9 +6,9 @@ import { wholeSeconds } from '../../state/display/numberFormat';
 import { useActions } from '../actions/answers';
 import { useNow } from '../controls/elapsedTime';
 import { useHost, type IWords } from '../host';
-import { Sign } from '../controls/statusIcon';
+import { StatusIcon } from '../controls/statusIcon';
 
-export interface IFootProps {
+export interface ITurnFooterProps {
   messages: readonly Message[];
   status: Status;
   /** Why nothing is written at this moment. */
@@ -18,12 +18,17 @@ export interface IFootProps {
 }
 
 /** Draws the line; its button stops the turn. */
-export function Foot({ messages, status, problem, asks }: IFootProps) {
+export function TurnFooter({
+  messages,
+  status,
+  problem,
+  asks
+}: ITurnFooterProps) {
   const { words } = useHost();
   const actions = useActions();
   return (
     <div className="plm-Foot">
-      <Sign state={asks ? 'waiting' : 'running'} />
+      <StatusIcon state={asks ? 'waiting' : 'running'} />
       <span className="plm-Foot-words">
         {problem !== undefined ? (
           problem

@@ -16,18 +16,18 @@ import {
   type RefObject
 } from 'react';
 import { turnHeight } from '../../state/display/rowHeights';
-import type { IPage } from '../../state/display/turnPages';
+import type { ITurnPage } from '../../state/display/turnPages';
 import {
-  takenOf,
-  type ITakenBack,
-  type Taken
+  revertedExtent,
+  type IRevertedMessages,
+  type RevertedExtent
 } from '../../state/session/reverts';
 import type { ITranscript } from '../../state/store/transcript';
 import type { ITurn } from '../../state/display/turns';
 import { useHost } from '../host';
-import { whenIdle } from '../dom/idleQueue';
-import { turnWords } from './lineText';
-import { useNear } from '../dom/nearViewport';
+import { runWhenIdle } from '../dom/idleQueue';
+import { turnText } from './lineText';
+import { useNearViewport } from '../dom/nearViewport';
 import { Turn } from './turn';
 
 /** So many of the newest turns are drawn whole at once. */
@@ -36,53 +36,53 @@ const NEWEST = 3;
 /** What lies between two turns, in pixels. */
 const GAP = 10;
 
-interface IStory {
+interface ITurnList {
   transcript: ITranscript;
   /** How many turns there are. */
   count: number;
 }
 
-const StoryContext = createContext<IStory | null>(null);
+const StoryContext = createContext<ITurnList | null>(null);
 
 /** Gives the turns that are drawn whole what the session knows beside their messages. */
-export function StoryProvider({
+export function TurnListProvider({
   transcript,
   count,
   children
-}: IStory & { children: ReactNode }) {
+}: ITurnList & { children: ReactNode }) {
   const story = useMemo(() => ({ transcript, count }), [transcript, count]);
   return (
     <StoryContext.Provider value={story}>{children}</StoryContext.Provider>
   );
 }
 
-export interface IPageProps {
-  page: IPage;
+export interface ITurnPageProps {
+  page: ITurnPage;
   /** Nothing comes after it. */
   newest: boolean;
   /** Its last turn runs. */
   live: boolean;
   /** Its last turn can be tried again. */
   again: boolean;
-  taken: ITakenBack | null;
+  taken: IRevertedMessages | null;
 }
 
 /** Draws a page of turns; before it is its turn, an empty place of its height. */
-export const Page = memo(function Page({
+export const TurnPage = memo(function Page({
   page: { first, turns },
   newest,
   live,
   again,
   taken
-}: IPageProps) {
-  const { place, near } = useNear<HTMLDivElement>(() => newest);
+}: ITurnPageProps) {
+  const { place, near } = useNearViewport<HTMLDivElement>(() => newest);
   const [filled, setFilled] = useState(near);
   const shows = filled || near;
   useEffect(
     () =>
       filled
         ? undefined
-        : whenIdle(first, () => {
+        : runWhenIdle(first, () => {
             setFilled(true);
           }),
     [filled, first]
@@ -104,7 +104,7 @@ export const Page = memo(function Page({
     >
       {shows &&
         turns.map((turn, index) => (
-          <Row
+          <TurnRow
             key={turn.key}
             turn={turn}
             place={first + index + 1}
@@ -112,9 +112,9 @@ export const Page = memo(function Page({
             newest={newest && index >= turns.length - NEWEST}
             live={live && index === turns.length - 1}
             again={again && index === turns.length - 1}
-            taken={takenOf(
+            taken={revertedExtent(
               taken,
-              turn.places.map(({ id }) => id)
+              turn.entries.map(({ id }) => id)
             )}
           />
         ))}
@@ -131,12 +131,16 @@ interface IRowProps {
   newest: boolean;
   live: boolean;
   again: boolean;
-  taken: Taken;
+  taken: RevertedExtent;
 }
 
-const Row = memo(function Row(props: IRowProps) {
+const TurnRow = memo(function Row(props: IRowProps) {
   const { turn, place: number, watched, newest, live, taken } = props;
-  const { place, near } = useNear<HTMLElement>(() => newest, live, watched);
+  const { place, near } = useNearViewport<HTMLElement>(
+    () => newest,
+    live,
+    watched
+  );
   return (
     <article
       className="plm-Turn"
@@ -149,7 +153,7 @@ const Row = memo(function Row(props: IRowProps) {
       aria-setsize={-1}
       style={{ containIntrinsicHeight: `auto ${turnHeight(turn)}px` }}
     >
-      {near ? <Whole {...props} row={place} /> : <TurnWords turn={turn} />}
+      {near ? <FullTurn {...props} row={place} /> : <TurnWords turn={turn} />}
     </article>
   );
 });
@@ -157,10 +161,10 @@ const Row = memo(function Row(props: IRowProps) {
 /** Draws the words of a turn, as one text. */
 function TurnWords({ turn }: { turn: ITurn }) {
   const { words } = useHost();
-  return <>{useMemo(() => turnWords(turn, words), [turn, words])}</>;
+  return <>{useMemo(() => turnText(turn, words), [turn, words])}</>;
 }
 
-function Whole({
+function FullTurn({
   turn,
   live,
   again,

@@ -1,22 +1,32 @@
 /** What is read aloud: whole sentences, each once. */
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/protocol/generated';
-import { hear, type IHeard } from '../../../src/state/display/announcements';
-import { EMPTY, type ITranscript } from '../../../src/state/store/transcript';
+import {
+  newAnnouncements,
+  type IAnnounced
+} from '../../../src/state/display/announcements';
+import {
+  EMPTY_TRANSCRIPT,
+  type ITranscript
+} from '../../../src/state/store/transcript';
 import * as build from '../../builders';
 
 const BUSY = { type: 'busy' } as const;
 
 function busy(...said: Message[]): ITranscript {
-  const places = said.map(message => ({ id: message.info.id, message }));
-  return { ...EMPTY, status: BUSY, places };
+  const entries = said.map(message => ({ id: message.info.id, message }));
+  return { ...EMPTY_TRANSCRIPT, status: BUSY, entries };
 }
 
-const heardNothing = (): IHeard => hear(EMPTY, null)[1];
+const heardNothing = (): IAnnounced =>
+  newAnnouncements(EMPTY_TRANSCRIPT, null)[1];
 
 describe('what is announced', () => {
   it('says nothing of what was there before', () => {
-    const [said] = hear(busy(build.assistant([build.text('Old.')])), null);
+    const [said] = newAnnouncements(
+      busy(build.assistant([build.text('Old.')])),
+      null
+    );
 
     expect(said).toEqual([]);
   });
@@ -24,9 +34,9 @@ describe('what is announced', () => {
   it('says whole sentences, each once', () => {
     const part = build.text('It is **three**. But');
     const message = build.assistant([part]);
-    const [first, then] = hear(busy(message), heardNothing());
+    const [first, then] = newAnnouncements(busy(message), heardNothing());
     const grown = { ...message, parts: [{ ...part, text: `${part.text} no` }] };
-    const [second] = hear(busy(grown), then);
+    const [second] = newAnnouncements(busy(grown), then);
 
     expect(first).toEqual([
       { kind: 'begun' },
@@ -37,8 +47,11 @@ describe('what is announced', () => {
 
   it('says the rest when the turn is over', () => {
     const message = build.assistant([build.text('First. And last')]);
-    const [, then] = hear(busy(message), heardNothing());
-    const [said] = hear({ ...busy(message), status: { type: 'idle' } }, then);
+    const [, then] = newAnnouncements(busy(message), heardNothing());
+    const [said] = newAnnouncements(
+      { ...busy(message), status: { type: 'idle' } },
+      then
+    );
 
     expect(said).toEqual([
       { kind: 'words', text: 'And last' },
@@ -57,13 +70,16 @@ describe('what is announced', () => {
       input: {}
     };
     const stands = { ...busy(build.assistant([call])), asks: [ask] };
-    const [said, then] = hear(stands, { ...heardNothing(), busy: true });
+    const [said, then] = newAnnouncements(stands, {
+      ...heardNothing(),
+      busy: true
+    });
 
     expect(said).toEqual([
       { kind: 'call', tool: 'python', subject: 'x', failed: false },
       { kind: 'asks', title: 'Write a.csv?' }
     ]);
-    expect(hear(stands, then)[0]).toEqual([]);
+    expect(newAnnouncements(stands, then)[0]).toEqual([]);
   });
 
   it('says a question that waits when the panel is opened', () => {
@@ -75,7 +91,7 @@ describe('what is announced', () => {
       title: 'Write a.csv?',
       input: {}
     };
-    const [said] = hear({ ...busy(), asks: [ask] }, null);
+    const [said] = newAnnouncements({ ...busy(), asks: [ask] }, null);
 
     expect(said).toEqual([{ kind: 'asks', title: 'Write a.csv?' }]);
   });
@@ -97,8 +113,11 @@ describe('what is announced', () => {
       'See ![the plot](x.png) and <b>that</b>. snake_case stays'
     ].join('\n');
     const message = build.assistant([build.text(words)]);
-    const [, then] = hear(busy(), heardNothing());
-    const [said] = hear({ ...busy(message), status: { type: 'idle' } }, then);
+    const [, then] = newAnnouncements(busy(), heardNothing());
+    const [said] = newAnnouncements(
+      { ...busy(message), status: { type: 'idle' } },
+      then
+    );
 
     expect(said[0]).toEqual({
       kind: 'words',
@@ -109,13 +128,13 @@ describe('what is announced', () => {
   it('reads no code that came in several pieces, and cuts no link', () => {
     const part = build.text('Look:\n```\nx = 1.\n');
     const message = build.assistant([part]);
-    const [first, then] = hear(busy(message), heardNothing());
+    const [first, then] = newAnnouncements(busy(message), heardNothing());
     const more = `${part.text}y = 2.\n\`\`\`\nAs [e.g. here`;
     const grown = { ...message, parts: [{ ...part, text: more }] };
-    const [second, after] = hear(busy(grown), then);
+    const [second, after] = newAnnouncements(busy(grown), then);
     const whole = `${more}](https://a.org). Done`;
     const last = { ...message, parts: [{ ...part, text: whole }] };
-    const [third] = hear(busy(last), after);
+    const [third] = newAnnouncements(busy(last), after);
 
     expect(first.at(-1)).toEqual({ kind: 'words', text: 'Look:' });
     expect(second).toEqual([]);

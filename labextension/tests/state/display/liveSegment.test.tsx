@@ -8,15 +8,18 @@ import type {
   Status
 } from '../../../src/protocol/generated';
 import type { ISegment } from '../../../src/protocol/segment';
-import { drawn, isStale } from '../../../src/state/display/liveSegment';
 import {
-  NOTHING,
+  displayedSegment,
+  isStale
+} from '../../../src/state/display/liveSegment';
+import {
+  UNKNOWN_KERNEL,
   type IKernelView
 } from '../../../src/state/store/kernelStore';
-import { EMPTY } from '../../../src/state/store/transcript';
+import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
 import { ActionsProvider } from '../../../src/views/actions/answers';
 import { HostProvider } from '../../../src/views/host';
-import { Segment } from '../../../src/views/transcript/segmentView';
+import { SegmentView } from '../../../src/views/transcript/segmentView';
 import {
   assistant,
   ran,
@@ -42,7 +45,7 @@ function view(
   link: IKernelView['link'] = 'ready',
   decisions: Decision[] = []
 ): IKernelView {
-  const places = [PROMPT, ...turn].map(message => ({
+  const entries = [PROMPT, ...turn].map(message => ({
     id: message.info.id,
     message
   }));
@@ -57,9 +60,15 @@ function view(
     waiting: 0,
     partial: false
   };
-  const transcript = { ...EMPTY, seq: 9, status, places, decisions };
+  const transcript = {
+    ...EMPTY_TRANSCRIPT,
+    seq: 9,
+    status,
+    entries,
+    decisions
+  };
   return {
-    ...NOTHING,
+    ...UNKNOWN_KERNEL,
     link,
     current: 'ses_1',
     sessions: new Map([['ses_1', { head, transcript, known: true }]])
@@ -81,7 +90,7 @@ afterEach(cleanup);
 
 describe('a segment that is drawn from the store', () => {
   it('says what came after it was saved', () => {
-    const shown = drawn(open(), view([assistant([text('Newer.')])]));
+    const shown = displayedSegment(open(), view([assistant([text('Newer.')])]));
 
     expect(words(shown.segment)).toEqual(['Newer.']);
     expect(shown.live).toBe(true);
@@ -99,20 +108,22 @@ describe('a segment that is drawn from the store', () => {
     });
     const second = open({ start: { part: 2, offset: 0, joint: '' } });
 
-    expect(words(drawn(first, view(turn)).segment)).toEqual([
+    expect(words(displayedSegment(first, view(turn)).segment)).toEqual([
       'One. Two.',
       'tool'
     ]);
-    expect(words(drawn(second, view(turn)).segment)).toEqual(['Three.']);
+    expect(words(displayedSegment(second, view(turn)).segment)).toEqual([
+      'Three.'
+    ]);
   });
 
   it('is cut inside a text where the kernel cut it, beyond the first plane too', () => {
     const turn = [assistant([text('🐧🐧\n\nmore\n\nrest')])];
     const start = { part: 0, offset: 4, joint: '```\n' };
 
-    expect(words(drawn(open({ start }), view(turn)).segment)).toEqual([
-      '```\nmore\n\nrest'
-    ]);
+    expect(
+      words(displayedSegment(open({ start }), view(turn)).segment)
+    ).toEqual(['```\nmore\n\nrest']);
   });
 
   it('ends where the words of another prompt begin', () => {
@@ -122,7 +133,7 @@ describe('a segment that is drawn from the store', () => {
       other,
       assistant([text('Other.')])
     ];
-    const shown = drawn(open(), view(turn));
+    const shown = displayedSegment(open(), view(turn));
 
     expect(words(shown.segment)).toEqual(['Done.']);
     expect(shown.live).toBe(false);
@@ -135,7 +146,7 @@ describe('a segment that is drawn from the store', () => {
       assistant([text('Yes.')])
     ];
 
-    expect(words(drawn(open(), view(turn)).segment)).toEqual([
+    expect(words(displayedSegment(open(), view(turn)).segment)).toEqual([
       'tool',
       'and be brief',
       'Yes.'
@@ -144,19 +155,22 @@ describe('a segment that is drawn from the store', () => {
 
   it('is interrupted when its kernel is gone', () => {
     const turn = [assistant([text('I be')])];
-    const gone = drawn(open(), view(turn, IDLE, 'connecting'));
-    const unknown = drawn(open(), { ...NOTHING, link: 'absent' });
+    const gone = displayedSegment(open(), view(turn, IDLE, 'connecting'));
+    const unknown = displayedSegment(open(), {
+      ...UNKNOWN_KERNEL,
+      link: 'absent'
+    });
 
     expect(gone.interrupted).toBe(true);
     expect(gone.segment.open).toBe(false);
     expect(unknown.interrupted).toBe(true);
-    expect(drawn(open(), NOTHING).interrupted).toBe(false);
+    expect(displayedSegment(open(), UNKNOWN_KERNEL).interrupted).toBe(false);
   });
 
   it('is drawn as it was saved once it says all', () => {
     const saved = segment([assistant([text('Saved.')])]);
 
-    expect(drawn(saved, view([])).segment).toBe(saved);
+    expect(displayedSegment(saved, view([])).segment).toBe(saved);
   });
 
   it('learns later what the model no longer sees of it', () => {
@@ -175,9 +189,9 @@ describe('a segment that is drawn from the store', () => {
     const elsewhere = { ...decision, id: 'dec_2', part_id: 'prt_other' };
     const now = view([], BUSY, 'ready', [decision, elsewhere]);
 
-    expect(drawn(saved, now).segment.decisions).toEqual([decision]);
-    expect(drawn(saved, now)).toBe(drawn(saved, now));
-    expect(drawn(saved, view([])).segment).toBe(saved);
+    expect(displayedSegment(saved, now).segment.decisions).toEqual([decision]);
+    expect(displayedSegment(saved, now)).toBe(displayedSegment(saved, now));
+    expect(displayedSegment(saved, view([])).segment).toBe(saved);
   });
 });
 
@@ -186,7 +200,11 @@ describe('an answer that is being written', () => {
     render(
       <HostProvider value={HOST}>
         <ActionsProvider value={{ reply: vi.fn(), stopBelow: stop }}>
-          <Segment segment={open({ messages })} live={true} status={status} />
+          <SegmentView
+            segment={open({ messages })}
+            live={true}
+            status={status}
+          />
         </ActionsProvider>
       </HostProvider>
     );
@@ -263,20 +281,26 @@ describe('a turn that failed', () => {
   it('can be tried again while nothing came after it', () => {
     const later = named(user([text('next')]), 'msg_9');
 
-    expect(drawn(saved(), view([FAILED], IDLE)).again).toBe(true);
-    expect(drawn(saved(), view([FAILED], BUSY)).again).toBe(false);
-    expect(drawn(saved(), view([FAILED], IDLE, 'dead')).again).toBe(false);
-    expect(drawn(saved(), view([FAILED, later], IDLE)).again).toBe(false);
-    expect(drawn(saved(), NOTHING).again).toBeUndefined();
+    expect(displayedSegment(saved(), view([FAILED], IDLE)).again).toBe(true);
+    expect(displayedSegment(saved(), view([FAILED], BUSY)).again).toBe(false);
+    expect(displayedSegment(saved(), view([FAILED], IDLE, 'dead')).again).toBe(
+      false
+    );
+    expect(displayedSegment(saved(), view([FAILED, later], IDLE)).again).toBe(
+      false
+    );
+    expect(displayedSegment(saved(), UNKNOWN_KERNEL).again).toBeUndefined();
   });
 
   it('is drawn live again while it is tried, and is stale in the notebook then', () => {
     const answer = assistant([text('At last.')]);
     const now = view([FAILED, answer], BUSY);
-    const { transcript } = now.sessions.get('ses_1') ?? { transcript: EMPTY };
+    const { transcript } = now.sessions.get('ses_1') ?? {
+      transcript: EMPTY_TRANSCRIPT
+    };
 
-    expect(drawn(saved(), now).live).toBe(true);
-    expect(words(drawn(saved(), now).segment)).toEqual(['At last.']);
+    expect(displayedSegment(saved(), now).live).toBe(true);
+    expect(words(displayedSegment(saved(), now).segment)).toEqual(['At last.']);
     expect(isStale(saved(), transcript)).toBe(true);
     expect(
       isStale(open({ open: false, messages: [FAILED, answer] }), transcript)
@@ -288,7 +312,7 @@ describe('a turn that failed', () => {
     render(
       <HostProvider value={HOST}>
         <ActionsProvider value={{ reply: vi.fn(), retry }}>
-          <Segment segment={saved()} again />
+          <SegmentView segment={saved()} again />
         </ActionsProvider>
       </HostProvider>
     );
@@ -303,7 +327,7 @@ it('shows words that were said into the turn, also after an answer that was whol
   Object.assign(steered.info, { joins: true });
   const turn = [assistant([text('One.')], { finish: 'stop' }), steered];
 
-  expect(words(drawn(open(), view(turn)).segment)).toEqual([
+  expect(words(displayedSegment(open(), view(turn)).segment)).toEqual([
     'One.',
     'and this'
   ]);

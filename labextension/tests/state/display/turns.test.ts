@@ -1,15 +1,22 @@
 /** A transcript as turns, and how a session stands. */
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/protocol/generated';
-import { filled, isBusy, strayAsks } from '../../../src/state/session/status';
-import { EMPTY, type ITranscript } from '../../../src/state/store/transcript';
+import {
+  windowUsage,
+  isBusy,
+  unattachedAsks
+} from '../../../src/state/session/status';
+import {
+  EMPTY_TRANSCRIPT,
+  type ITranscript
+} from '../../../src/state/store/transcript';
 import { turns } from '../../../src/state/display/turns';
 import * as build from '../../builders';
 
 function transcript(...said: Message[]): ITranscript {
   return {
-    ...EMPTY,
-    places: said.map(message => ({ id: message.info.id, message }))
+    ...EMPTY_TRANSCRIPT,
+    entries: said.map(message => ({ id: message.info.id, message }))
   };
 }
 
@@ -53,9 +60,9 @@ describe('turns', () => {
       build.user([build.text('Two')])
     );
     const before = turns(first);
-    const { places } = transcript(build.assistant([build.text('Yes.')]));
+    const { entries } = transcript(build.assistant([build.text('Yes.')]));
     const after = turns(
-      { ...first, places: [...first.places, ...places] },
+      { ...first, entries: [...first.entries, ...entries] },
       before
     );
 
@@ -81,13 +88,13 @@ describe('a session', () => {
       ])
     );
 
-    expect(filled(stands)).toEqual({
+    expect(windowUsage(stands)).toEqual({
       used: 20,
       window: 100,
       kinds: {},
       reserve: 0
     });
-    expect(filled(EMPTY)).toBeNull();
+    expect(windowUsage(EMPTY_TRANSCRIPT)).toBeNull();
   });
 
   it('is not as full as the request that wrote its summary', () => {
@@ -98,7 +105,7 @@ describe('a session', () => {
       })
     );
 
-    expect(filled(stands)?.used).toBe(20);
+    expect(windowUsage(stands)?.used).toBe(20);
   });
 
   it('is as full as its summary leaves it, told live or after a reload', () => {
@@ -125,11 +132,11 @@ describe('a session', () => {
     const reloaded = { ...transcript(asked, summary), decisions: [decision] };
     const undone = { ...decision, id: 'dec_2', rule: 'user/undo-compaction' };
 
-    expect(filled({ ...reloaded, filling })?.used).toBe(6_793);
-    expect(filled(reloaded)?.used).toBe(6_793);
-    expect(filled({ ...reloaded, decisions: [decision, undone] })?.used).toBe(
-      33_500
-    );
+    expect(windowUsage({ ...reloaded, filling })?.used).toBe(6_793);
+    expect(windowUsage(reloaded)?.used).toBe(6_793);
+    expect(
+      windowUsage({ ...reloaded, decisions: [decision, undone] })?.used
+    ).toBe(33_500);
   });
 
   it('names questions whose call is not in it', () => {
@@ -148,13 +155,13 @@ describe('a session', () => {
       asks: [ask('per_1', call.call_id), ask('per_2', 'elsewhere')]
     };
 
-    expect(strayAsks(stands).map(({ id }) => id)).toEqual(['per_2']);
+    expect(unattachedAsks(stands).map(({ id }) => id)).toEqual(['per_2']);
   });
 
   it('is busy while it waits to try again', () => {
     const status = { type: 'retry', attempt: 1, message: '', next: 0 } as const;
 
-    expect(isBusy({ ...EMPTY, status })).toBe(true);
-    expect(isBusy(EMPTY)).toBe(false);
+    expect(isBusy({ ...EMPTY_TRANSCRIPT, status })).toBe(true);
+    expect(isBusy(EMPTY_TRANSCRIPT)).toBe(false);
   });
 });

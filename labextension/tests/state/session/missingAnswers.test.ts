@@ -2,12 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Message, Origin } from '../../../src/protocol/generated';
 import {
-  lost,
-  mayAsk,
-  placeOf,
-  type ICellSeen
+  missingAnswers,
+  isAgentCell,
+  targetCell,
+  type ICellContents
 } from '../../../src/state/session/missingAnswers';
-import { EMPTY, type ITranscript } from '../../../src/state/store/transcript';
+import {
+  EMPTY_TRANSCRIPT,
+  type ITranscript
+} from '../../../src/state/store/transcript';
 import * as build from '../../builders';
 
 const NOTEBOOK = 'a.ipynb';
@@ -30,17 +33,20 @@ function asked(cell: string, more: Partial<Origin> = {}): Message[] {
 function told(messages: Message[], more: Partial<ITranscript> = {}) {
   const session = { id: 'ses_1', notebook: NOTEBOOK };
   return {
-    ...EMPTY,
+    ...EMPTY_TRANSCRIPT,
     session: session as ITranscript['session'],
-    places: messages.map(message => ({
+    entries: messages.map(message => ({
       id: message.info.id,
       message
-    })) as ITranscript['places'],
+    })) as ITranscript['entries'],
     ...more
   };
 }
 
-const cell = (id: string, more: Partial<ICellSeen> = {}): ICellSeen => ({
+const cell = (
+  id: string,
+  more: Partial<ICellContents> = {}
+): ICellContents => ({
   id,
   asks: true,
   source: '%%agent\nDraw it.',
@@ -55,7 +61,7 @@ describe('an answer is lost', () => {
   it('when its cell shows nothing of it, or is gone', () => {
     const one = asked('c1');
     const other = asked('c2');
-    const found = lost(told([...one, ...other]), [cell('c1')]);
+    const found = missingAnswers(told([...one, ...other]), [cell('c1')]);
 
     expect([...found.keys()]).toEqual([idOf(one), idOf(other)]);
     expect(found.get(idOf(one))?.prompt).toBe('Draw it.');
@@ -65,7 +71,7 @@ describe('an answer is lost', () => {
     const one = asked('c1');
     const shown = cell('moved', { turns: [idOf(one)], isEmpty: false });
 
-    expect(lost(told(one), [cell('c1'), shown]).size).toBe(0);
+    expect(missingAnswers(told(one), [cell('c1'), shown]).size).toBe(0);
   });
 
   it('not when its cell asked again since', () => {
@@ -73,19 +79,21 @@ describe('an answer is lost', () => {
     const again = asked('c1');
     const shown = cell('c1', { turns: [idOf(again)], isEmpty: false });
 
-    expect(lost(told([...one, ...again]), [shown]).size).toBe(0);
-    expect([...lost(told([...one, ...again]), [cell('c1')]).keys()]).toEqual([
-      idOf(again)
-    ]);
+    expect(missingAnswers(told([...one, ...again]), [shown]).size).toBe(0);
+    expect([
+      ...missingAnswers(told([...one, ...again]), [cell('c1')]).keys()
+    ]).toEqual([idOf(again)]);
   });
 
   it('not while it is written, nor what its cell had said before', () => {
     const messages = [...asked('c1'), ...asked('c1')];
     const status = { type: 'busy' as const };
 
-    expect(lost(told(messages, { status }), [cell('c1')]).size).toBe(0);
+    expect(missingAnswers(told(messages, { status }), [cell('c1')]).size).toBe(
+      0
+    );
     expect(
-      lost(told(messages.slice(0, 3), { status }), [cell('c1')]).size
+      missingAnswers(told(messages.slice(0, 3), { status }), [cell('c1')]).size
     ).toBe(0);
   });
 
@@ -93,7 +101,7 @@ describe('an answer is lost', () => {
     const inPanel = asked('c1', { kind: 'panel' });
     const elsewhere = asked('c2', { notebook: 'b.ipynb' });
 
-    expect(lost(told([...inPanel, ...elsewhere]), []).size).toBe(0);
+    expect(missingAnswers(told([...inPanel, ...elsewhere]), []).size).toBe(0);
   });
 });
 
@@ -104,27 +112,30 @@ describe('it goes back', () => {
     const other = cell('c2', { source: '1', asks: false });
     const changed = cell('c1', { source: 'x = 1', asks: false });
 
-    expect(placeOf(one, [other, cell('c1')])).toEqual({
+    expect(targetCell(one, [other, cell('c1')])).toEqual({
       index: 1,
       isNew: false
     });
-    expect(placeOf(one, [changed, other])).toEqual({ index: 1, isNew: true });
-    expect(placeOf(one, [null, other])).toEqual({ index: 2, isNew: true });
+    expect(targetCell(one, [changed, other])).toEqual({
+      index: 1,
+      isNew: true
+    });
+    expect(targetCell(one, [null, other])).toEqual({ index: 2, isNew: true });
   });
 
   it('into an empty cell with these words, where names do not last', () => {
     const full = cell('n1', { isEmpty: false });
 
-    expect(placeOf(one, [full, cell('n2')])).toEqual({
+    expect(targetCell(one, [full, cell('n2')])).toEqual({
       index: 1,
       isNew: false
     });
   });
 
   it('never into a cell that does something else', () => {
-    expect(['', '%%agent -y\nGo', '%%time\n%agent Go'].every(mayAsk)).toBe(
+    expect(['', '%%agent -y\nGo', '%%time\n%agent Go'].every(isAgentCell)).toBe(
       true
     );
-    expect(mayAsk('x = 1')).toBe(false);
+    expect(isAgentCell('x = 1')).toBe(false);
   });
 });

@@ -87,8 +87,8 @@ function store() {
 /** A store that knows the picture. */
 function known() {
   const one = store();
-  one.store.head(HEAD, true);
-  one.store.tell(picture());
+  one.store.updateHead(HEAD, true);
+  one.store.receive(picture());
   one.store.flush();
   one.askAgain.mockClear();
   return one;
@@ -97,10 +97,10 @@ function known() {
 describe('the store of a kernel', () => {
   it('asks for the picture of a session that it hears of', () => {
     const { askAgain, said, store: made } = store();
-    made.head(HEAD, true);
+    made.updateHead(HEAD, true);
     expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', null);
 
-    made.tell(picture());
+    made.receive(picture());
     made.flush();
     expect(said()).toBe('It ');
     expect(made.getSnapshot().current).toBe('ses_1');
@@ -108,19 +108,19 @@ describe('the store of a kernel', () => {
 
   it('keeps what comes before the picture, and applies what the picture lacks', () => {
     const { askAgain, said, store: made } = store();
-    made.tell(records([delta(3, 'is '), delta(4, 'a '), delta(5, 'bird.')]));
+    made.receive(records([delta(3, 'is '), delta(4, 'a '), delta(5, 'bird.')]));
     made.flush();
     expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', null);
 
-    made.tell(picture());
+    made.receive(picture());
     made.flush();
     expect(said()).toBe('It a bird.');
   });
 
   it('drops what it knows', () => {
     const { askAgain, said, store: made } = known();
-    made.tell(records([delta(4, 'is.')]));
-    made.tell(records([delta(3, 'no'), delta(4, 'no')]));
+    made.receive(records([delta(4, 'is.')]));
+    made.receive(records([delta(3, 'no'), delta(4, 'no')]));
     made.flush();
 
     expect(said()).toBe('It is.');
@@ -129,13 +129,13 @@ describe('the store of a kernel', () => {
 
   it('asks for what is missing, once, and goes on from there', () => {
     const { askAgain, said, store: made } = known();
-    made.tell(records([delta(6, 'penguin')]));
-    made.tell(records([delta(7, '.')]));
+    made.receive(records([delta(6, 'penguin')]));
+    made.receive(records([delta(7, '.')]));
     made.flush();
     expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', 3);
     expect(said()).toBe('It ');
 
-    made.tell(
+    made.receive(
       records([delta(4, 'is '), delta(5, 'a '), delta(6, 'penguin')], {
         resync: 'again',
         last: true
@@ -147,12 +147,12 @@ describe('the store of a kernel', () => {
 
   it('puts a picture together from its pieces', () => {
     const { said, store: made } = store();
-    made.head(HEAD, true);
-    made.tell(picture({ last: false }));
+    made.updateHead(HEAD, true);
+    made.receive(picture({ last: false }));
     made.flush();
     expect(said()).toBe('');
     const second = assistant([text('is')], { id: 'msg_2' });
-    made.tell(picture({ messages: [second] }));
+    made.receive(picture({ messages: [second] }));
     made.flush();
     expect(said()).toBe('It is');
   });
@@ -161,44 +161,44 @@ describe('the store of a kernel', () => {
     const { frames, store: made } = known();
     const changed = vi.fn();
     made.subscribe(changed);
-    made.tell(records([delta(4, 'is ')]));
-    made.tell(records([delta(5, 'one.')]));
+    made.receive(records([delta(4, 'is ')]));
+    made.receive(records([delta(5, 'one.')]));
     expect(frames).toHaveLength(2);
     expect(changed).not.toHaveBeenCalled();
     frames[1]?.();
     expect(changed).toHaveBeenCalledOnce();
 
-    made.tell(records([delta(5, 'one.')]));
+    made.receive(records([delta(5, 'one.')]));
     made.flush();
     expect(changed).toHaveBeenCalledOnce();
   });
 
   it('learns from a head that it missed the end', () => {
     const { askAgain, store: made } = known();
-    made.head({ ...HEAD, seq: 9 }, true);
+    made.updateHead({ ...HEAD, seq: 9 }, true);
 
     expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', 3);
   });
 
   it('asks again when nothing came of it', () => {
     const { askAgain, store: made } = known();
-    made.head({ ...HEAD, seq: 9 }, true);
-    made.head({ ...HEAD, seq: 9 }, true);
+    made.updateHead({ ...HEAD, seq: 9 }, true);
+    made.updateHead({ ...HEAD, seq: 9 }, true);
     expect(askAgain).toHaveBeenCalledOnce();
-    made.head({ ...HEAD, seq: 9 }, true);
+    made.updateHead({ ...HEAD, seq: 9 }, true);
     expect(askAgain).toHaveBeenCalledTimes(2);
   });
 
   it('reads a session anew that a new kernel has begun anew', () => {
     const { askAgain, store: made } = known();
-    made.head({ ...HEAD, seq: 1 }, true, true);
+    made.updateHead({ ...HEAD, seq: 1 }, true, true);
 
     expect(askAgain).toHaveBeenCalledExactlyOnceWith('ses_1', null);
   });
 
   it('keeps the words of a kernel that is gone, and nothing of it runs', () => {
     const { said, store: made } = known();
-    made.lose();
+    made.reset();
 
     const session = made.getSnapshot().sessions.get('ses_1');
     expect(session?.transcript.status).toEqual({ type: 'idle' });

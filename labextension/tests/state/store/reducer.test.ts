@@ -3,7 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Message, Notice } from '../../../src/protocol/generated';
 import { reduce } from '../../../src/state/store/reducer';
-import { EMPTY, messages } from '../../../src/state/store/transcript';
+import {
+  EMPTY_TRANSCRIPT,
+  messages
+} from '../../../src/state/store/transcript';
 import { text } from '../../builders';
 
 interface IFixture {
@@ -23,7 +26,7 @@ describe('the fold', () => {
   it.each(FIXTURES.map(one => [one.law, one] as const))(
     '%s',
     (_law, fixture) => {
-      const transcript = fixture.records.reduce(reduce, EMPTY);
+      const transcript = fixture.records.reduce(reduce, EMPTY_TRANSCRIPT);
 
       expect(messages(transcript)).toEqual(fixture.messages);
     }
@@ -32,7 +35,7 @@ describe('the fold', () => {
   it.each(FIXTURES.map(one => [one.law, one] as const))(
     'changes nothing when everything is told twice: %s',
     (_law, fixture) => {
-      const once = fixture.records.reduce(reduce, EMPTY);
+      const once = fixture.records.reduce(reduce, EMPTY_TRANSCRIPT);
 
       expect(fixture.records.reduce(reduce, once)).toBe(once);
     }
@@ -47,7 +50,11 @@ describe('the fold', () => {
       title: 'Run it?',
       input: {}
     };
-    const asked = reduce(EMPTY, { ...at(1), type: 'permission.asked', ask });
+    const asked = reduce(EMPTY_TRANSCRIPT, {
+      ...at(1),
+      type: 'permission.asked',
+      ask
+    });
     const answered = reduce(asked, {
       ...at(2),
       type: 'permission.replied',
@@ -77,7 +84,7 @@ describe('the fold', () => {
         ask_id: 'per_1',
         reply: { answer: 'once', by: 'person' }
       } as const
-    ].reduce<typeof EMPTY>(reduce, EMPTY);
+    ].reduce<typeof EMPTY_TRANSCRIPT>(reduce, EMPTY_TRANSCRIPT);
     const again = reduce(answered, {
       ...at(3),
       type: 'permission.asked',
@@ -89,7 +96,7 @@ describe('the fold', () => {
   });
 
   it('keeps the prompts that wait', () => {
-    const waiting = reduce(EMPTY, {
+    const waiting = reduce(EMPTY_TRANSCRIPT, {
       ...at(1),
       type: 'prompt.admitted',
       prompt_id: 'pmt_1',
@@ -112,7 +119,7 @@ describe('the fold', () => {
     const first = [text('a'), text('b', { message_id: 'msg_2' })].reduce(
       (now, part, index) =>
         reduce(now, { ...at(index + 1), type: 'message.part.updated', part }),
-      EMPTY
+      EMPTY_TRANSCRIPT
     );
     const second = reduce(first, {
       ...at(3),
@@ -120,9 +127,9 @@ describe('the fold', () => {
       part: text('c', { message_id: 'msg_2' })
     });
 
-    expect(second.places[0]).toBe(first.places[0]);
-    expect(second.places[1]?.message.parts[0]).toBe(
-      first.places[1]?.message.parts[0]
+    expect(second.entries[0]).toBe(first.entries[0]);
+    expect(second.entries[1]?.message.parts[0]).toBe(
+      first.entries[1]?.message.parts[0]
     );
   });
 });

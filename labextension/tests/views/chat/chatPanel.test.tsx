@@ -11,11 +11,14 @@ import {
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Choices, Part } from '../../../src/protocol/generated';
-import { EMPTY, type ITranscript } from '../../../src/state/store/transcript';
-import { Chat } from '../../../src/views/chat/chatPanel';
+import {
+  EMPTY_TRANSCRIPT,
+  type ITranscript
+} from '../../../src/state/store/transcript';
+import { ChatPanel } from '../../../src/views/chat/chatPanel';
 import type {
   IChatActions,
-  IChatState
+  IPanelState
 } from '../../../src/views/chat/panelState';
 import { HostProvider } from '../../../src/views/host';
 import * as build from '../../builders';
@@ -23,11 +26,11 @@ import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
 
-const READY: IChatState = {
-  where: 'ready',
+const READY: IPanelState = {
+  status: 'ready',
   notebook: 'a.ipynb',
   key: 'a',
-  transcript: EMPTY,
+  transcript: EMPTY_TRANSCRIPT,
   readOnly: false,
   failure: '',
   sendKey: 'Enter'
@@ -95,21 +98,21 @@ function doing(more: Partial<IChatActions> = {}) {
   };
 }
 
-function draw(state: Partial<IChatState>, actions = doing()) {
-  const page = (now: Partial<IChatState>) => (
+function draw(state: Partial<IPanelState>, actions = doing()) {
+  const page = (now: Partial<IPanelState>) => (
     <HostProvider value={HOST}>
-      <Chat state={{ ...READY, ...now }} actions={actions} />
+      <ChatPanel state={{ ...READY, ...now }} actions={actions} />
     </HostProvider>
   );
   const { rerender } = render(page(state));
-  const redraw = (now: Partial<IChatState>) => {
+  const redraw = (now: Partial<IPanelState>) => {
     rerender(page(now));
   };
   return { actions, redraw };
 }
 
 const busy = (more: Partial<ITranscript> = {}): ITranscript => ({
-  ...EMPTY,
+  ...EMPTY_TRANSCRIPT,
   status: { type: 'busy' },
   ...more
 });
@@ -119,11 +122,11 @@ function failed(error: object): ITranscript {
   const message = build.assistant([]);
   Object.assign(message.info, { error: { message: 'No.', ...error } });
   const prompt = build.user([build.text('Hello?')]);
-  const places = [prompt, message].map(one => ({
+  const entries = [prompt, message].map(one => ({
     id: one.info.id,
     message: one
   }));
-  return { ...EMPTY, places };
+  return { ...EMPTY_TRANSCRIPT, entries };
 }
 
 const field = () =>
@@ -139,18 +142,18 @@ describe('the panel', () => {
   });
 
   it('does not say how to begin while a chosen session is on its way', () => {
-    const { redraw } = draw({ arriving: true });
+    const { redraw } = draw({ loading: true });
     expect(screen.queryByText(/begin a cell with/)).toBeNull();
     field().focus();
 
-    redraw({ arriving: false });
+    redraw({ loading: false });
 
     expect(screen.getByText(/begin a cell with/)).toBeTruthy();
     expect(document.activeElement).toBe(field());
   });
 
   it('loads the package only on a click', () => {
-    const { actions } = draw({ where: 'absent' });
+    const { actions } = draw({ status: 'absent' });
     expect(actions.load).not.toHaveBeenCalled();
     fireEvent.click(screen.getByRole('button', { name: 'Load it' }));
 
@@ -161,9 +164,9 @@ describe('the panel', () => {
   });
 
   it('gives the keyboard to the text field when the package was loaded', () => {
-    const { redraw } = draw({ where: 'absent' });
+    const { redraw } = draw({ status: 'absent' });
     screen.getByRole('button', { name: 'Load it' }).focus();
-    redraw({ where: 'ready' });
+    redraw({ status: 'ready' });
 
     expect(document.activeElement).toBe(field());
   });
@@ -173,8 +176,8 @@ describe('the panel', () => {
     if (message.info.role === 'user') {
       message.info.origin = { kind: 'cell', execution_count: 3 };
     }
-    const places = [{ id: message.info.id, message }];
-    draw({ transcript: { ...EMPTY, places } });
+    const entries = [{ id: message.info.id, message }];
+    draw({ transcript: { ...EMPTY_TRANSCRIPT, entries } });
 
     expect(screen.getByText(/cell \[3\]/)).toBeTruthy();
     expect(screen.getByText('How many?')).toBeTruthy();
@@ -312,8 +315,8 @@ describe('the panel', () => {
     const message = build.assistant([
       build.step({ context_tokens: 1_000, window: 10_000 })
     ]);
-    const places = [{ id: 'msg_1', message }];
-    draw({ transcript: { ...EMPTY, filling, places } });
+    const entries = [{ id: 'msg_1', message }];
+    draw({ transcript: { ...EMPTY_TRANSCRIPT, filling, entries } });
     fireEvent.click(screen.getByRole('button', { name: /1k of 10k tokens/ }));
 
     const rows = screen.getAllByRole('row').map(row => row.textContent);
@@ -349,11 +352,11 @@ describe('the panel', () => {
         words
       }
     ];
-    const places = [asked, summary].map(message => ({
+    const entries = [asked, summary].map(message => ({
       id: message.info.id,
       message
     }));
-    draw({ transcript: { ...EMPTY, places, decisions } });
+    draw({ transcript: { ...EMPTY_TRANSCRIPT, entries, decisions } });
 
     fireEvent.click(screen.getByRole('button', { name: /look underneath/ }));
     expect(screen.getByText(words)).toBeTruthy();
@@ -374,8 +377,8 @@ describe('the panel', () => {
     const message = build.assistant([
       build.step({ context_tokens: 46_000, window: 0 })
     ]);
-    const places = [{ id: 'msg_1', message }];
-    draw({ transcript: { ...EMPTY, filling, places } });
+    const entries = [{ id: 'msg_1', message }];
+    draw({ transcript: { ...EMPTY_TRANSCRIPT, filling, entries } });
     const button = screen.getByRole('button', {
       name: /Context: 46k tokens, no limit/
     });
@@ -659,8 +662,8 @@ describe('the text field', () => {
   it('folds a prompt of hundreds of words, and keeps all of it in the page', () => {
     const words = Array.from({ length: 400 }, (_, at) => `word${at}`).join(' ');
     const prompt = build.user([build.text(words)]);
-    const places = [{ id: prompt.info.id, message: prompt }];
-    draw({ transcript: { ...EMPTY, places } });
+    const entries = [{ id: prompt.info.id, message: prompt }];
+    draw({ transcript: { ...EMPTY_TRANSCRIPT, entries } });
     const said = screen.getByText(/word399$/);
 
     expect(said.dataset.folded).toBe('true');
@@ -677,7 +680,7 @@ describe('the text field', () => {
       return {
         ...busy(),
         session: { id } as unknown as ITranscript['session'],
-        places: [{ id: message.info.id, message }]
+        entries: [{ id: message.info.id, message }]
       };
     };
     const call = build.tool('write', {

@@ -9,8 +9,11 @@ import {
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Choices } from '../../../src/protocol/generated';
-import { EMPTY, type ITranscript } from '../../../src/state/store/transcript';
-import { Chat } from '../../../src/views/chat/chatPanel';
+import {
+  EMPTY_TRANSCRIPT,
+  type ITranscript
+} from '../../../src/state/store/transcript';
+import { ChatPanel } from '../../../src/views/chat/chatPanel';
 import {
   offers,
   wordAt,
@@ -39,7 +42,7 @@ const CHOICES: Choices = {
   helpers: [{ name: 'explore', description: 'Finds where it is.' }]
 };
 
-async function draw(transcript: ITranscript = EMPTY) {
+async function draw(transcript: ITranscript = EMPTY_TRANSCRIPT) {
   const actions = {
     choices: vi.fn(() => Promise.resolve(CHOICES)),
     fork: vi.fn<IChatActions['fork']>(),
@@ -49,9 +52,9 @@ async function draw(transcript: ITranscript = EMPTY) {
   await act(async () => {
     render(
       <HostProvider value={HOST}>
-        <Chat
+        <ChatPanel
           state={{
-            where: 'ready',
+            status: 'ready',
             notebook: 'a.ipynb',
             key: 'a',
             transcript,
@@ -179,9 +182,9 @@ describe('a fork at a prompt', () => {
     const prompt = build.user([build.text('Write it.')]);
     const { id } = prompt.info;
     const actions = await draw({
-      ...EMPTY,
+      ...EMPTY_TRANSCRIPT,
       session: { id: 's1' } as unknown as ITranscript['session'],
-      places: [{ id, message: prompt }]
+      entries: [{ id, message: prompt }]
     });
     fireEvent.click(screen.getByRole('button', { name: 'Fork here' }));
 

@@ -19,9 +19,9 @@ import {
   type IChatActions
 } from '../../../src/views/chat/panelState';
 import {
-  Mode,
+  PermissionMode,
   modeOf,
-  Waits
+  TrustPrompt
 } from '../../../src/views/composer/permissionMode';
 import { HostProvider } from '../../../src/views/host';
 import { HOST } from '../../plainHost';
@@ -73,7 +73,9 @@ describe('the mode', () => {
   });
 
   it('is chosen from a list', async () => {
-    const { useMode } = draw(<Mode session={undefined} choices={CHOICES} />);
+    const { useMode } = draw(
+      <PermissionMode session={undefined} choices={CHOICES} />
+    );
     fireEvent.click(
       screen.getByRole('button', { name: 'Permission mode: ask' })
     );
@@ -87,7 +89,7 @@ describe('the mode', () => {
     const allowed = vi.fn((revoke?: readonly number[]) =>
       Promise.resolve(revoke === undefined ? [GIT] : [])
     );
-    draw(<Mode session={undefined} choices={CHOICES} />, { allowed });
+    draw(<PermissionMode session={undefined} choices={CHOICES} />, { allowed });
     fireEvent.click(screen.getByRole('button', { name: /Permission mode/ }));
     fireEvent.click(
       await screen.findByRole('button', { name: 'Revoke git *' })
@@ -102,7 +104,7 @@ describe('what waits for trust', () => {
   it('is shown and trusted by a press', async () => {
     const onTrusted = vi.fn();
     const { trust } = draw(
-      <Waits waits={['mode = "bypass"']} onTrusted={onTrusted} />
+      <TrustPrompt waits={['mode = "bypass"']} onTrusted={onTrusted} />
     );
     fireEvent.click(screen.getByRole('button', { name: 'Trust this project' }));
 
@@ -113,14 +115,14 @@ describe('what waits for trust', () => {
   });
 
   it('is put off until it says something else', () => {
-    draw(<Waits waits={['mode = "bypass"']} onTrusted={vi.fn()} />);
+    draw(<TrustPrompt waits={['mode = "bypass"']} onTrusted={vi.fn()} />);
     fireEvent.click(screen.getByRole('button', { name: 'Not now' }));
 
     expect(screen.queryByText(/waits until you trust/)).toBeNull();
   });
 
   it('is nothing to show where nothing waits', () => {
-    draw(<Waits waits={[]} onTrusted={vi.fn()} />);
+    draw(<TrustPrompt waits={[]} onTrusted={vi.fn()} />);
 
     expect(screen.queryAllByRole('button')).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Ask, ToolPart } from '../../../src/protocol/generated';
 import { stretches } from '../../../src/views/controls/diff';
 import { HostProvider } from '../../../src/views/host';
-import { Tool } from '../../../src/views/parts/toolCall';
+import { ToolCall } from '../../../src/views/parts/toolCall';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
@@ -48,7 +48,7 @@ function asks(diff: string): void {
   };
   render(
     <HostProvider value={HOST}>
-      <Tool part={PART} ask={ask} over={false} newest />
+      <ToolCall part={PART} ask={ask} over={false} newest />
     </HostProvider>
   );
 }

@@ -2,14 +2,14 @@
 /** What words of others may be in the page, whoever draws them. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isPlain } from '../../../src/notebook/rendering/mermaidDiagram';
-import { disarm } from '../../../src/views/dom/inPlaceSanitizer';
+import { isPlainDiagram } from '../../../src/notebook/rendering/mermaidDiagram';
+import { sanitizeInPlace } from '../../../src/views/dom/inPlaceSanitizer';
 import {
   isAllowed,
   sanitize,
   sanitizeText,
-  wrong,
-  type IPlace
+  disallowedAttributes,
+  type ISanitizeOptions
 } from '../../../src/views/dom/sanitizer';
 import { drawMarkdown } from '../../../src/widget/markdown';
 
@@ -28,19 +28,21 @@ const NAMED = payloads.map(({ name, text }): [string, string] => [
     .replaceAll('LEAK', 'http://127.0.0.1:9/leak')
 ]);
 
-function html(dirty: string, place?: IPlace): string {
+function html(dirty: string, place?: ISanitizeOptions): string {
   const made = document.createElement('div');
   made.append(sanitize(dirty, place));
   return made.innerHTML;
 }
 
 /** Names what the list has not. */
-function foreign(root: ParentNode, place?: IPlace): string[] {
+function foreign(root: ParentNode, place?: ISanitizeOptions): string[] {
   return [...root.querySelectorAll('*')]
     .filter(one => one.closest('math') === null)
     .flatMap(one => [
       ...(isAllowed(one) ? [] : [one.localName]),
-      ...wrong(one, place).map(name => `${one.localName} ${name}`)
+      ...disallowedAttributes(one, place).map(
+        name => `${one.localName} ${name}`
+      )
     ]);
 }
 
@@ -121,7 +123,7 @@ describe('the sanitizer', () => {
   });
 
   it('lets links lead to the web, to mail and within the page, and to files where a host opens them', () => {
-    const led = (to: string, place?: IPlace) =>
+    const led = (to: string, place?: ISanitizeOptions) =>
       html(`<a href="${to}">x</a>`, place).includes('href');
 
     expect(
@@ -167,13 +169,15 @@ describe('the sanitizer', () => {
 describe('a diagram', () => {
   it('is drawn when it is shapes, lines and words', () => {
     expect(
-      isPlain('flowchart LR\n  A[Read data] --> B{Is it odd?}\n  B -->|yes| C')
+      isPlainDiagram(
+        'flowchart LR\n  A[Read data] --> B{Is it odd?}\n  B -->|yes| C'
+      )
     ).toBe(true);
     expect(
-      isPlain('sequenceDiagram\n  Ada->>Bob: Guten Tag, wie geht es?')
+      isPlainDiagram('sequenceDiagram\n  Ada->>Bob: Guten Tag, wie geht es?')
     ).toBe(true);
     expect(
-      isPlain(
+      isPlainDiagram(
         'classDiagram\n  Animal <|-- Duck\n  class Duck {\n    +swim()\n  }'
       )
     ).toBe(true);
@@ -186,16 +190,16 @@ describe('a diagram', () => {
         .replace(/^.*(`{3,}|~{3,}).*$/gm, '')
         .replace(/^> |^ {2}/gm, '');
 
-      expect(isPlain(inside)).toBe(false);
+      expect(isPlainDiagram(inside)).toBe(false);
     }
   );
 });
 
 describe('a second look at the page', () => {
-  const looked = (inside: string, place?: IPlace) => {
+  const looked = (inside: string, place?: ISanitizeOptions) => {
     const page = document.createElement('div');
     page.innerHTML = inside;
-    disarm(page, place);
+    sanitizeInPlace(page, place);
     return page.innerHTML;
   };
 

@@ -2,12 +2,12 @@
 /** What is printed is followed to its end, until a person scrolls up in it. */
 import { act, cleanup, fireEvent, render } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
-import { useTail } from '../../../src/views/dom/tailScroll';
+import { useTailScroll } from '../../../src/views/dom/tailScroll';
 
 afterEach(cleanup);
 
 function Place({ text, live }: { text: string; live: boolean }) {
-  const place = useTail(live);
+  const place = useTailScroll(live);
   return (
     <section ref={place} data-testid="place">
       <pre>{text}</pre>

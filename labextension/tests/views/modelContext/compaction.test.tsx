@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { CompactionPart } from '../../../src/protocol/generated';
 import { Compaction } from '../../../src/views/modelContext/compaction';
 import { HostProvider } from '../../../src/views/host';
-import { ChooseProvider } from '../../../src/views/modelContext/editButtons';
+import { ContextEditorProvider } from '../../../src/views/modelContext/editButtons';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
@@ -27,7 +27,7 @@ it.each([
 ] as const)('%s', (state, name, undo) => {
   render(
     <HostProvider value={HOST}>
-      <ChooseProvider value={() => Promise.resolve('')}>
+      <ContextEditorProvider value={() => Promise.resolve('')}>
         <Compaction
           summary="We plotted it."
           state={state}
@@ -35,7 +35,7 @@ it.each([
           written="msg_1"
           decisions={[]}
         />
-      </ChooseProvider>
+      </ContextEditorProvider>
     </HostProvider>
   );
 

@@ -4,14 +4,14 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Decision } from '../../../src/protocol/generated';
 import {
-  about,
+  decisionsAbout,
   isUndone,
-  standing
+  effectiveDecisions
 } from '../../../src/state/session/contextEdits';
 import { HostProvider } from '../../../src/views/host';
-import { Segment } from '../../../src/views/transcript/segmentView';
+import { SegmentView } from '../../../src/views/transcript/segmentView';
 import {
-  ChooseProvider,
+  ContextEditorProvider,
   type EditContext
 } from '../../../src/views/modelContext/editButtons';
 import * as build from '../../builders';
@@ -56,20 +56,26 @@ describe('what holds for a part', () => {
     [[CLEAR, restored('user/restore')], null, false],
     [[PIN, CLEAR, restored('user/restore')], 'pin', false]
   ])('after %j', (decisions, wish, cleared) => {
-    const found = standing(decisions);
+    const found = effectiveDecisions(decisions);
 
-    expect(found.wish).toBe(wish);
+    expect(found.edit).toBe(wish);
     expect(found.reduction?.action === 'clear').toBe(cleared);
   });
 
   it('is no wish where a rule left it out', () => {
     const aside = decided({ ...DROP, rule: 'compact/aside' });
 
-    expect(standing([aside])).toMatchObject({ wish: null, aside: true });
-    expect(standing([DROP])).toMatchObject({ wish: 'drop', aside: false });
-    expect(standing([aside, DROP])).toMatchObject({
-      wish: 'drop',
-      aside: false
+    expect(effectiveDecisions([aside])).toMatchObject({
+      edit: null,
+      byRule: true
+    });
+    expect(effectiveDecisions([DROP])).toMatchObject({
+      edit: 'drop',
+      byRule: false
+    });
+    expect(effectiveDecisions([aside, DROP])).toMatchObject({
+      edit: 'drop',
+      byRule: false
     });
   });
 
@@ -80,9 +86,13 @@ describe('what holds for a part', () => {
       message_id: 'msg_1'
     });
 
-    expect(standing(about([whole], PART)).wish).toBe('drop');
-    expect(standing(about([whole, PIN], PART)).wish).toBe('pin');
-    expect(about([whole], { id: 'prt_b', message_id: 'msg_2' })).toEqual([]);
+    expect(effectiveDecisions(decisionsAbout([whole], PART)).edit).toBe('drop');
+    expect(effectiveDecisions(decisionsAbout([whole, PIN], PART)).edit).toBe(
+      'pin'
+    );
+    expect(
+      decisionsAbout([whole], { id: 'prt_b', message_id: 'msg_2' })
+    ).toEqual([]);
   });
 
   it('knows which summary was undone', () => {
@@ -102,9 +112,9 @@ function show(decisions: Decision[], choose: EditContext | null) {
   const segment = build.segment([build.assistant([part])], { decisions });
   render(
     <HostProvider value={HOST}>
-      <ChooseProvider value={choose}>
-        <Segment segment={segment} />
-      </ChooseProvider>
+      <ContextEditorProvider value={choose}>
+        <SegmentView segment={segment} />
+      </ContextEditorProvider>
     </HostProvider>
   );
   fireEvent.click(screen.getByRole('button', { name: /read/ }));
@@ -167,13 +177,13 @@ describe('a thought', () => {
     const thought = { ...build.thought('It is in grams.', 2_000), ...PART };
     render(
       <HostProvider value={HOST}>
-        <ChooseProvider value={choose}>
-          <Segment
+        <ContextEditorProvider value={choose}>
+          <SegmentView
             segment={build.segment([build.assistant([thought])], {
               decisions: []
             })}
           />
-        </ChooseProvider>
+        </ContextEditorProvider>
       </HostProvider>
     );
     fireEvent.click(screen.getByRole('button', { name: /Thought for/ }));
@@ -197,9 +207,9 @@ describe('words', () => {
     });
     render(
       <HostProvider value={HOST}>
-        <ChooseProvider value={choose}>
-          <Segment segment={segment} />
-        </ChooseProvider>
+        <ContextEditorProvider value={choose}>
+          <SegmentView segment={segment} />
+        </ContextEditorProvider>
       </HostProvider>
     );
 

@@ -4,9 +4,9 @@ import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Attachment } from '../../../src/protocol/generated';
 import { ActionsProvider } from '../../../src/views/actions/answers';
-import { File } from '../../../src/views/parts/attachments';
+import { AttachmentView } from '../../../src/views/parts/attachments';
 import { HostProvider } from '../../../src/views/host';
-import { Tool } from '../../../src/views/parts/toolCall';
+import { ToolCall } from '../../../src/views/parts/toolCall';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 
@@ -23,7 +23,7 @@ function draw(file: Partial<Attachment>, answer: string) {
   render(
     <HostProvider value={HOST}>
       <ActionsProvider value={actions}>
-        <File
+        <AttachmentView
           file={{
             mime: 'image/png',
             url: KEPT,
@@ -87,7 +87,7 @@ describe('a figure of a call', () => {
   it('stands in the panel below its closed card, where no cell shows it', () => {
     const { rerender } = render(
       <HostProvider value={HOST}>
-        <Tool part={made('python')} over newest={false} figures />
+        <ToolCall part={made('python')} over newest={false} figures />
       </HostProvider>
     );
     expect(screen.getAllByRole('img')).toHaveLength(1);
@@ -99,7 +99,7 @@ describe('a figure of a call', () => {
 
     rerender(
       <HostProvider value={HOST}>
-        <Tool key="read" part={made('read')} over newest={false} figures />
+        <ToolCall key="read" part={made('read')} over newest={false} figures />
       </HostProvider>
     );
     expect(screen.queryByRole('img')).toBeNull();
@@ -108,7 +108,7 @@ describe('a figure of a call', () => {
   it('stays in its card where a cell shows it', () => {
     render(
       <HostProvider value={HOST}>
-        <Tool part={made('python')} over newest={false} />
+        <ToolCall part={made('python')} over newest={false} />
       </HostProvider>
     );
     expect(screen.queryByRole('img')).toBeNull();

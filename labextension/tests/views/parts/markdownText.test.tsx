@@ -3,7 +3,7 @@
 import { cleanup, render } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HostProvider, type IHost } from '../../../src/views/host';
-import { Text } from '../../../src/views/parts/markdownText';
+import { MarkdownText } from '../../../src/views/parts/markdownText';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
@@ -16,7 +16,7 @@ const LISTED: IHost = {
 function draw(text: string) {
   return render(
     <HostProvider value={LISTED}>
-      <Text text={text} live={false} />
+      <MarkdownText text={text} live={false} />
     </HostProvider>
   ).container;
 }

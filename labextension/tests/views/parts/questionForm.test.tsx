@@ -16,20 +16,20 @@ import type {
 } from '../../../src/protocol/generated';
 import {
   answersOf,
-  current,
+  currentTodo,
   questionsOf,
-  tally,
+  todoProgress,
   todosOf
 } from '../../../src/state/display/questionsAndTodos';
-import { EMPTY } from '../../../src/state/store/transcript';
+import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
 import {
   ActionsProvider,
   type IActions
 } from '../../../src/views/actions/answers';
 import { TodoStrip } from '../../../src/views/chat/todoStrip';
 import { HostProvider } from '../../../src/views/host';
-import { Interview } from '../../../src/views/parts/questionForm';
-import { Tool } from '../../../src/views/parts/toolCall';
+import { QuestionForm } from '../../../src/views/parts/questionForm';
+import { ToolCall } from '../../../src/views/parts/toolCall';
 import { ran, tool } from '../../builders';
 import { HOST } from '../../plainHost';
 
@@ -57,7 +57,7 @@ function draw(...questions: Question[]) {
   render(
     <HostProvider value={HOST}>
       <ActionsProvider value={{ reply: vi.fn(), answer }}>
-        <Interview asked={asked} />
+        <QuestionForm asked={asked} />
       </ActionsProvider>
     </HostProvider>
   );
@@ -137,7 +137,7 @@ describe('a question', () => {
   it('says where to answer when nobody listens', () => {
     render(
       <HostProvider value={HOST}>
-        <Interview
+        <QuestionForm
           asked={{ type: 'question.asked', question_id: 'q', questions: [ONE] }}
         />
       </HostProvider>
@@ -152,7 +152,7 @@ describe('a question', () => {
 function drawTool(part: ToolPart) {
   render(
     <HostProvider value={HOST}>
-      <Tool part={part} over={false} newest={true} />
+      <ToolCall part={part} over={false} newest={true} />
     </HostProvider>
   );
 }
@@ -194,10 +194,10 @@ const TODOS: Todo[] = [
 ];
 
 function strip(todos: readonly Todo[], busy: boolean): string {
-  const status = busy ? ({ type: 'busy' } as const) : EMPTY.status;
+  const status = busy ? ({ type: 'busy' } as const) : EMPTY_TRANSCRIPT.status;
   const { container } = render(
     <HostProvider value={HOST}>
-      <TodoStrip transcript={{ ...EMPTY, todos, status }} />
+      <TodoStrip transcript={{ ...EMPTY_TRANSCRIPT, todos, status }} />
     </HostProvider>
   );
   return container.textContent;
@@ -243,8 +243,8 @@ describe('a call that is still being written', () => {
   });
 
   it('counts without what was dropped', () => {
-    expect(tally(TODOS)).toEqual({ done: 1, all: 2 });
-    expect(current(TODOS)?.content).toBe('Plot');
-    expect(current([])).toBeUndefined();
+    expect(todoProgress(TODOS)).toEqual({ done: 1, all: 2 });
+    expect(currentTodo(TODOS)?.content).toBe('Plot');
+    expect(currentTodo([])).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ToolPart } from '../../../src/protocol/generated';
 import { ActionsProvider } from '../../../src/views/actions/answers';
 import { HostProvider } from '../../../src/views/host';
-import { Tool } from '../../../src/views/parts/toolCall';
+import { ToolCall } from '../../../src/views/parts/toolCall';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 
@@ -36,7 +36,7 @@ function draw(part: ToolPart, open = vi.fn(), ask = undefined as never) {
   render(
     <HostProvider value={HOST}>
       <ActionsProvider value={{ reply: vi.fn(), open }}>
-        <Tool part={part} ask={ask} over={false} newest live />
+        <ToolCall part={part} ask={ask} over={false} newest live />
       </ActionsProvider>
     </HostProvider>
   );

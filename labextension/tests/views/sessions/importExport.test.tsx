@@ -8,8 +8,8 @@ import {
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
-  Exporting,
-  Importing,
+  ExportDialog,
+  ImportDialog,
   type IFiles
 } from '../../../src/views/sessions/importExport';
 import { HostProvider } from '../../../src/views/host';
@@ -39,7 +39,7 @@ describe('Exporting', () => {
     const back = vi.fn();
     render(
       <HostProvider value={HOST}>
-        <Exporting session="ses_1" files={files} onBack={back} />
+        <ExportDialog session="ses_1" files={files} onBack={back} />
       </HostProvider>
     );
     return { files, back };
@@ -87,7 +87,11 @@ describe('Importing', () => {
     const seen = { back: vi.fn(), changed: vi.fn() };
     render(
       <HostProvider value={HOST}>
-        <Importing files={files} onBack={seen.back} onChanged={seen.changed} />
+        <ImportDialog
+          files={files}
+          onBack={seen.back}
+          onChanged={seen.changed}
+        />
       </HostProvider>
     );
     return { files, ...seen };

@@ -2,7 +2,7 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { GivenFile } from '../../../src/protocol/generated';
-import { Sharing, type IShare } from '../../../src/views/sessions/sharePage';
+import { SharePage, type IShare } from '../../../src/views/sessions/sharePage';
 import { HostProvider } from '../../../src/views/host';
 import { HOST } from '../../plainHost';
 
@@ -22,7 +22,7 @@ function draw(share: Partial<IShare>, shared = false) {
   };
   render(
     <HostProvider value={HOST}>
-      <Sharing
+      <SharePage
         session="ses_1"
         shared={shared}
         share={whole}

@@ -10,26 +10,26 @@ import {
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { FileDiff, RevertPreview } from '../../../src/protocol/generated';
-import { drawn } from '../../../src/state/display/liveSegment';
+import { displayedSegment } from '../../../src/state/display/liveSegment';
 import {
   changesOf,
-  takenBack,
-  takenOf
+  revertedMessages,
+  revertedExtent
 } from '../../../src/state/session/reverts';
 import {
-  NOTHING,
+  UNKNOWN_KERNEL,
   type IKernelView
 } from '../../../src/state/store/kernelStore';
-import { EMPTY } from '../../../src/state/store/transcript';
-import { Changes } from '../../../src/views/parts/fileChanges';
+import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
+import { FileChanges } from '../../../src/views/parts/fileChanges';
 import {
   RevertProvider,
-  RevertTo,
-  TakenBack,
+  RevertButton,
+  RevertBanner,
   type RequestRevert
 } from '../../../src/views/transcript/revertControls';
 import { HostProvider } from '../../../src/views/host';
-import { Segment } from '../../../src/views/transcript/segmentView';
+import { SegmentView } from '../../../src/views/transcript/segmentView';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 
@@ -63,7 +63,7 @@ const PREVIEW: RevertPreview = {
 const place = (id: string) => ({ id, message: { parts: [] } });
 const PLACES = ['u1', 'a1', 'u2', 'a2'].map(place);
 const session = (revert: Record<string, unknown>) =>
-  ({ revert }) as unknown as Parameters<typeof takenBack>[0]['session'];
+  ({ revert }) as unknown as Parameters<typeof revertedMessages>[0]['session'];
 
 function draw(node: React.ReactNode, revert: RequestRevert | null) {
   return render(
@@ -81,30 +81,30 @@ function kernel(more: Partial<Awaited<ReturnType<RequestRevert>>> = {}) {
 
 describe('what is taken back', () => {
   it('is nothing without a revert', () => {
-    expect(takenBack({ places: PLACES })).toBeNull();
-    expect(takenOf(null, ['u1'])).toBeUndefined();
+    expect(revertedMessages({ entries: PLACES })).toBeNull();
+    expect(revertedExtent(null, ['u1'])).toBeUndefined();
   });
 
   it('is the message and all that follow', () => {
-    const taken = takenBack({
-      places: PLACES,
+    const taken = revertedMessages({
+      entries: PLACES,
       session: session({ message_id: 'u2', kept: ['b.txt'] })
     });
 
     expect([...(taken?.messages ?? [])]).toEqual(['u2', 'a2']);
-    expect(takenOf(taken, ['u2', 'a2'])).toBe('whole');
-    expect(takenOf(taken, ['u1', 'a1'])).toBeUndefined();
+    expect(revertedExtent(taken, ['u2', 'a2'])).toBe('whole');
+    expect(revertedExtent(taken, ['u1', 'a1'])).toBeUndefined();
     expect(taken?.kept).toEqual(['b.txt']);
   });
 
   it('is a part of a message, and all that follow', () => {
-    const taken = takenBack({
-      places: PLACES,
+    const taken = revertedMessages({
+      entries: PLACES,
       session: session({ message_id: 'a1', part_id: 'p2' })
     });
 
-    expect(takenOf(taken, ['u1', 'a1'])).toBe('part');
-    expect(takenOf(taken, ['u2', 'a2'])).toBe('whole');
+    expect(revertedExtent(taken, ['u1', 'a1'])).toBe('part');
+    expect(revertedExtent(taken, ['u2', 'a2'])).toBe('whole');
   });
 });
 
@@ -119,7 +119,7 @@ describe('the changes of a turn', () => {
   });
 
   it('are a line of numbers that opens to files and their lines', () => {
-    draw(<Changes changes={[DIFF, { ...DIFF, file: 'b.txt' }]} />, null);
+    draw(<FileChanges changes={[DIFF, { ...DIFF, file: 'b.txt' }]} />, null);
 
     const head = screen.getByRole('button', { name: /2 files changed/ });
     expect(head.textContent).toContain('+4');
@@ -131,14 +131,14 @@ describe('the changes of a turn', () => {
 
 describe('Revert to here', () => {
   it('is not offered where nobody listens', () => {
-    draw(<RevertTo target="u2" />, null);
+    draw(<RevertButton target="u2" />, null);
 
     expect(screen.queryByRole('button')).toBeNull();
   });
 
   it('shows what would be done before it does it', async () => {
     const revert = kernel();
-    draw(<RevertTo target="u2" />, revert);
+    draw(<RevertButton target="u2" />, revert);
 
     await act(async () => {
       fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
@@ -156,7 +156,7 @@ describe('Revert to here', () => {
 
   it('overwrites only what was ticked', async () => {
     const revert = kernel();
-    draw(<RevertTo target="u2" />, revert);
+    draw(<RevertButton target="u2" />, revert);
     await act(async () => {
       fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
       await Promise.resolve();
@@ -174,7 +174,7 @@ describe('Revert to here', () => {
 
   it('says what hindered it and stays', async () => {
     const revert = kernel({ error: 'The agent works; wait for its answer.' });
-    draw(<RevertTo target="u2" />, revert);
+    draw(<RevertButton target="u2" />, revert);
     await act(async () => {
       fireEvent.click(screen.getByRole('button', { name: 'Revert to here…' }));
       await Promise.resolve();
@@ -194,7 +194,7 @@ describe('the banner', () => {
 
   it('counts, names what was left alone, and offers the ways on', async () => {
     const revert = kernel();
-    draw(<TakenBack taken={taken} />, revert);
+    draw(<RevertBanner taken={taken} />, revert);
 
     expect(screen.getByRole('status').textContent).toContain(
       '3 messages taken back. Left alone, since somebody else changed them: b.txt.'
@@ -208,7 +208,7 @@ describe('the banner', () => {
   });
 
   it('offers nothing in a session of another kernel', () => {
-    draw(<TakenBack taken={taken} />, null);
+    draw(<RevertBanner taken={taken} />, null);
 
     expect(screen.queryByRole('button')).toBeNull();
   });
@@ -228,7 +228,7 @@ describe('a cell', () => {
   };
   const view = (revert?: object) =>
     ({
-      ...NOTHING,
+      ...UNKNOWN_KERNEL,
       link: 'ready',
       sessions: new Map([
         [
@@ -237,9 +237,9 @@ describe('a cell', () => {
             known: true,
             head: { read_only: false },
             transcript: {
-              ...EMPTY,
+              ...EMPTY_TRANSCRIPT,
               session: { revert },
-              places: [
+              entries: [
                 { id: 'u1', message: { info, parts: [] } },
                 ...SAVED.messages.map(message => ({
                   id: message.info.id,
@@ -253,18 +253,18 @@ describe('a cell', () => {
     }) as unknown as IKernelView;
 
   it('says what its turn changed, and is drawn from what is told', () => {
-    const shown = drawn(SAVED, view());
+    const shown = displayedSegment(SAVED, view());
 
     expect(shown.segment.changes).toEqual([DIFF]);
     expect(shown.taken).toBeUndefined();
-    draw(<Segment segment={shown.segment} />, null);
+    draw(<SegmentView segment={shown.segment} />, null);
     expect(screen.getByRole('button', { name: /1 file changed/ })).toBeTruthy();
   });
 
   it('is marked while its turn is taken back', () => {
-    const shown = drawn(SAVED, view({ message_id: 'u1' }));
+    const shown = displayedSegment(SAVED, view({ message_id: 'u1' }));
 
-    draw(<Segment segment={shown.segment} taken={shown.taken} />, null);
+    draw(<SegmentView segment={shown.segment} taken={shown.taken} />, null);
 
     expect(screen.getByText('Taken back')).toBeTruthy();
   });

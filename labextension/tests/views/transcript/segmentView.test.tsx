@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Ask } from '../../../src/protocol/generated';
 import { readSegment, type ISegment } from '../../../src/protocol/segment';
 import { HostProvider } from '../../../src/views/host';
-import { Segment } from '../../../src/views/transcript/segmentView';
+import { SegmentView } from '../../../src/views/transcript/segmentView';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 
@@ -14,7 +14,7 @@ afterEach(cleanup);
 function draw(segment: ISegment) {
   return render(
     <HostProvider value={HOST}>
-      <Segment segment={segment} />
+      <SegmentView segment={segment} />
     </HostProvider>
   );
 }

@@ -3,7 +3,10 @@
 import { act, cleanup, fireEvent, render } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../../src/protocol/generated';
-import { EMPTY, type ITranscript } from '../../../src/state/store/transcript';
+import {
+  EMPTY_TRANSCRIPT,
+  type ITranscript
+} from '../../../src/state/store/transcript';
 import { PAGE_TURNS, pages } from '../../../src/state/display/turnPages';
 import { turns } from '../../../src/state/display/turns';
 import { Transcript } from '../../../src/views/transcript/transcript';
@@ -74,8 +77,8 @@ function said(count: number): ITranscript {
     ])
   ]).flat();
   return {
-    ...EMPTY,
-    places: told.map((message, index) => ({
+    ...EMPTY_TRANSCRIPT,
+    entries: told.map((message, index) => ({
       id: `${message.info.id}-${index}`,
       message
     }))
@@ -274,9 +277,9 @@ describe('pages and turns', () => {
     const cut = pages(told);
     const more = {
       ...before,
-      places: [
-        ...before.places,
-        ...said(1).places.map(place => ({ ...place, id: `new-${place.id}` }))
+      entries: [
+        ...before.entries,
+        ...said(1).entries.map(place => ({ ...place, id: `new-${place.id}` }))
       ]
     };
 
@@ -292,8 +295,8 @@ describe('pages and turns', () => {
   });
 
   it('are as if grouped from the beginning, whatever changed', () => {
-    const all = said(12).places;
-    let known = turns({ places: [] });
+    const all = said(12).entries;
+    let known = turns({ entries: [] });
     // Prompts that come late, answers that are taken out, and places of another order.
     const steps = [
       all.slice(0, 3),
@@ -304,11 +307,11 @@ describe('pages and turns', () => {
       all.map((place, index) => (index === 7 ? { ...place } : place)),
       []
     ];
-    for (const places of steps) {
+    for (const entries of steps) {
       const shape = (found: typeof known) =>
-        found.map(({ places: own }) => own.map(({ id }) => id));
-      known = turns({ places }, known);
-      expect(shape(known)).toEqual(shape(turns({ places })));
+        found.map(({ entries: own }) => own.map(({ id }) => id));
+      known = turns({ entries }, known);
+      expect(shape(known)).toEqual(shape(turns({ entries })));
     }
   });
 });
