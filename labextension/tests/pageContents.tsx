@@ -33,6 +33,7 @@ function Drawn({ page }: { page: Page }) {
       <Transcript
         transcript={page.transcript ?? EMPTY_TRANSCRIPT}
         readOnly={false}
+        empty={null}
       />
     </HostProvider>
   );

@@ -60,7 +60,7 @@ export function addCommands(
     caption: words.__('Stop the turn that runs and withdraw what waits'),
     isEnabled: () => isReady() && isBusy(model.getSnapshot().transcript),
     execute: () => {
-      model.stop();
+      model.actions.turn.stop();
     }
   });
   commands.addCommand(COMMANDS.compact, {
@@ -71,7 +71,7 @@ export function addCommands(
     ),
     isEnabled: () => isReady() && canCompact(model.getSnapshot().transcript),
     execute: () => {
-      model.compact();
+      model.actions.compaction.compact();
     }
   });
   commands.addCommand(COMMANDS.create, {
@@ -80,7 +80,7 @@ export function addCommands(
     caption: words.__('Begin a new session in the notebook in front'),
     isEnabled: isReady,
     execute: () => {
-      model.create();
+      model.actions.sessions.create();
     }
   });
   commands.addCommand(COMMANDS.insert, {

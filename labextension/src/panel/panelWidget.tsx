@@ -134,5 +134,11 @@ export class PanelWidget extends Widget {
 
 function PanelContent({ model }: { model: PanelModel }) {
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
-  return <ChatPanel state={state} actions={model} />;
+  return (
+    <ChatPanel
+      state={state}
+      actions={model.actions}
+      onDismissFailure={model.dismissFailure}
+    />
+  );
 }

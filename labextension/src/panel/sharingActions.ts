@@ -1,24 +1,17 @@
 /**
- * Sessions given out and brought in, as commands to the kernel of the notebook in front.
+ * Share pages, exports and imports, as commands to the kernel of the notebook in front.
  */
-import type { ILink } from '../kernel/kernelLink';
-import type { IFiles } from '../views/sessions/importExport';
-import type { IShare } from '../views/sessions/sharePage';
+import type { ICommandTarget } from '../notebook/rendering/linkActions';
+import type { ISharingActions } from '../views/actions/sharing';
 
-/** Makes pages of sessions with the kernel that is in front then. */
-export function sharing(link: () => ILink | null): IShare {
+export function sharingActions(target: ICommandTarget): ISharingActions {
   return {
-    make: async session => (await link()?.outcome('share', { session })) ?? {},
-    takeBack: async session =>
-      (await link()?.outcome('unshare', { session })) ?? {}
-  };
-}
-
-/** Writes and reads files with the kernel that is in front then. */
-export function filing(link: () => ILink | null): IFiles {
-  return {
-    give: async (session, form) =>
-      (await link()?.outcome('export', { session, form })) ?? {},
-    bring: async path => (await link()?.outcome('import', { path })) ?? {}
+    share: async session =>
+      (await target.link?.outcome('share', { session })) ?? {},
+    unshare: async session =>
+      (await target.link?.outcome('unshare', { session })) ?? {},
+    export: async (session, form) =>
+      (await target.link?.outcome('export', { session, form })) ?? {},
+    import: async path => (await target.link?.outcome('import', { path })) ?? {}
   };
 }

@@ -148,7 +148,11 @@ function Panel({ model }: { model: PanelModel }) {
   const state = useSyncExternalStore(model.subscribe, model.getSnapshot);
   return (
     <HostProvider value={HOST}>
-      <ChatPanel state={state} actions={model} />
+      <ChatPanel
+        state={state}
+        actions={model.actions}
+        onDismissFailure={model.dismissFailure}
+      />
     </HostProvider>
   );
 }

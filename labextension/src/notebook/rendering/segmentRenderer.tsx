@@ -20,13 +20,20 @@ import {
   type IDisplayedSegment
 } from '../../state/display/liveSegment';
 import type { IKernelView } from '../../state/store/kernelStore';
-import type { ContextEditAction } from '../../state/session/contextEdits';
-import { ActionsProvider, type IActions } from '../../views/actions/answers';
+import { AnswerActionsProvider } from '../../views/actions/answers';
+import { ContextEditorProvider } from '../../views/actions/contextEdits';
+import { SessionOpenerProvider } from '../../views/actions/sessions';
+import { TurnActionsProvider } from '../../views/actions/turn';
 import { HostProvider, type IHost } from '../../views/host';
 import { SegmentView } from '../../views/transcript/segmentView';
 import { isScrollKey } from '../../views/dom/scrollBoxes';
-import { ContextEditorProvider } from '../../views/modelContext/editButtons';
 import { labHost } from './labHost';
+import {
+  answerActions,
+  contextEditor,
+  turnActions,
+  type ICommandTarget
+} from './linkActions';
 import { SlotLayout } from './slotLayout';
 
 /**
@@ -119,62 +126,45 @@ function Live({
   const shown = useSyncExternalStore(link.store.subscribe, () =>
     read(link.store.getSnapshot())
   );
-  const actions = useMemo(
-    (): IActions => ({
-      reply: (ask_id, answer, feedback, scope) => {
-        void link.command('reply', {
-          session: segment.session,
-          ask_id,
-          answer,
-          feedback,
-          scope
-        });
+  const actions = useMemo(() => {
+    const target: ICommandTarget = {
+      link,
+      session: segment.session,
+      report: () => undefined // a cell has no line for it: what was asked stays open
+    };
+    return {
+      answers: answerActions(target),
+      contextEdits: contextEditor(target),
+      opener: {
+        open: (session: string) => {
+          void link.outcome('open', { session });
+          showPanel();
+        }
       },
-      answer: (question_id, answers) => {
-        void link.command('answer', {
-          session: segment.session,
-          question_id,
-          answers: answers ?? undefined
-        });
-      },
-      open: session => {
-        void link.outcome('open', { session });
-        showPanel();
-      },
-      stopBelow: () => {
-        void link.command('cancel', { session: segment.session });
-      },
-      retry: async () => {
-        const { session } = segment;
-        return (await link.outcome('retry', { session })).error ?? '';
-      }
-    }),
-    [link, segment, showPanel]
-  );
-  const choose = useMemo(
-    () => async (action: ContextEditAction, target: string) => {
-      const fields = { session: segment.session, action, target };
-      return (await link.outcome('choose', fields)).error ?? '';
-    },
-    [link, segment]
-  );
+      turn: turnActions(target)
+    };
+  }, [link, segment, showPanel]);
+  const offered = shown.live || shown.again === true ? actions : null;
   return (
-    <ActionsProvider
-      value={shown.live || shown.again === true ? actions : null}
-    >
-      <ContextEditorProvider value={choose}>
-        <SegmentView
-          segment={shown.segment}
-          live={shown.live}
-          status={shown.status}
-          problem={shown.problem}
-          interrupted={shown.interrupted}
-          stray={shown.stray}
-          again={shown.again}
-          taken={shown.taken}
-        />
-      </ContextEditorProvider>
-    </ActionsProvider>
+    <AnswerActionsProvider value={offered?.answers ?? null}>
+      <TurnActionsProvider value={offered?.turn ?? null}>
+        <SessionOpenerProvider value={offered?.opener ?? null}>
+          <ContextEditorProvider value={actions.contextEdits}>
+            <SegmentView
+              segment={shown.segment}
+              live={shown.live}
+              status={shown.status}
+              problem={shown.problem}
+              interrupted={shown.interrupted}
+              stray={shown.stray}
+              again={shown.again}
+              taken={shown.taken}
+              stoppable
+            />
+          </ContextEditorProvider>
+        </SessionOpenerProvider>
+      </TurnActionsProvider>
+    </AnswerActionsProvider>
   );
 }
 

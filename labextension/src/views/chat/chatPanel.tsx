@@ -3,7 +3,6 @@
  */
 import {
   useEffect,
-  useMemo,
   useRef,
   type FocusEvent,
   type KeyboardEvent,
@@ -11,37 +10,37 @@ import {
 } from 'react';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy } from '../../state/session/status';
-import { ActionsProvider } from '../actions/answers';
+import { ContextEditorProvider } from '../actions/contextEdits';
+import { PanelActionsProvider, type IPanelActions } from '../actions/panel';
+import { RevertActionsProvider } from '../actions/reverts';
 import { useHost } from '../host';
-import { ContextEditorProvider } from '../modelContext/editButtons';
 import { answerOfKey } from '../parts/permissionPrompt';
 import { digitOf } from '../parts/questionForm';
 import { Announcements } from './liveRegion';
 import { Composer } from '../composer/composer';
 import { chosenFor, useDrafts } from '../composer/drafts';
 import { PanelHeader } from './panelHeader';
-import {
-  ChatProvider,
-  type IChatActions,
-  type IPanelState
-} from './panelState';
-import { EmptyState } from './emptyState';
-import {
-  PutBackProvider,
-  type IPutBack
-} from '../transcript/missingAnswerButton';
+import type { IPanelState } from './panelState';
+import { EmptyState, GettingStarted } from './emptyState';
+import { MissingAnswersProvider } from '../transcript/missingAnswerButton';
 import { QueuedPrompts } from '../composer/queuedPrompts';
 import { TodoStrip } from './todoStrip';
-import { RevertProvider, RevertBanner } from '../transcript/revertControls';
+import { RevertBanner } from '../transcript/revertControls';
 import { Transcript } from '../transcript/transcript';
 
 export interface IChatPanelProps {
   state: IPanelState;
-  actions: IChatActions;
+  actions: IPanelActions;
+  /** Says no more what went wrong. */
+  onDismissFailure: () => void;
 }
 
 /** Draws the panel. */
-export function ChatPanel({ state, actions }: IChatPanelProps) {
+export function ChatPanel({
+  state,
+  actions,
+  onDismissFailure
+}: IChatPanelProps) {
   const { words } = useHost();
   const place = useRef<HTMLDivElement>(null);
   const { transcript, status, failure } = state;
@@ -49,91 +48,76 @@ export function ChatPanel({ state, actions }: IChatPanelProps) {
   const focus = useKeptFocus(place);
   const drafts = useDrafts(state.key);
   const taken = revertedMessages(transcript);
-  const { missingAnswers } = state;
-  const { putBack } = actions;
-  const back = useMemo(
-    (): IPutBack | null =>
-      missingAnswers === undefined || putBack === undefined
-        ? null
-        : { turns: missingAnswers, putBack },
-    [missingAnswers, putBack]
-  );
   const canRevert = !state.readOnly && !isBusy(transcript);
   return (
-    <ChatProvider value={actions}>
-      <ActionsProvider value={actions}>
-        <div
-          className="plm-Panel"
-          ref={place}
-          {...focus}
-          onKeyDown={event => {
-            answerByKey(event, place.current);
-          }}
-        >
-          {ready ? (
-            <>
-              <PanelHeader transcript={transcript} />
-              <RevertProvider
-                value={canRevert ? (actions.revert ?? null) : null}
+    <PanelActionsProvider actions={actions}>
+      <div
+        className="plm-Panel"
+        ref={place}
+        {...focus}
+        onKeyDown={event => {
+          answerByKey(event, place.current);
+        }}
+      >
+        {ready ? (
+          <>
+            <PanelHeader transcript={transcript} />
+            <RevertActionsProvider value={canRevert ? actions.reverts : null}>
+              <ContextEditorProvider
+                value={state.readOnly ? null : actions.contextEdits}
               >
-                <ContextEditorProvider
-                  value={state.readOnly ? null : actions.choose}
-                >
-                  <PutBackProvider value={back}>
-                    <Transcript
-                      key={state.key}
-                      transcript={transcript}
-                      readOnly={state.readOnly}
-                      empty={state.loading === true ? null : undefined}
-                    >
-                      <QueuedPrompts
-                        prompts={transcript.inbox}
-                        running={isBusy(transcript)}
-                        onEdit={prompt => {
-                          drafts.giveBack(prompt.text, chosenFor(prompt));
-                          place.current
-                            ?.querySelector<HTMLElement>('.plm-Composer-field')
-                            ?.focus();
-                        }}
-                      />
-                    </Transcript>
-                  </PutBackProvider>
-                </ContextEditorProvider>
-                {taken !== null && <RevertBanner taken={taken} />}
-              </RevertProvider>
-              <Announcements transcript={transcript} />
-            </>
-          ) : (
-            <EmptyState where={status} notebook={state.notebook} />
-          )}
-          {failure !== '' && (
-            <div className="plm-Panel-failure" role="alert">
-              <span>{failure}</span>
-              <button
-                type="button"
-                className="plm-Link"
-                onClick={() => {
-                  actions.forgive();
-                }}
-              >
-                {words.__('Dismiss')}
-              </button>
-            </div>
-          )}
-          {ready && <TodoStrip transcript={transcript} />}
-          {ready && (
-            <Composer
-              draftKey={state.key}
-              drafts={drafts}
-              session={transcript.session}
-              busy={isBusy(transcript)}
-              readOnly={state.readOnly}
-              sendKey={state.sendKey}
-            />
-          )}
-        </div>
-      </ActionsProvider>
-    </ChatProvider>
+                <MissingAnswersProvider value={state.missingAnswers ?? null}>
+                  <Transcript
+                    key={state.key}
+                    transcript={transcript}
+                    readOnly={state.readOnly}
+                    empty={state.loading === true ? null : <GettingStarted />}
+                  >
+                    <QueuedPrompts
+                      prompts={transcript.inbox}
+                      running={isBusy(transcript)}
+                      onEdit={prompt => {
+                        drafts.giveBack(prompt.text, chosenFor(prompt));
+                        place.current
+                          ?.querySelector<HTMLElement>('.plm-Composer-field')
+                          ?.focus();
+                      }}
+                    />
+                  </Transcript>
+                </MissingAnswersProvider>
+              </ContextEditorProvider>
+              {taken !== null && <RevertBanner taken={taken} />}
+            </RevertActionsProvider>
+            <Announcements transcript={transcript} />
+          </>
+        ) : (
+          <EmptyState where={status} notebook={state.notebook} />
+        )}
+        {failure !== '' && (
+          <div className="plm-Panel-failure" role="alert">
+            <span>{failure}</span>
+            <button
+              type="button"
+              className="plm-Link"
+              onClick={onDismissFailure}
+            >
+              {words.__('Dismiss')}
+            </button>
+          </div>
+        )}
+        {ready && <TodoStrip transcript={transcript} />}
+        {ready && (
+          <Composer
+            draftKey={state.key}
+            drafts={drafts}
+            session={transcript.session}
+            busy={isBusy(transcript)}
+            readOnly={state.readOnly}
+            sendKey={state.sendKey}
+          />
+        )}
+      </div>
+    </PanelActionsProvider>
   );
 }
 

@@ -2,7 +2,8 @@
  * What the panel says when there is no session to show, and what to do about it.
  */
 import { useHost } from '../host';
-import { LOAD_COMMAND, useChat, type PanelStatus } from './panelState';
+import { LOAD_COMMAND, useKernelActions } from '../actions/notebook';
+import type { PanelStatus } from './panelState';
 
 export interface IEmptyStateProps {
   where: PanelStatus;
@@ -13,7 +14,7 @@ export interface IEmptyStateProps {
 /** Draws one sentence and, where one helps, one button. */
 export function EmptyState({ where, notebook }: IEmptyStateProps) {
   const { words } = useHost();
-  const chat = useChat();
+  const kernel = useKernelActions();
   switch (where) {
     case 'no-notebook':
       return (
@@ -26,7 +27,7 @@ export function EmptyState({ where, notebook }: IEmptyStateProps) {
         <NoticeText
           action={words.__('Choose a kernel…')}
           onAction={() => {
-            chat.chooseKernel();
+            kernel.chooseKernel();
           }}
         >
           {words.__(
@@ -48,7 +49,7 @@ export function EmptyState({ where, notebook }: IEmptyStateProps) {
         <NoticeText
           action={words.__('Load it')}
           onAction={() => {
-            chat.load();
+            kernel.load();
           }}
         >
           {words.__(
@@ -63,7 +64,7 @@ export function EmptyState({ where, notebook }: IEmptyStateProps) {
         <NoticeText
           action={words.__('Restart the kernel')}
           onAction={() => {
-            chat.restart();
+            kernel.restart();
           }}
         >
           {words.__(

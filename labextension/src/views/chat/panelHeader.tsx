@@ -5,7 +5,7 @@ import { useRef, useState } from 'react';
 import { isBusy } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost } from '../host';
-import { useChat } from './panelState';
+import { useTurnActions } from '../actions/turn';
 import { SessionList } from '../sessions/sessionList';
 import { sessionTitle } from '../sessions/sessionLabels';
 import { SessionActivity } from './sessionActivity';
@@ -14,7 +14,7 @@ import { ContextWindow } from '../modelContext/contextWindow';
 /** Draws the head and, when opened, the list of sessions. */
 export function PanelHeader({ transcript }: { transcript: ITranscript }) {
   const { Icon, words } = useHost();
-  const chat = useChat();
+  const turn = useTurnActions();
   const [choosing, setChoosing] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const { session } = transcript;
@@ -59,7 +59,7 @@ export function PanelHeader({ transcript }: { transcript: ITranscript }) {
             type="button"
             className="plm-Button plm-Stop"
             onClick={() => {
-              chat.stop();
+              turn.stop();
             }}
           >
             <Icon name="stopped" />

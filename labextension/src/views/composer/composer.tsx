@@ -9,8 +9,13 @@ import { Picker } from '../controls/picker';
 import { Completions, listed, useCompletion, wordAt } from './completion';
 import { AttachmentChips } from './attachmentChips';
 import { filesOf, type IDrafts } from './drafts';
-import { useChat, type SendKey } from '../chat/panelState';
+import { useNotebookActions } from '../actions/notebook';
+import { usePromptActions } from '../actions/prompts';
+import { useSessionOpener } from '../actions/sessions';
 import { PermissionMode, TrustPrompt } from './permissionMode';
+
+/** Which keys send what is written. */
+export type SendKey = 'Enter' | 'Accel Enter';
 
 export interface IComposerProps {
   /** Tells one notebook's session from another's. */
@@ -33,7 +38,9 @@ export function Composer({
   session
 }: IComposerProps) {
   const { words } = useHost();
-  const chat = useChat();
+  const prompts = usePromptActions();
+  const opener = useSessionOpener();
+  const notebook = useNotebookActions();
   const { text: draft, chosen } = drafts.draft;
   const field = useRef<HTMLTextAreaElement>(null);
   const hint = useId();
@@ -65,7 +72,7 @@ export function Composer({
     }
     drafts.write('');
     drafts.choose({});
-    chat.send(text, chosen).catch(() => {
+    prompts.send(text, chosen).catch(() => {
       // The panel says why; what was written is not lost.
       drafts.giveBack(text, chosen);
     });
@@ -80,7 +87,7 @@ export function Composer({
     }
     if (event.key === 'Escape') {
       event.preventDefault();
-      chat.leave();
+      notebook.focus();
     } else if (event.key === 'Enter' && sends(event, sendKey)) {
       event.preventDefault();
       send();
@@ -150,7 +157,7 @@ export function Composer({
               ? words.__('Enter sends, Shift+Enter begins a line')
               : words.__('Ctrl+Enter sends')}
         </span>
-        <Answering
+        <AnswerSettings
           choices={choices}
           onTrusted={look}
           drafts={drafts}
@@ -162,7 +169,7 @@ export function Composer({
             type="button"
             className="plm-Button"
             onClick={() => {
-              chat.open(session.parent_id ?? '');
+              opener.open(session.parent_id ?? '');
             }}
           >
             {words.__('Back')}
@@ -183,12 +190,12 @@ export function Composer({
 
 /** Returns what there is to choose, asked for anew when the key is another one, and how to ask. */
 function useChoices(key: string): [Choices | null, () => void] {
-  const chat = useChat();
+  const prompts = usePromptActions();
   const [choices, setChoices] = useState<Choices | null>(null);
   const [looks, setLooks] = useState(0);
   useEffect(() => {
     let wanted = true;
-    void chat.choices().then(found => {
+    void prompts.choices().then(found => {
       if (wanted) {
         setChoices(found);
       }
@@ -196,7 +203,7 @@ function useChoices(key: string): [Choices | null, () => void] {
     return () => {
       wanted = false;
     };
-  }, [chat, key, looks]);
+  }, [prompts, key, looks]);
   return [
     choices,
     () => {
@@ -206,7 +213,7 @@ function useChoices(key: string): [Choices | null, () => void] {
 }
 
 /** Draws which agent and model will answer, and lets a person choose others. */
-function Answering({
+function AnswerSettings({
   choices,
   drafts,
   onTrusted,

@@ -3,7 +3,7 @@
  */
 import { useState } from 'react';
 import type { Attachment, PromptAdmitted } from '../../protocol/generated';
-import type { IPromptOptions } from '../chat/panelState';
+import type { IPromptOptions } from '../actions/prompts';
 
 export interface IDraft {
   text: string;

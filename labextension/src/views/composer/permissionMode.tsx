@@ -10,7 +10,7 @@ import type {
 import { useHost } from '../host';
 import { modeName } from '../controls/modeNames';
 import { Picker } from '../controls/picker';
-import { useChat } from '../chat/panelState';
+import { usePermissionActions } from '../actions/permissions';
 
 /** The mode in which everything that changes something asks. */
 export const ASK = 'ask';
@@ -33,7 +33,7 @@ export function PermissionMode({
   choices: Choices | null;
 }) {
   const { words } = useHost();
-  const chat = useChat();
+  const permissions = usePermissionActions();
   const mode = modeOf(session, choices);
   return (
     <span className="plm-Mode" data-mode={mode}>
@@ -47,7 +47,7 @@ export function PermissionMode({
         }))}
         foot={<AlwaysAllowed />}
         onChoose={name => {
-          chat.useMode(name);
+          permissions.setMode(name);
         }}
       />
     </span>
@@ -57,12 +57,12 @@ export function PermissionMode({
 /** Draws what is always allowed, with a button for each to revoke. */
 function AlwaysAllowed() {
   const { words } = useHost();
-  const chat = useChat();
+  const permissions = usePermissionActions();
   const [found, setFound] = useState<readonly AllowanceRow[] | null>(null);
   const title = useId();
   useEffect(() => {
     let wanted = true;
-    void chat.allowed().then(list => {
+    void permissions.approvals().then(list => {
       if (wanted) {
         setFound(list);
       }
@@ -70,9 +70,9 @@ function AlwaysAllowed() {
     return () => {
       wanted = false;
     };
-  }, [chat]);
+  }, [permissions]);
   const revoke = (numbers: readonly number[]) => {
-    void chat.allowed(numbers).then(setFound);
+    void permissions.revoke(numbers).then(setFound);
   };
   if (found === null) {
     return null;
@@ -139,7 +139,7 @@ export function TrustPrompt({
   onTrusted: () => void;
 }) {
   const { words } = useHost();
-  const chat = useChat();
+  const permissions = usePermissionActions();
   const [hidden, setHidden] = useState('');
   const what = waits.join('\n');
   if (what === '' || what === hidden) {
@@ -164,7 +164,7 @@ export function TrustPrompt({
           type="button"
           className="plm-Button"
           onClick={() => {
-            void chat.trust().then(onTrusted);
+            void permissions.trustProject().then(onTrusted);
           }}
         >
           {words.__('Trust this project')}

@@ -6,7 +6,7 @@ import { useHost } from '../host';
 import { PromptText } from '../controls/promptText';
 import { AttachmentChips } from './attachmentChips';
 import { chosenFor, filesOf } from './drafts';
-import { useChat } from '../chat/panelState';
+import { usePromptActions } from '../actions/prompts';
 
 export interface IQueuedPromptsProps {
   prompts: readonly PromptAdmitted[];
@@ -23,7 +23,7 @@ export function QueuedPrompts({
   onEdit
 }: IQueuedPromptsProps) {
   const { words } = useHost();
-  const chat = useChat();
+  const actions = usePromptActions();
   return prompts.map(prompt => {
     const { prompt_id, text, delivery } = prompt;
     return (
@@ -43,7 +43,7 @@ export function QueuedPrompts({
             type="button"
             className="plm-Link"
             onClick={() => {
-              void chat.withdraw(prompt_id).then(taken => {
+              void actions.withdraw(prompt_id).then(taken => {
                 if (taken) {
                   onEdit(prompt);
                 }
@@ -56,7 +56,7 @@ export function QueuedPrompts({
             type="button"
             className="plm-Link"
             onClick={() => {
-              void chat.withdraw(prompt_id);
+              void actions.withdraw(prompt_id);
             }}
           >
             {words.__('withdraw')}
@@ -66,7 +66,7 @@ export function QueuedPrompts({
               type="button"
               className="plm-Link"
               onClick={() => {
-                chat.sendNow(prompt);
+                actions.sendNow(prompt);
               }}
             >
               {words.__('send now')}

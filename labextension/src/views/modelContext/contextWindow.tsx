@@ -13,7 +13,7 @@ import { spending } from '../../state/session/spending';
 import type { ITranscript } from '../../state/store/transcript';
 import { Gauge, KINDS, type Kind } from './gauge';
 import { useHost, type IWords } from '../host';
-import { useChatIfAny } from '../chat/panelState';
+import { useCompactionActions } from '../actions/contextEdits';
 
 /** Draws the bar; its table shows under the pointer, with the keyboard on it, or pinned by a click. */
 export function ContextWindow({ transcript }: { transcript: ITranscript }) {
@@ -21,7 +21,7 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
   const [near, setNear] = useState(false);
   const [pinned, setPinned] = useState(false);
   const table = useId();
-  const chat = useChatIfAny();
+  const compaction = useCompactionActions();
   const now = windowUsage(transcript);
   if (now === null) {
     return null;
@@ -86,14 +86,14 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
       </button>
       {open && (
         <Holdings now={now} id={table}>
-          {chat !== null && canCompact(transcript) && (
+          {compaction !== null && canCompact(transcript) && (
             <button
               type="button"
               className="plm-Button"
               onClick={() => {
                 setNear(false);
                 setPinned(false);
-                chat.compact();
+                compaction.compact();
               }}
             >
               {words.__('Summarise now')}

@@ -1,29 +1,15 @@
 /**
  * What a person chose of a part, and the buttons to choose otherwise.
  */
-import { createContext, useContext, useState } from 'react';
+import { useState } from 'react';
 import type { Decision } from '../../protocol/generated';
 import {
   effectiveDecisions,
   type ContextEditAction
 } from '../../state/session/contextEdits';
+import { useContextEditor } from '../actions/contextEdits';
 import { useHost } from '../host';
 import { decisionText } from './reductionNote';
-
-/** Tells the kernel a choice; resolves to what hindered it, or to nothing. */
-export type EditContext = (
-  action: ContextEditAction,
-  target: string
-) => Promise<string>;
-
-const ChooseContext = createContext<EditContext | null>(null);
-
-export const ContextEditorProvider = ChooseContext.Provider;
-
-/** Returns how to choose what the model sees, or null where nobody listens. */
-export function useContextEditor(): EditContext | null {
-  return useContext(ChooseContext);
-}
 
 export interface IContextEditProps {
   /** The id of the part or message. */
@@ -34,7 +20,7 @@ export interface IContextEditProps {
 /** Draws what holds for a part by a person's wish, and what can be chosen. */
 export function ContextEditNote({ target, decisions }: IContextEditProps) {
   const { words } = useHost();
-  const choose = useContextEditor();
+  const editor = useContextEditor();
   const { edit, decision, byRule, editedId, reduction } =
     effectiveDecisions(decisions);
   const said = decision === null ? '' : decisionText(decision, words);
@@ -67,7 +53,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
       </p>
     );
   }
-  if (choose === null) {
+  if (editor === null) {
     return null;
   }
   return (
@@ -122,17 +108,17 @@ export function ContextEditButtons({
   target: string;
   offered: readonly OfferedEdit[];
 }) {
-  const choose = useContextEditor();
+  const editor = useContextEditor();
   const [waits, setWaits] = useState(false);
   const [hindered, setHindered] = useState('');
-  if (choose === null) {
+  if (editor === null) {
     return null;
   }
   const onChoose = async (action: ContextEditAction) => {
     setWaits(true);
-    const problem = await choose(action, target).catch((error: unknown) =>
-      String(error)
-    );
+    const problem = await editor
+      .edit(action, target)
+      .catch((error: unknown) => String(error));
     setHindered(problem);
     setWaits(false);
   };

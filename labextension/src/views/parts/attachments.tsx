@@ -3,7 +3,7 @@
  */
 import { useEffect, useState } from 'react';
 import type { Attachment, FilePart } from '../../protocol/generated';
-import { useActions } from '../actions/answers';
+import { usePictureLoader } from '../actions/pictures';
 import { useHost } from '../host';
 
 /** Pictures that hold no code. SVG is left out: it may. */
@@ -49,13 +49,13 @@ export function AttachmentView({ file }: { file: Attachment | FilePart }) {
 
 /** Returns a file's address; for a picture that the log keeps, once the kernel has shown it. */
 function useKept({ mime, url }: Attachment | FilePart): string {
-  const show = useActions()?.picture;
+  const loader = usePictureLoader();
   const [shown, setShown] = useState({ of: '', url: '' });
   const isKept = mime.startsWith('image/') && KEPT.test(url);
   useEffect(() => {
     let isOver = false;
-    if (isKept && show !== undefined) {
-      void show(url).then(found => {
+    if (isKept && loader !== null) {
+      void loader.load(url).then(found => {
         if (!isOver) {
           setShown({ of: url, url: found });
         }
@@ -64,6 +64,6 @@ function useKept({ mime, url }: Attachment | FilePart): string {
     return () => {
       isOver = true;
     };
-  }, [isKept, show, url]);
+  }, [isKept, loader, url]);
   return isKept && shown.of === url ? shown.url : url;
 }

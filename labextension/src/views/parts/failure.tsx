@@ -6,7 +6,7 @@ import type { ErrorValue, RetryPart } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
 import { seconds } from '../../state/display/numberFormat';
 import { isRetryable } from '../../state/session/status';
-import { useActions, type IActions } from '../actions/answers';
+import { useTurnActionsIfOffered, type ITurnActions } from '../actions/turn';
 import { useHost, type IWords } from '../host';
 import { StatusIcon } from '../controls/statusIcon';
 
@@ -19,9 +19,9 @@ export interface IFailureProps {
 /** Draws the error that ended a step. */
 export function Failure({ error, again = false }: IFailureProps) {
   const { words } = useHost();
-  const actions = useActions();
+  const turn = useTurnActionsIfOffered();
   const stopped = error.type === 'aborted';
-  const offered = again && actions?.retry !== undefined && isRetryable(error);
+  const offered = again && turn !== null && isRetryable(error);
   const advice = offered ? '' : whatToDo(error, words);
   return (
     <div
@@ -34,13 +34,13 @@ export function Failure({ error, again = false }: IFailureProps) {
         {error.message}
         {advice !== '' && <span className="plm-Failure-advice"> {advice}</span>}
       </span>
-      {offered && <RetryButton actions={actions} />}
+      {offered && <RetryButton turn={turn} />}
     </div>
   );
 }
 
 /** Offers to send the same request again. */
-function RetryButton({ actions }: { actions: IActions }) {
+function RetryButton({ turn }: { turn: ITurnActions }) {
   const { words } = useHost();
   const [sent, setSent] = useState(false);
   const [problem, setProblem] = useState('');
@@ -56,7 +56,7 @@ function RetryButton({ actions }: { actions: IActions }) {
         onClick={() => {
           setSent(true);
           setProblem('');
-          void actions.retry?.().then(found => {
+          void turn.retry().then(found => {
             setSent(false);
             setProblem(found);
           });

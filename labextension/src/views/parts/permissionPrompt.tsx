@@ -4,8 +4,8 @@
 import { useId, useState, type KeyboardEvent } from 'react';
 import type { Ask } from '../../protocol/generated';
 import {
-  useActions,
-  type IActions,
+  useAnswerActions,
+  type IAnswerActions,
   type ReplyAnswer
 } from '../actions/answers';
 import { Diff } from '../controls/diff';
@@ -40,7 +40,7 @@ export function PermissionPrompt({
   above?: boolean;
 }) {
   const { words } = useHost();
-  const actions = useActions();
+  const actions = useAnswerActions();
   const diff = ask.diff ?? '';
   const title = above ? asked(ask, words) : ask.title;
   return (
@@ -83,7 +83,7 @@ export function answerOfKey(event: {
   return ANSWERS[['1', '2', '3', '4'].indexOf(event.key)] ?? null;
 }
 
-function Answers({ ask, actions }: { ask: Ask; actions: IActions }) {
+function Answers({ ask, actions }: { ask: Ask; actions: IAnswerActions }) {
   const { words } = useHost();
   const [given, setGiven] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);

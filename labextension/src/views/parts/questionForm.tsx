@@ -3,7 +3,7 @@
  */
 import { useId, useState, type KeyboardEvent } from 'react';
 import type { Question, QuestionAsked } from '../../protocol/generated';
-import { useActions } from '../actions/answers';
+import { useAnswerActions } from '../actions/answers';
 import { useHost } from '../host';
 
 /** What a person chose and wrote of one question. */
@@ -17,8 +17,7 @@ const NOTHING: IGivenAnswer = { labels: [], own: '' };
 /** Draws open questions; where nobody listens it says where they can be answered. */
 export function QuestionForm({ asked }: { asked: QuestionAsked }) {
   const { words } = useHost();
-  const actions = useActions();
-  const answer = actions?.answer;
+  const actions = useAnswerActions();
   const { question_id: id, questions } = asked;
   const [given, setGiven] = useState<readonly IGivenAnswer[]>([]);
   const [isSent, setSent] = useState(false);
@@ -27,7 +26,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
 
   const send = (all: readonly IGivenAnswer[]) => {
     setSent(true);
-    answer?.(
+    actions?.answer(
       id,
       questions.map((question, index) => inWords(question, all[index]))
     );
@@ -59,8 +58,8 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
           key={index}
           question={question}
           given={given[index] ?? NOTHING}
-          isOff={isSent || answer === undefined}
-          isStatic={answer === undefined}
+          isOff={isSent || actions === null}
+          isStatic={actions === null}
           hasKeys={only !== undefined}
           onChoose={label => {
             const all = change(
@@ -79,7 +78,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
           }}
         />
       ))}
-      {answer === undefined ? (
+      {actions === null ? (
         <p className="plm-Muted">
           {words.__('Answer where the cell runs: a number, or your own words.')}
         </p>
@@ -100,7 +99,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
             title={words.__('The agent goes on with its best judgement')}
             onClick={() => {
               setSent(true);
-              answer(id, null);
+              actions.answer(id, null);
             }}
           >
             {words.__('Skip')}

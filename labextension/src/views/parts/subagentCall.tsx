@@ -3,7 +3,7 @@
  */
 import type { ToolPart } from '../../protocol/generated';
 import { count, dollars } from '../../state/display/numberFormat';
-import { useActions } from '../actions/answers';
+import { useSessionOpenerIfOffered } from '../actions/sessions';
 import { useHost } from '../host';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
 
@@ -30,7 +30,7 @@ export function SubagentCall({
   over: boolean;
 }) {
   const { words } = useHost();
-  const open = useActions()?.open;
+  const opener = useSessionOpenerIfOffered();
   const session = subagentSession(part);
   const metadata = 'metadata' in part.state ? part.state.metadata : {};
   const calls = callsOf(metadata.calls);
@@ -62,12 +62,12 @@ export function SubagentCall({
           {words.__('agent %1', agent)}
           {took(metadata)}
         </span>
-        {open !== undefined && (
+        {opener !== null && (
           <button
             type="button"
             className="plm-Link"
             onClick={() => {
-              open(session);
+              opener.open(session);
             }}
           >
             {words.__('Open its session')}

@@ -2,45 +2,24 @@
  * A session as a file, and files as sessions.
  */
 import { useEffect, useRef, useState } from 'react';
-import type {
-  Export,
-  GivenFile,
-  ImportedRow,
-  Unreadable
-} from '../../protocol/generated';
+import type { GivenFile, ImportedRow } from '../../protocol/generated';
 import { size } from '../../state/display/numberFormat';
+import {
+  useSharingActions,
+  type ExportFormat,
+  type IImportResult
+} from '../actions/sharing';
 import { useHost, type IWords } from '../host';
-
-export type ExportFormat = NonNullable<Export['form']>;
-
-/** What came of an import. */
-export interface IImportResult {
-  error?: string;
-  imported?: readonly ImportedRow[];
-  /** What could not be read, and why. */
-  unreadable?: readonly Unreadable[];
-}
-
-/** Asks the kernel; resolves to what came of it, or to what hindered it. */
-export interface IFiles {
-  /** Writes a session to a new file of the project. */
-  give(
-    session: string,
-    form: ExportFormat
-  ): Promise<{ error?: string; file?: GivenFile }>;
-  /** Brings sessions in from a file or folder of the project. */
-  bring(path: string): Promise<IImportResult>;
-}
 
 interface IExportDialogProps {
   session: string;
-  files: IFiles;
   onBack: () => void;
 }
 
 /** Lets a person choose a form, and says where the file is. */
-export function ExportDialog({ session, files, onBack }: IExportDialogProps) {
+export function ExportDialog({ session, onBack }: IExportDialogProps) {
   const { words } = useHost();
+  const sharing = useSharingActions();
   const [said, setSaid] = useState('');
   const [busy, setBusy] = useState(false);
   const first = useRef<HTMLButtonElement>(null);
@@ -53,9 +32,9 @@ export function ExportDialog({ session, files, onBack }: IExportDialogProps) {
     ['html', words.__('Web page')],
     ['json', words.__('JSON')]
   ];
-  const give = async (form: ExportFormat) => {
+  const write = async (form: ExportFormat) => {
     setBusy(true);
-    const { error, file } = await files.give(session, form);
+    const { error, file } = await sharing.export(session, form);
     setBusy(false);
     setSaid(error ?? (file === undefined ? '' : written(file, words)));
   };
@@ -79,7 +58,7 @@ export function ExportDialog({ session, files, onBack }: IExportDialogProps) {
           aria-disabled={busy}
           onClick={() => {
             if (!busy) {
-              void give(form);
+              void write(form);
             }
           }}
         >
@@ -101,15 +80,15 @@ function written({ shown, bytes }: GivenFile, words: IWords): string {
 }
 
 interface IImportDialogProps {
-  files: IFiles;
   onBack: () => void;
   /** The list is not what it was. */
   onChanged: () => void;
 }
 
 /** Lets a person name a file, and says what came in. */
-export function ImportDialog({ files, onBack, onChanged }: IImportDialogProps) {
+export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   const { words } = useHost();
+  const sharing = useSharingActions();
   const [path, setPath] = useState('');
   const [brought, setBrought] = useState<IImportResult | null>(null);
   const [busy, setBusy] = useState(false);
@@ -117,9 +96,9 @@ export function ImportDialog({ files, onBack, onChanged }: IImportDialogProps) {
   useEffect(() => {
     field.current?.focus();
   }, []);
-  const bring = async () => {
+  const run = async () => {
     setBusy(true);
-    const found = await files.bring(path.trim());
+    const found = await sharing.import(path.trim());
     setBusy(false);
     setBrought(found);
     onChanged();
@@ -131,7 +110,7 @@ export function ImportDialog({ files, onBack, onChanged }: IImportDialogProps) {
       onSubmit={event => {
         event.preventDefault();
         if (path.trim() !== '' && !busy) {
-          void bring();
+          void run();
         }
       }}
       onKeyDown={event => {

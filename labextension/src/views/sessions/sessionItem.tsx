@@ -5,7 +5,8 @@ import { useEffect, useId, useRef, useState } from 'react';
 import type { SessionRow } from '../../protocol/generated';
 import { useHost } from '../host';
 import { ExportDialog } from './importExport';
-import { useChat } from '../chat/panelState';
+import { useSessionActions, useSessionOpener } from '../actions/sessions';
+import { useSharingActionsIfOffered } from '../actions/sharing';
 import { sessionSummary, sessionTitle } from './sessionLabels';
 import { SharePage } from './sharePage';
 
@@ -29,7 +30,9 @@ export function SessionItem({
   onChanged
 }: ISessionItemProps) {
   const { Icon, words } = useHost();
-  const chat = useChat();
+  const sessions = useSessionActions();
+  const opener = useSessionOpener();
+  const sharing = useSharingActionsIfOffered();
   const [doing, setDoing] = useState<Doing>('nothing');
   const more = useRef<HTMLButtonElement>(null);
   const id = useId();
@@ -66,7 +69,7 @@ export function SessionItem({
           title={title}
           onClick={() => {
             if (!isCurrent) {
-              chat.open(row.id);
+              opener.open(row.id);
             }
             onChosen();
           }}
@@ -106,13 +109,13 @@ export function SessionItem({
             </ActionButton>
             <ActionButton
               onDo={() => {
-                chat.fork(row.id);
+                sessions.fork(row.id);
                 onChosen();
               }}
             >
               {words.__('Fork')}
             </ActionButton>
-            {chat.share !== undefined && (
+            {sharing !== null && (
               <ActionButton
                 onDo={() => {
                   setDoing('sharing');
@@ -121,7 +124,7 @@ export function SessionItem({
                 {words.__('Share')}
               </ActionButton>
             )}
-            {chat.files !== undefined && (
+            {sharing !== null && (
               <ActionButton
                 onDo={() => {
                   setDoing('exporting');
@@ -132,7 +135,7 @@ export function SessionItem({
             )}
             <ActionButton
               onDo={() => {
-                done(chat.archive(row.id, !away));
+                done(sessions.archive(row.id, !away));
               }}
             >
               {away ? words.__('List again') : words.__('Put away')}
@@ -150,28 +153,27 @@ export function SessionItem({
           <RenameForm
             title={title}
             onName={name => {
-              done(chat.retitle(row.id, name));
+              done(sessions.rename(row.id, name));
             }}
             onBack={back}
           />
         )}
-        {doing === 'sharing' && chat.share !== undefined && (
+        {doing === 'sharing' && sharing !== null && (
           <SharePage
             session={row.id}
             shared={row.shared ?? false}
-            share={chat.share}
             onBack={back}
             onChanged={onChanged}
           />
         )}
-        {doing === 'exporting' && chat.files !== undefined && (
-          <ExportDialog session={row.id} files={chat.files} onBack={back} />
+        {doing === 'exporting' && sharing !== null && (
+          <ExportDialog session={row.id} onBack={back} />
         )}
         {doing === 'deleting' && (
           <DeleteConfirmation
             title={title}
             onDelete={() => {
-              done(chat.remove(row.id));
+              done(sessions.delete(row.id));
             }}
             onBack={back}
           />

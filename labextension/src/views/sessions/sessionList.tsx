@@ -4,7 +4,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useHost, type IWords } from '../host';
 import { ImportDialog } from './importExport';
-import { useChat, type ISessionPage } from '../chat/panelState';
+import { useSessionActions, type ISessionPage } from '../actions/sessions';
+import { useSharingActionsIfOffered } from '../actions/sharing';
 import { SessionItem } from './sessionItem';
 
 export interface ISessionListProps {
@@ -18,7 +19,8 @@ export interface ISessionListProps {
 /** Draws the list; it is asked for anew each time it opens, and while a person searches. */
 export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
   const { words } = useHost();
-  const chat = useChat();
+  const sessions = useSessionActions();
+  const sharing = useSharingActionsIfOffered();
   const first = useRef<HTMLButtonElement>(null);
   const [wanted, setWanted] = useState('');
   const [away, setAway] = useState(false);
@@ -45,13 +47,13 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
           ref={first}
           className="plm-Button"
           onClick={() => {
-            chat.create();
+            sessions.create();
             onChosen();
           }}
         >
           {words.__('New session')}
         </button>
-        {chat.files !== undefined && (
+        {sharing !== null && (
           <button
             type="button"
             ref={brings}
@@ -75,9 +77,8 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
           {words.__('Put away')}
         </label>
       </div>
-      {bringing && chat.files !== undefined && (
+      {bringing && sharing !== null && (
         <ImportDialog
-          files={chat.files}
           onBack={() => {
             setBringing(false);
             brings.current?.focus();
@@ -130,7 +131,7 @@ interface IList {
 }
 
 function useList(wanted: string, away: boolean): IList {
-  const chat = useChat();
+  const sessions = useSessionActions();
   const [page, setPage] = useState<ISessionPage | null>(null);
   const [turn, setTurn] = useState(0);
   const asked = useRef(0);
@@ -143,7 +144,7 @@ function useList(wanted: string, away: boolean): IList {
     };
     const timer = setTimeout(
       () => {
-        chat.sessions({ words: wanted, archived: away }).then(take, () => {
+        sessions.list({ words: wanted, archived: away }).then(take, () => {
           take({ rows: [], total: 0 });
         });
       },
@@ -152,7 +153,7 @@ function useList(wanted: string, away: boolean): IList {
     return () => {
       clearTimeout(timer);
     };
-  }, [chat, wanted, away, turn]);
+  }, [sessions, wanted, away, turn]);
   const again = useCallback(() => {
     setTurn(before => before + 1);
   }, []);
@@ -162,8 +163,8 @@ function useList(wanted: string, away: boolean): IList {
   }
   const more = () => {
     const mine = asked.current;
-    void chat
-      .sessions({ words: wanted, archived: away, cursor })
+    void sessions
+      .list({ words: wanted, archived: away, cursor })
       .then(found => {
         if (mine === asked.current) {
           setPage({ ...found, rows: [...page.rows, ...found.rows] });

@@ -3,19 +3,12 @@
  */
 import { useEffect, useRef, useState } from 'react';
 import type { GivenFile } from '../../protocol/generated';
+import { useSharingActions } from '../actions/sharing';
 import { useHost } from '../host';
 
-/** Asks the kernel; resolves to the page, or to what hindered it. */
-export interface IShare {
-  make(session: string): Promise<{ error?: string; file?: GivenFile }>;
-  /** `late` where there was no page. */
-  takeBack(session: string): Promise<{ error?: string; late?: boolean }>;
-}
-
-interface ISharingProps {
+interface ISharePageProps {
   session: string;
   shared: boolean;
-  share: IShare;
   onBack: () => void;
   /** The list is not what it was. */
   onChanged: () => void;
@@ -25,11 +18,11 @@ interface ISharingProps {
 export function SharePage({
   session,
   shared,
-  share,
   onBack,
   onChanged
-}: ISharingProps) {
+}: ISharePageProps) {
   const { words } = useHost();
+  const sharing = useSharingActions();
   const [file, setFile] = useState<GivenFile | null>(null);
   const [said, setSaid] = useState('');
   const [busy, setBusy] = useState(false);
@@ -39,15 +32,15 @@ export function SharePage({
   }, []);
   const make = async () => {
     setBusy(true);
-    const made = await share.make(session);
+    const made = await sharing.share(session);
     setBusy(false);
     setFile(made.file ?? null);
     setSaid(made.error ?? '');
     onChanged();
   };
-  const takeBack = async () => {
+  const unshare = async () => {
     setBusy(true);
-    const { error, late } = await share.takeBack(session);
+    const { error, late } = await sharing.unshare(session);
     setBusy(false);
     setFile(null);
     setSaid(
@@ -94,14 +87,14 @@ export function SharePage({
           {shared ? words.__('Make it anew') : words.__('Make the page')}
         </button>
       ) : (
-        <Saving file={file} />
+        <SaveButton file={file} />
       )}
       {(shared || file !== null) && (
         <button
           type="button"
           className="plm-Button"
           disabled={busy}
-          onClick={() => void takeBack()}
+          onClick={() => void unshare()}
         >
           {words.__('Delete the page')}
         </button>
@@ -117,7 +110,7 @@ export function SharePage({
  * Lets the browser save the page. The folder it lies in is hidden, so the server does not hand it
  * out; and it is saved, not opened, since what is opened from here would count as a part of Jupyter.
  */
-function Saving({ file }: { file: GivenFile }) {
+function SaveButton({ file }: { file: GivenFile }) {
   const { words } = useHost();
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {

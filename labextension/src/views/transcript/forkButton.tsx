@@ -2,7 +2,7 @@
  * Trying otherwise: a button on each prompt that begins a session with all that came before it.
  */
 import { useHost } from '../host';
-import { useChatIfAny } from '../chat/panelState';
+import { useSessionActionsIfOffered } from '../actions/sessions';
 
 /** Draws the button of a prompt; nothing where a session is only shown. */
 export function ForkButton({
@@ -13,8 +13,8 @@ export function ForkButton({
   target: string;
 }) {
   const { words } = useHost();
-  const chat = useChatIfAny();
-  if (chat === null) {
+  const sessions = useSessionActionsIfOffered();
+  if (sessions === null) {
     return null;
   }
   return (
@@ -25,7 +25,7 @@ export function ForkButton({
         'Begin a new session with all that came before this prompt; this one stays as it is'
       )}
       onClick={() => {
-        chat.fork(session, target);
+        sessions.fork(session, target);
       }}
     >
       {words.__('Fork here')}

@@ -2,33 +2,29 @@
  * Putting back: a button on each prompt whose answer the notebook does not show.
  */
 import { createContext, useContext, useState } from 'react';
+import { useNotebookActionsIfOffered } from '../actions/notebook';
 import { useHost } from '../host';
 
-/** Which answers can be put back, and how. */
-export interface IPutBack {
-  turns: ReadonlySet<string>;
-  /** Resolves to what hindered it, or to nothing. */
-  putBack: (turn: string) => Promise<string>;
-}
+const MissingAnswersContext = createContext<ReadonlySet<string> | null>(null);
 
-const PutBackContext = createContext<IPutBack | null>(null);
-
-export const PutBackProvider = PutBackContext.Provider;
+/** Says which turns' answers the notebook does not show; null where it is not known. */
+export const MissingAnswersProvider = MissingAnswersContext.Provider;
 
 /** Draws the button, and what became of it; nothing where the notebook shows the answer. */
 export function MissingAnswerButton({ target }: { target: string }) {
   const { words } = useHost();
-  const found = useContext(PutBackContext);
+  const turns = useContext(MissingAnswersContext);
+  const notebook = useNotebookActionsIfOffered();
   const [told, setTold] = useState<string | null>(null);
   const [waits, setWaits] = useState(false);
-  const isLost = found?.turns.has(target) === true;
-  if (found === null || (!isLost && told === null)) {
+  const isLost = turns?.has(target) === true;
+  if (turns === null || notebook === null || (!isLost && told === null)) {
     return null;
   }
   const put = async () => {
     setWaits(true);
     setTold('');
-    const problem = await found.putBack(target);
+    const problem = await notebook.insertAnswer(target);
     setTold(problem === '' ? words.__('It stands in the notebook.') : problem);
     setWaits(false);
   };

@@ -1,38 +1,19 @@
 /**
  * Taking back: a button on each prompt, what it would do before it does, and the way back.
  */
-import {
-  createContext,
-  useContext,
-  useEffect,
-  useId,
-  useRef,
-  useState
-} from 'react';
+import { useEffect, useId, useRef, useState } from 'react';
 import type { RevertedFile, RevertPreview } from '../../protocol/generated';
 import type { IRevertedMessages } from '../../state/session/reverts';
+import { useRevertActions, type IRevertActions } from '../actions/reverts';
 import { FileChange } from '../parts/fileChanges';
 import { useHost, type IWords } from '../host';
-
-export type RevertAction = 'preview' | 'revert' | 'unrevert' | 'cleanup';
-
-/** Asks the kernel; resolves to what was said, or to what hindered it. */
-export type RequestRevert = (
-  action: RevertAction,
-  target?: string,
-  overwrite?: readonly string[]
-) => Promise<{ error?: string; revert?: RevertPreview }>;
-
-const RevertContext = createContext<RequestRevert | null>(null);
-
-export const RevertProvider = RevertContext.Provider;
 
 /** Draws the button of a prompt; nothing where nobody listens. */
 export function RevertButton({ target }: { target: string }) {
   const { words } = useHost();
-  const revert = useContext(RevertContext);
+  const actions = useRevertActions();
   const [open, setOpen] = useState(false);
-  if (revert === null) {
+  if (actions === null) {
     return null;
   }
   return (
@@ -52,7 +33,7 @@ export function RevertButton({ target }: { target: string }) {
       {open && (
         <RevertDialog
           target={target}
-          revert={revert}
+          actions={actions}
           onClose={() => {
             setOpen(false);
           }}
@@ -64,11 +45,11 @@ export function RevertButton({ target }: { target: string }) {
 
 interface IRevertDialogProps {
   target: string;
-  revert: RequestRevert;
+  actions: IRevertActions;
   onClose: () => void;
 }
 
-function RevertDialog({ target, revert, onClose }: IRevertDialogProps) {
+function RevertDialog({ target, actions, onClose }: IRevertDialogProps) {
   const { words } = useHost();
   const place = useRef<HTMLDialogElement>(null);
   const title = useId();
@@ -87,7 +68,7 @@ function RevertDialog({ target, revert, onClose }: IRevertDialogProps) {
   }, []);
   useEffect(() => {
     let gone = false;
-    void revert('preview', target).then(outcome => {
+    void actions.preview(target).then(outcome => {
       if (!gone) {
         setPreview(outcome.revert ?? null);
         setProblem(outcome.error ?? '');
@@ -96,10 +77,10 @@ function RevertDialog({ target, revert, onClose }: IRevertDialogProps) {
     return () => {
       gone = true;
     };
-  }, [revert, target]);
+  }, [actions, target]);
   const take = async () => {
     setWaits(true);
-    const { error } = await revert('revert', target, overwrite);
+    const { error } = await actions.revert(target, overwrite);
     setWaits(false);
     if (error === undefined) {
       onClose();
@@ -259,10 +240,10 @@ function becomes({ action, reason }: RevertedFile, words: IWords): string {
 /** Says that something is taken back, and offers the ways on. */
 export function RevertBanner({ taken }: { taken: IRevertedMessages }) {
   const { words } = useHost();
-  const revert = useContext(RevertContext);
+  const actions = useRevertActions();
   const [problem, setProblem] = useState('');
-  const act = (action: RevertAction) => () => {
-    void revert?.(action).then(({ error }) => {
+  const act = (action: 'unrevert' | 'cleanup') => () => {
+    void actions?.[action]().then(({ error }) => {
       setProblem(error ?? '');
     });
   };
@@ -285,7 +266,7 @@ export function RevertBanner({ taken }: { taken: IRevertedMessages }) {
           {words.__('Your next prompt removes them.')}
         </span>
       </p>
-      {revert !== null && (
+      {actions !== null && (
         <span className="plm-TakenBack-buttons">
           <button
             type="button"

@@ -48,6 +48,8 @@ export interface ISegmentViewProps {
   again?: boolean;
   /** How much of it is taken back. */
   taken?: RevertedExtent;
+  /** Stop is drawn below it while it is written. */
+  stoppable?: boolean;
   /** Its figures stand nowhere else: there is no cell that shows them. */
   figures?: boolean;
 }
@@ -73,6 +75,7 @@ export function SegmentView({
   stray = [],
   again = false,
   taken: now,
+  stoppable = false,
   figures = false
 }: ISegmentViewProps) {
   const { Markdown, words } = useHost();
@@ -146,6 +149,7 @@ export function SegmentView({
           status={doing}
           problem={problem}
           asks={segment.asks.length + (segment.questions ?? []).length > 0}
+          stoppable={stoppable}
         />
       )}
     </section>

@@ -10,7 +10,6 @@ import { turns, type ITurn } from '../../state/display/turns';
 import { useHost } from '../host';
 import { PermissionPrompt } from '../parts/permissionPrompt';
 import { ScrollProvider } from '../dom/nearViewport';
-import { GettingStarted } from '../chat/emptyState';
 import { TurnPage, TurnListProvider } from './turnRows';
 
 /** So near to the end, in pixels, a person is taken to look at the newest. */
@@ -20,8 +19,8 @@ export interface ITranscriptProps {
   transcript: ITranscript;
   /** Another kernel writes this session. */
   readOnly: boolean;
-  /** What stands there before anything was said; else how to begin. */
-  empty?: ReactNode;
+  /** What stands there before anything was said. */
+  empty: ReactNode;
   /** What waits below the newest turn. */
   children?: ReactNode;
 }
@@ -30,7 +29,7 @@ export interface ITranscriptProps {
 export function Transcript({
   transcript,
   readOnly,
-  empty = <GettingStarted />,
+  empty,
   children
 }: ITranscriptProps) {
   const { words } = useHost();

@@ -3,7 +3,7 @@
  */
 import type { Message, Status } from '../../protocol/generated';
 import { wholeSeconds } from '../../state/display/numberFormat';
-import { useActions } from '../actions/answers';
+import { useTurnActionsIfOffered } from '../actions/turn';
 import { useNow } from '../controls/elapsedTime';
 import { useHost, type IWords } from '../host';
 import { StatusIcon } from '../controls/statusIcon';
@@ -15,6 +15,8 @@ export interface ITurnFooterProps {
   problem?: string;
   /** A question waits for a person. */
   asks: boolean;
+  /** Stop is drawn here; the panel has one above. */
+  stoppable: boolean;
 }
 
 /** Draws the line; its button stops the turn. */
@@ -22,10 +24,11 @@ export function TurnFooter({
   messages,
   status,
   problem,
-  asks
+  asks,
+  stoppable
 }: ITurnFooterProps) {
   const { words } = useHost();
-  const actions = useActions();
+  const turn = useTurnActionsIfOffered();
   return (
     <div className="plm-Foot">
       <StatusIcon state={asks ? 'waiting' : 'running'} />
@@ -42,12 +45,12 @@ export function TurnFooter({
           <Activity messages={messages} asks={asks} />
         )}
       </span>
-      {actions?.stopBelow !== undefined && (
+      {stoppable && turn !== null && (
         <button
           type="button"
           className="plm-Button plm-Stop"
           onClick={() => {
-            actions.stopBelow?.();
+            turn.stop();
           }}
         >
           {words.__('Stop')}

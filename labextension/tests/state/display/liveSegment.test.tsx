@@ -17,7 +17,7 @@ import {
   type IKernelView
 } from '../../../src/state/store/kernelStore';
 import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
-import { ActionsProvider } from '../../../src/views/actions/answers';
+import { TurnActionsProvider } from '../../../src/views/actions/turn';
 import { HostProvider } from '../../../src/views/host';
 import { SegmentView } from '../../../src/views/transcript/segmentView';
 import {
@@ -199,13 +199,14 @@ describe('an answer that is being written', () => {
   function show(messages: Message[], status: Status, stop = vi.fn()) {
     render(
       <HostProvider value={HOST}>
-        <ActionsProvider value={{ reply: vi.fn(), stopBelow: stop }}>
+        <TurnActionsProvider value={{ stop, retry: vi.fn() }}>
           <SegmentView
             segment={open({ messages })}
             live={true}
             status={status}
+            stoppable
           />
-        </ActionsProvider>
+        </TurnActionsProvider>
       </HostProvider>
     );
     return stop;
@@ -311,9 +312,9 @@ describe('a turn that failed', () => {
     const retry = vi.fn(() => Promise.resolve(''));
     render(
       <HostProvider value={HOST}>
-        <ActionsProvider value={{ reply: vi.fn(), retry }}>
+        <TurnActionsProvider value={{ stop: vi.fn(), retry }}>
           <SegmentView segment={saved()} again />
-        </ActionsProvider>
+        </TurnActionsProvider>
       </HostProvider>
     );
     fireEvent.click(screen.getByRole('button', { name: 'Retry' }));

@@ -16,12 +16,11 @@ import {
   type ITranscript
 } from '../../../src/state/store/transcript';
 import { ChatPanel } from '../../../src/views/chat/chatPanel';
-import type {
-  IChatActions,
-  IPanelState
-} from '../../../src/views/chat/panelState';
+import type { ISessionActions } from '../../../src/views/actions/sessions';
+import type { IPanelState } from '../../../src/views/chat/panelState';
 import { HostProvider } from '../../../src/views/host';
 import * as build from '../../builders';
+import { panelActions, type MockedActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
@@ -66,49 +65,29 @@ const waitingPrompt = {
   options: { agent: 'plan' }
 };
 
-function doing(more: Partial<IChatActions> = {}) {
-  return {
-    reply: vi.fn<IChatActions['reply']>(),
-    load: vi.fn<IChatActions['load']>(),
-    chooseKernel: vi.fn<IChatActions['chooseKernel']>(),
-    restart: vi.fn<IChatActions['restart']>(),
-    send: vi.fn<IChatActions['send']>(() => Promise.resolve()),
-    sendNow: vi.fn<IChatActions['sendNow']>(),
-    choose: vi.fn<IChatActions['choose']>(() => Promise.resolve('')),
-    withdraw: vi.fn<IChatActions['withdraw']>(() => Promise.resolve(true)),
-    retry: vi.fn(() => Promise.resolve('')),
-    choices: vi.fn<IChatActions['choices']>(() => Promise.resolve(CHOICES)),
-    useMode: vi.fn<IChatActions['useMode']>(),
-    allowed: vi.fn<IChatActions['allowed']>(() => Promise.resolve([])),
-    trust: vi.fn<IChatActions['trust']>(() => Promise.resolve()),
-    stop: vi.fn<IChatActions['stop']>(),
-    compact: vi.fn<IChatActions['compact']>(),
-    sessions: vi.fn<IChatActions['sessions']>(() =>
-      Promise.resolve({ rows: [], total: 0 })
-    ),
-    fork: vi.fn<IChatActions['fork']>(),
-    retitle: vi.fn<IChatActions['retitle']>(() => Promise.resolve('')),
-    archive: vi.fn<IChatActions['archive']>(() => Promise.resolve('')),
-    remove: vi.fn<IChatActions['remove']>(() => Promise.resolve('')),
-    open: vi.fn<IChatActions['open']>(),
-    create: vi.fn<IChatActions['create']>(),
-    leave: vi.fn<IChatActions['leave']>(),
-    forgive: vi.fn<IChatActions['forgive']>(),
-    ...more
-  };
+/** The actions of a panel whose kernel tells which models there are. */
+function doing(): MockedActions {
+  const actions = panelActions();
+  actions.prompts.choices.mockResolvedValue(CHOICES);
+  return actions;
 }
 
 function draw(state: Partial<IPanelState>, actions = doing()) {
+  const dismiss = vi.fn();
   const page = (now: Partial<IPanelState>) => (
     <HostProvider value={HOST}>
-      <ChatPanel state={{ ...READY, ...now }} actions={actions} />
+      <ChatPanel
+        state={{ ...READY, ...now }}
+        actions={actions}
+        onDismissFailure={dismiss}
+      />
     </HostProvider>
   );
   const { rerender } = render(page(state));
   const redraw = (now: Partial<IPanelState>) => {
     rerender(page(now));
   };
-  return { actions, redraw };
+  return { actions, dismiss, redraw };
 }
 
 const busy = (more: Partial<ITranscript> = {}): ITranscript => ({
@@ -154,10 +133,10 @@ describe('the panel', () => {
 
   it('loads the package only on a click', () => {
     const { actions } = draw({ status: 'absent' });
-    expect(actions.load).not.toHaveBeenCalled();
+    expect(actions.kernel.load).not.toHaveBeenCalled();
     fireEvent.click(screen.getByRole('button', { name: 'Load it' }));
 
-    expect(actions.load).toHaveBeenCalledOnce();
+    expect(actions.kernel.load).toHaveBeenCalledOnce();
     expect(
       screen.getByText(/not loaded in the kernel of a.ipynb/)
     ).toBeTruthy();
@@ -187,7 +166,7 @@ describe('the panel', () => {
     const { actions } = draw({ transcript: busy() });
     fireEvent.click(screen.getByRole('button', { name: /Stop/ }));
 
-    expect(actions.stop).toHaveBeenCalledOnce();
+    expect(actions.turn.stop).toHaveBeenCalledOnce();
   });
 
   it('answers a question by a key from anywhere but a text field', () => {
@@ -201,12 +180,16 @@ describe('the panel', () => {
     };
     const { actions } = draw({ transcript: busy({ asks: [ask] }) });
     fireEvent.keyDown(field(), { key: '1' });
-    expect(actions.reply).not.toHaveBeenCalled();
+    expect(actions.answers.reply).not.toHaveBeenCalled();
     fireEvent.keyDown(screen.getByRole('region', { name: 'Transcript' }), {
       key: '1'
     });
 
-    expect(actions.reply).toHaveBeenCalledWith('per_1', 'once', undefined);
+    expect(actions.answers.reply).toHaveBeenCalledWith(
+      'per_1',
+      'once',
+      undefined
+    );
   });
 
   it('takes a waiting prompt back, or sends it now', () => {
@@ -215,8 +198,8 @@ describe('the panel', () => {
     fireEvent.click(waiting.getByRole('button', { name: 'withdraw' }));
     fireEvent.click(waiting.getByRole('button', { name: 'send now' }));
 
-    expect(actions.withdraw).toHaveBeenCalledWith('p1');
-    expect(actions.sendNow).toHaveBeenCalledWith(waitingPrompt);
+    expect(actions.prompts.withdraw).toHaveBeenCalledWith('p1');
+    expect(actions.prompts.sendNow).toHaveBeenCalledWith(waitingPrompt);
   });
 
   it('gives a waiting prompt back to edit, before what is written already', async () => {
@@ -225,11 +208,11 @@ describe('the panel', () => {
     fireEvent.click(screen.getByRole('button', { name: 'edit' }));
     await act(() => Promise.resolve());
 
-    expect(actions.withdraw).toHaveBeenCalledWith('p1');
+    expect(actions.prompts.withdraw).toHaveBeenCalledWith('p1');
     expect(field().value).toBe('Then this.\na draft');
     expect(document.activeElement).toBe(field());
     fireEvent.keyDown(field(), { key: 'Enter' });
-    expect(actions.send).toHaveBeenCalledWith('Then this.\na draft', {
+    expect(actions.prompts.send).toHaveBeenCalledWith('Then this.\na draft', {
       agent: 'plan'
     });
   });
@@ -254,7 +237,7 @@ describe('the panel', () => {
     fireEvent.click(screen.getByRole('button', { name: 'Leave out scan.pdf' }));
     expect(document.activeElement).toBe(field());
     fireEvent.keyDown(field(), { key: 'Enter' });
-    expect(actions.send).toHaveBeenCalledWith('Then this.', {
+    expect(actions.prompts.send).toHaveBeenCalledWith('Then this.', {
       ...options,
       files: files.slice(0, 1)
     });
@@ -262,7 +245,8 @@ describe('the panel', () => {
   });
 
   it('leaves a prompt that was delivered meanwhile where it is', async () => {
-    const late = doing({ withdraw: vi.fn(() => Promise.resolve(false)) });
+    const late = doing();
+    late.prompts.withdraw.mockResolvedValue(false);
     draw({ transcript: busy({ inbox: [waitingPrompt] }) }, late);
     fireEvent.click(screen.getByRole('button', { name: 'edit' }));
     await act(() => Promise.resolve());
@@ -284,16 +268,15 @@ describe('the panel', () => {
     buttons.forEach(button => {
       fireEvent.click(button);
     });
-    expect(actions.retry).toHaveBeenCalledTimes(offered ? 1 : 0);
+    expect(actions.turn.retry).toHaveBeenCalledTimes(offered ? 1 : 0);
     redraw({ transcript: { ...failed(error), status: { type: 'busy' } } });
 
     expect(screen.queryByRole('button', { name: 'Retry' })).toBeNull();
   });
 
   it('says what hindered the retry, and lets it be tried again', async () => {
-    const no = doing({
-      retry: vi.fn(() => Promise.resolve('It works already.'))
-    });
+    const no = doing();
+    no.turn.retry.mockResolvedValue('It works already.');
     draw({ transcript: failed({ type: 'unknown' }) }, no);
     fireEvent.click(screen.getByRole('button', { name: 'Retry' }));
     await screen.findByText('It works already.');
@@ -391,11 +374,11 @@ describe('the panel', () => {
   });
 
   it('says what went wrong until it is dismissed', () => {
-    const { actions } = draw({ failure: 'The kernel does not answer.' });
+    const { dismiss } = draw({ failure: 'The kernel does not answer.' });
     expect(screen.getByRole('alert').textContent).toContain('does not answer');
     fireEvent.click(screen.getByRole('button', { name: 'Dismiss' }));
 
-    expect(actions.forgive).toHaveBeenCalledOnce();
+    expect(dismiss).toHaveBeenCalledOnce();
   });
 
   it('lists sessions and opens another', async () => {
@@ -406,15 +389,14 @@ describe('the panel', () => {
       updated: 0,
       messages: 2
     }));
-    const { actions } = draw(
-      {},
-      doing({ sessions: vi.fn(() => Promise.resolve({ rows, total: 2 })) })
-    );
+    const actions = doing();
+    actions.sessions.list.mockResolvedValue({ rows, total: 2 });
+    draw({}, actions);
     const choose = screen.getByTitle('Sessions');
     fireEvent.click(choose);
     fireEvent.click(await screen.findByText('Title s2'));
 
-    expect(actions.open).toHaveBeenCalledWith('s2');
+    expect(actions.opener.open).toHaveBeenCalledWith('s2');
     expect(document.activeElement).toBe(field());
   });
 });
@@ -428,14 +410,17 @@ describe('the list of sessions', () => {
     messages: 2
   }));
 
-  async function listed(more: Partial<IChatActions> = {}) {
-    const sessions = vi.fn<IChatActions['sessions']>(() =>
+  async function listed(
+    list = vi.fn<ISessionActions['list']>(() =>
       Promise.resolve({ rows: ROWS, total: 2 })
-    );
-    const { actions } = draw({}, doing({ sessions, ...more }));
+    )
+  ) {
+    const actions = doing();
+    actions.sessions.list = list;
+    draw({}, actions);
     fireEvent.click(screen.getByTitle('Sessions'));
     await screen.findByText('Title s2');
-    return { actions, sessions };
+    return { actions, list };
   }
 
   function unfold(title: string): HTMLElement {
@@ -450,9 +435,7 @@ describe('the list of sessions', () => {
     const rows = ROWS.map((row, at) =>
       at === 0 ? { ...row, about: 'The penguins were counted.' } : row
     );
-    await listed({
-      sessions: vi.fn(() => Promise.resolve({ rows, total: 2 }))
-    });
+    await listed(vi.fn(() => Promise.resolve({ rows, total: 2 })));
 
     const [noted, plain] = ['Title s1', 'Title s2'].map(title =>
       screen.getByTitle(title)
@@ -463,20 +446,20 @@ describe('the list of sessions', () => {
   });
 
   it('is searched while a person writes, and says how many were found', async () => {
-    const { sessions } = await listed();
+    const { list } = await listed();
     expect(screen.getByText('2 sessions')).toBeTruthy();
     fireEvent.change(screen.getByRole('searchbox'), {
       target: { value: 'penguins' }
     });
     await waitFor(() => {
-      expect(sessions).toHaveBeenLastCalledWith({
+      expect(list).toHaveBeenLastCalledWith({
         words: 'penguins',
         archived: false
       });
     });
     fireEvent.click(screen.getByRole('checkbox', { name: 'Put away' }));
     await waitFor(() => {
-      expect(sessions).toHaveBeenLastCalledWith({
+      expect(list).toHaveBeenLastCalledWith({
         words: 'penguins',
         archived: true
       });
@@ -485,14 +468,14 @@ describe('the list of sessions', () => {
 
   it('shows the next page below the first', async () => {
     const more = vi
-      .fn<IChatActions['sessions']>()
+      .fn<ISessionActions['list']>()
       .mockResolvedValueOnce({
         rows: ROWS.slice(0, 1),
         total: 2,
         cursor: 'next'
       })
       .mockResolvedValueOnce({ rows: ROWS.slice(1), total: 2 });
-    await listed({ sessions: more }).catch(() => undefined);
+    await listed(more).catch(() => undefined);
     fireEvent.click(screen.getByRole('button', { name: 'Show more' }));
 
     expect(await screen.findByText('Title s2')).toBeTruthy();
@@ -501,17 +484,17 @@ describe('the list of sessions', () => {
   });
 
   it('renames with the keyboard, and the list is asked for anew', async () => {
-    const { actions, sessions } = await listed();
+    const { actions, list } = await listed();
     const more = unfold('Title s1');
     fireEvent.click(screen.getByRole('button', { name: 'Rename' }));
     const field = screen.getByRole('textbox', { name: 'New title' });
     fireEvent.change(field, { target: { value: ' Mine ' } });
     fireEvent.submit(field);
 
-    expect(actions.retitle).toHaveBeenCalledWith('s1', 'Mine');
+    expect(actions.sessions.rename).toHaveBeenCalledWith('s1', 'Mine');
     expect(document.activeElement).toBe(more);
     await waitFor(() => {
-      expect(sessions).toHaveBeenCalledTimes(2);
+      expect(list).toHaveBeenCalledTimes(2);
     });
   });
 
@@ -521,20 +504,20 @@ describe('the list of sessions', () => {
     fireEvent.click(screen.getByRole('button', { name: 'Delete' }));
     const keep = screen.getByRole('button', { name: 'Keep it' });
     expect(document.activeElement).toBe(keep);
-    expect(actions.remove).not.toHaveBeenCalled();
+    expect(actions.sessions.delete).not.toHaveBeenCalled();
     fireEvent.click(screen.getByRole('button', { name: 'Delete for good' }));
 
-    expect(actions.remove).toHaveBeenCalledWith('s2');
+    expect(actions.sessions.delete).toHaveBeenCalledWith('s2');
   });
 
   it('puts away and forks', async () => {
     const { actions } = await listed();
     unfold('Title s1');
     fireEvent.click(screen.getByRole('button', { name: 'Put away' }));
-    expect(actions.archive).toHaveBeenCalledWith('s1', true);
+    expect(actions.sessions.archive).toHaveBeenCalledWith('s1', true);
     unfold('Title s1');
     fireEvent.click(screen.getByRole('button', { name: 'Fork' }));
-    expect(actions.fork).toHaveBeenCalledWith('s1');
+    expect(actions.sessions.fork).toHaveBeenCalledWith('s1');
   });
 });
 
@@ -553,7 +536,7 @@ describe('what will answer', () => {
     fireEvent.change(field(), { target: { value: 'Plot it.' } });
     fireEvent.keyDown(field(), { key: 'Enter' });
 
-    expect(actions.send).toHaveBeenCalledWith('Plot it.', {
+    expect(actions.prompts.send).toHaveBeenCalledWith('Plot it.', {
       agent: 'plan',
       model: 'openai/gpt-5'
     });
@@ -583,7 +566,9 @@ describe('what will answer', () => {
     fireEvent.change(field(), { target: { value: 'Hello' } });
     fireEvent.keyDown(field(), { key: 'Enter' });
 
-    expect(actions.send).toHaveBeenCalledWith('Hello', { model: 'groq/llama' });
+    expect(actions.prompts.send).toHaveBeenCalledWith('Hello', {
+      model: 'groq/llama'
+    });
   });
 
   it('is closed by Escape', async () => {
@@ -602,10 +587,10 @@ describe('the text field', () => {
     const { actions } = draw({});
     fireEvent.change(field(), { target: { value: ' Plot it. ' } });
     fireEvent.keyDown(field(), { key: 'Enter', shiftKey: true });
-    expect(actions.send).not.toHaveBeenCalled();
+    expect(actions.prompts.send).not.toHaveBeenCalled();
     fireEvent.keyDown(field(), { key: 'Enter' });
 
-    expect(actions.send).toHaveBeenCalledWith('Plot it.', {});
+    expect(actions.prompts.send).toHaveBeenCalledWith('Plot it.', {});
     expect(field().value).toBe('');
   });
 
@@ -613,10 +598,10 @@ describe('the text field', () => {
     const { actions } = draw({ sendKey: 'Accel Enter' });
     fireEvent.change(field(), { target: { value: 'Plot it.' } });
     fireEvent.keyDown(field(), { key: 'Enter' });
-    expect(actions.send).not.toHaveBeenCalled();
+    expect(actions.prompts.send).not.toHaveBeenCalled();
     fireEvent.keyDown(field(), { key: 'Enter', ctrlKey: true });
 
-    expect(actions.send).toHaveBeenCalledOnce();
+    expect(actions.prompts.send).toHaveBeenCalledOnce();
   });
 
   it('sends nothing while words are being composed', () => {
@@ -624,12 +609,14 @@ describe('the text field', () => {
     fireEvent.change(field(), { target: { value: 'に' } });
     fireEvent.keyDown(field(), { key: 'Enter', isComposing: true });
 
-    expect(actions.send).not.toHaveBeenCalled();
+    expect(actions.prompts.send).not.toHaveBeenCalled();
   });
 
   it('gives the words back when they were not taken', async () => {
     const refused = vi.fn(() => Promise.reject(new Error('No.')));
-    draw({}, doing({ send: refused }));
+    const actions = doing();
+    actions.prompts.send = refused;
+    draw({}, actions);
     fireEvent.change(field(), { target: { value: 'Plot it.' } });
     await act(async () => {
       fireEvent.keyDown(field(), { key: 'Enter' });
@@ -652,7 +639,7 @@ describe('the text field', () => {
   it('is left by Escape, and cannot be used for another kernel’s session', () => {
     const { actions, redraw } = draw({});
     fireEvent.keyDown(field(), { key: 'Escape' });
-    expect(actions.leave).toHaveBeenCalledOnce();
+    expect(actions.notebook.focus).toHaveBeenCalledOnce();
     redraw({ readOnly: true });
 
     expect(field().readOnly).toBe(true);

@@ -19,9 +19,9 @@ import {
   wordAt,
   written
 } from '../../../src/views/composer/completion';
-import type { IChatActions } from '../../../src/views/chat/panelState';
 import { HostProvider } from '../../../src/views/host';
 import * as build from '../../builders';
+import { panelActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
@@ -43,12 +43,8 @@ const CHOICES: Choices = {
 };
 
 async function draw(transcript: ITranscript = EMPTY_TRANSCRIPT) {
-  const actions = {
-    choices: vi.fn(() => Promise.resolve(CHOICES)),
-    fork: vi.fn<IChatActions['fork']>(),
-    leave: vi.fn(),
-    send: vi.fn(() => Promise.resolve())
-  };
+  const actions = panelActions();
+  actions.prompts.choices.mockResolvedValue(CHOICES);
   await act(async () => {
     render(
       <HostProvider value={HOST}>
@@ -62,7 +58,8 @@ async function draw(transcript: ITranscript = EMPTY_TRANSCRIPT) {
             failure: '',
             sendKey: 'Enter'
           }}
-          actions={actions as unknown as IChatActions}
+          actions={actions}
+          onDismissFailure={vi.fn()}
         />
       </HostProvider>
     );
@@ -143,9 +140,9 @@ describe('completing in the text field', () => {
     expect(field().value).toBe('/review ');
     expect(field().selectionStart).toBe(8);
     expect(names()).toEqual([]);
-    expect(actions.send).not.toHaveBeenCalled();
+    expect(actions.prompts.send).not.toHaveBeenCalled();
     press('Enter');
-    expect(actions.send).toHaveBeenCalledWith('/review', {});
+    expect(actions.prompts.send).toHaveBeenCalledWith('/review', {});
   });
 
   it('closes by Escape, and only the next one leaves', async () => {
@@ -153,9 +150,9 @@ describe('completing in the text field', () => {
     await type('@');
     press('Escape');
     expect(names()).toEqual([]);
-    expect(actions.leave).not.toHaveBeenCalled();
+    expect(actions.notebook.focus).not.toHaveBeenCalled();
     press('Escape');
-    expect(actions.leave).toHaveBeenCalled();
+    expect(actions.notebook.focus).toHaveBeenCalled();
   });
 
   it('takes by Tab, and by a press of the mouse', async () => {
@@ -173,7 +170,7 @@ describe('completing in the text field', () => {
     await type('/preview');
     press('Enter');
 
-    expect(actions.send).toHaveBeenCalledWith('/preview', {});
+    expect(actions.prompts.send).toHaveBeenCalledWith('/preview', {});
   });
 });
 
@@ -188,6 +185,6 @@ describe('a fork at a prompt', () => {
     });
     fireEvent.click(screen.getByRole('button', { name: 'Fork here' }));
 
-    expect(actions.fork).toHaveBeenCalledWith('s1', id);
+    expect(actions.sessions.fork).toHaveBeenCalledWith('s1', id);
   });
 });

@@ -14,16 +14,14 @@ import type {
   SessionInfo
 } from '../../../src/protocol/generated';
 import { spending } from '../../../src/state/session/spending';
-import {
-  ChatProvider,
-  type IChatActions
-} from '../../../src/views/chat/panelState';
+import { PermissionActionsProvider } from '../../../src/views/actions/permissions';
 import {
   PermissionMode,
   modeOf,
   TrustPrompt
 } from '../../../src/views/composer/permissionMode';
 import { HostProvider } from '../../../src/views/host';
+import { permissions } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
@@ -48,18 +46,14 @@ function session(more: Partial<SessionInfo>): SessionInfo {
   return more as SessionInfo;
 }
 
-function draw(what: React.ReactNode, more: Partial<IChatActions> = {}) {
-  const actions = {
-    useMode: vi.fn(),
-    allowed: vi.fn(() => Promise.resolve([GIT])),
-    trust: vi.fn(() => Promise.resolve()),
-    ...more
-  };
+function draw(what: React.ReactNode) {
+  const actions = permissions();
+  actions.approvals.mockResolvedValue([GIT]);
   render(
     <HostProvider value={HOST}>
-      <ChatProvider value={actions as unknown as IChatActions}>
+      <PermissionActionsProvider value={actions}>
         {what}
-      </ChatProvider>
+      </PermissionActionsProvider>
     </HostProvider>
   );
   return actions;
@@ -73,7 +67,7 @@ describe('the mode', () => {
   });
 
   it('is chosen from a list', async () => {
-    const { useMode } = draw(
+    const { setMode } = draw(
       <PermissionMode session={undefined} choices={CHOICES} />
     );
     fireEvent.click(
@@ -82,20 +76,19 @@ describe('the mode', () => {
     await screen.findByText('git *');
     fireEvent.click(screen.getByRole('button', { name: /accept edits/ }));
 
-    expect(useMode).toHaveBeenCalledWith('accept-edits');
+    expect(setMode).toHaveBeenCalledWith('accept-edits');
   });
 
   it('lists what is always allowed, and takes it back', async () => {
-    const allowed = vi.fn((revoke?: readonly number[]) =>
-      Promise.resolve(revoke === undefined ? [GIT] : [])
+    const { revoke } = draw(
+      <PermissionMode session={undefined} choices={CHOICES} />
     );
-    draw(<PermissionMode session={undefined} choices={CHOICES} />, { allowed });
     fireEvent.click(screen.getByRole('button', { name: /Permission mode/ }));
     fireEvent.click(
       await screen.findByRole('button', { name: 'Revoke git *' })
     );
 
-    expect(allowed).toHaveBeenLastCalledWith([1]);
+    expect(revoke).toHaveBeenLastCalledWith([1]);
     await screen.findByText(/Nothing yet/);
   });
 });
@@ -103,12 +96,12 @@ describe('the mode', () => {
 describe('what waits for trust', () => {
   it('is shown and trusted by a press', async () => {
     const onTrusted = vi.fn();
-    const { trust } = draw(
+    const { trustProject } = draw(
       <TrustPrompt waits={['mode = "bypass"']} onTrusted={onTrusted} />
     );
     fireEvent.click(screen.getByRole('button', { name: 'Trust this project' }));
 
-    expect(trust).toHaveBeenCalled();
+    expect(trustProject).toHaveBeenCalled();
     await waitFor(() => {
       expect(onTrusted).toHaveBeenCalled();
     });

@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { CompactionPart } from '../../../src/protocol/generated';
 import { Compaction } from '../../../src/views/modelContext/compaction';
 import { HostProvider } from '../../../src/views/host';
-import { ContextEditorProvider } from '../../../src/views/modelContext/editButtons';
+import { ContextEditorProvider } from '../../../src/views/actions/contextEdits';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
@@ -27,7 +27,7 @@ it.each([
 ] as const)('%s', (state, name, undo) => {
   render(
     <HostProvider value={HOST}>
-      <ContextEditorProvider value={() => Promise.resolve('')}>
+      <ContextEditorProvider value={{ edit: () => Promise.resolve('') }}>
         <Compaction
           summary="We plotted it."
           state={state}

@@ -12,8 +12,8 @@ import { HostProvider } from '../../../src/views/host';
 import { SegmentView } from '../../../src/views/transcript/segmentView';
 import {
   ContextEditorProvider,
-  type EditContext
-} from '../../../src/views/modelContext/editButtons';
+  type IContextEditor
+} from '../../../src/views/actions/contextEdits';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 
@@ -107,12 +107,12 @@ describe('what holds for a part', () => {
   });
 });
 
-function show(decisions: Decision[], choose: EditContext | null) {
+function show(decisions: Decision[], edit: IContextEditor['edit'] | null) {
   const part = { ...build.ran('read', { path: 'a.csv' }, 'x,y'), ...PART };
   const segment = build.segment([build.assistant([part])], { decisions });
   render(
     <HostProvider value={HOST}>
-      <ContextEditorProvider value={choose}>
+      <ContextEditorProvider value={edit === null ? null : { edit }}>
         <SegmentView segment={segment} />
       </ContextEditorProvider>
     </HostProvider>
@@ -122,7 +122,7 @@ function show(decisions: Decision[], choose: EditContext | null) {
 
 describe('a call', () => {
   it('is pinned and left out by a button', () => {
-    const choose = vi.fn<EditContext>(() => Promise.resolve(''));
+    const choose = vi.fn<IContextEditor['edit']>(() => Promise.resolve(''));
     show([], choose);
 
     fireEvent.click(screen.getByRole('button', { name: 'Leave out' }));
@@ -132,7 +132,7 @@ describe('a call', () => {
   });
 
   it('says that it is pinned, also while it is folded', () => {
-    show([PIN], vi.fn<EditContext>());
+    show([PIN], vi.fn<IContextEditor['edit']>());
 
     expect(screen.getByRole('button', { name: /pinned/ })).toBeDefined();
     expect(screen.getByText(/kept in every request/)).toBeDefined();
@@ -140,7 +140,7 @@ describe('a call', () => {
   });
 
   it('comes back by Restore', () => {
-    const choose = vi.fn<EditContext>(() => Promise.resolve(''));
+    const choose = vi.fn<IContextEditor['edit']>(() => Promise.resolve(''));
     show([DROP], choose);
 
     fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
@@ -173,11 +173,11 @@ describe('a call', () => {
 
 describe('a thought', () => {
   it('is pinned where it is read', () => {
-    const choose = vi.fn<EditContext>(() => Promise.resolve(''));
+    const choose = vi.fn<IContextEditor['edit']>(() => Promise.resolve(''));
     const thought = { ...build.thought('It is in grams.', 2_000), ...PART };
     render(
       <HostProvider value={HOST}>
-        <ContextEditorProvider value={choose}>
+        <ContextEditorProvider value={{ edit: choose }}>
           <SegmentView
             segment={build.segment([build.assistant([thought])], {
               decisions: []
@@ -196,7 +196,7 @@ describe('a thought', () => {
 
 describe('words', () => {
   it('say that their whole message is left out, and bring it back', () => {
-    const choose = vi.fn<EditContext>(() => Promise.resolve(''));
+    const choose = vi.fn<IContextEditor['edit']>(() => Promise.resolve(''));
     const whole = decided({
       action: 'drop',
       rule: 'user/exclude',
@@ -207,7 +207,7 @@ describe('words', () => {
     });
     render(
       <HostProvider value={HOST}>
-        <ContextEditorProvider value={choose}>
+        <ContextEditorProvider value={{ edit: choose }}>
           <SegmentView segment={segment} />
         </ContextEditorProvider>
       </HostProvider>

@@ -3,7 +3,7 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Attachment } from '../../../src/protocol/generated';
-import { ActionsProvider } from '../../../src/views/actions/answers';
+import { PictureLoaderProvider } from '../../../src/views/actions/pictures';
 import { AttachmentView } from '../../../src/views/parts/attachments';
 import { HostProvider } from '../../../src/views/host';
 import { ToolCall } from '../../../src/views/parts/toolCall';
@@ -19,10 +19,9 @@ function draw(file: Partial<Attachment>, answer: string) {
   const picture = vi.fn<(url: string) => Promise<string>>(() =>
     Promise.resolve(answer)
   );
-  const actions = { reply: vi.fn(), picture };
   render(
     <HostProvider value={HOST}>
-      <ActionsProvider value={actions}>
+      <PictureLoaderProvider value={{ load: picture }}>
         <AttachmentView
           file={{
             mime: 'image/png',
@@ -31,7 +30,7 @@ function draw(file: Partial<Attachment>, answer: string) {
             ...file
           }}
         />
-      </ActionsProvider>
+      </PictureLoaderProvider>
     </HostProvider>
   );
   return picture;

@@ -3,7 +3,7 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Ask } from '../../../src/protocol/generated';
-import { ActionsProvider } from '../../../src/views/actions/answers';
+import { AnswerActionsProvider } from '../../../src/views/actions/answers';
 import { HostProvider } from '../../../src/views/host';
 import { PermissionPrompt } from '../../../src/views/parts/permissionPrompt';
 import { HOST } from '../../plainHost';
@@ -23,9 +23,9 @@ function draw(ask: Ask = ASK) {
   const reply = vi.fn();
   render(
     <HostProvider value={HOST}>
-      <ActionsProvider value={{ reply }}>
+      <AnswerActionsProvider value={{ reply, answer: vi.fn() }}>
         <PermissionPrompt ask={ask} />
-      </ActionsProvider>
+      </AnswerActionsProvider>
     </HostProvider>
   );
   return reply;

@@ -23,8 +23,8 @@ import {
 } from '../../../src/state/display/questionsAndTodos';
 import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
 import {
-  ActionsProvider,
-  type IActions
+  AnswerActionsProvider,
+  type IAnswerActions
 } from '../../../src/views/actions/answers';
 import { TodoStrip } from '../../../src/views/chat/todoStrip';
 import { HostProvider } from '../../../src/views/host';
@@ -48,7 +48,7 @@ const MANY: Question = { ...ONE, question: 'Which ones?', multiple: true };
 const FREE: Question = { ...ONE, question: 'How many?', options: [] };
 
 function draw(...questions: Question[]) {
-  const answer = vi.fn<NonNullable<IActions['answer']>>();
+  const answer = vi.fn<IAnswerActions['answer']>();
   const asked: QuestionAsked = {
     type: 'question.asked',
     question_id: 'que_1',
@@ -56,9 +56,9 @@ function draw(...questions: Question[]) {
   };
   render(
     <HostProvider value={HOST}>
-      <ActionsProvider value={{ reply: vi.fn(), answer }}>
+      <AnswerActionsProvider value={{ reply: vi.fn(), answer }}>
         <QuestionForm asked={asked} />
-      </ActionsProvider>
+      </AnswerActionsProvider>
     </HostProvider>
   );
   return answer;

@@ -3,7 +3,7 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ToolPart } from '../../../src/protocol/generated';
-import { ActionsProvider } from '../../../src/views/actions/answers';
+import { SessionOpenerProvider } from '../../../src/views/actions/sessions';
 import { HostProvider } from '../../../src/views/host';
 import { ToolCall } from '../../../src/views/parts/toolCall';
 import * as build from '../../builders';
@@ -35,9 +35,9 @@ function task(state: ToolPart['state']): ToolPart {
 function draw(part: ToolPart, open = vi.fn(), ask = undefined as never) {
   render(
     <HostProvider value={HOST}>
-      <ActionsProvider value={{ reply: vi.fn(), open }}>
+      <SessionOpenerProvider value={{ open }}>
         <ToolCall part={part} ask={ask} over={false} newest live />
-      </ActionsProvider>
+      </SessionOpenerProvider>
     </HostProvider>
   );
   return open;

@@ -8,21 +8,24 @@ import {
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
+  SharingActionsProvider,
+  type ISharingActions
+} from '../../../src/views/actions/sharing';
+import {
   ExportDialog,
-  ImportDialog,
-  type IFiles
+  ImportDialog
 } from '../../../src/views/sessions/importExport';
 import { HostProvider } from '../../../src/views/host';
+import { sharing } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
 const FILE = { path: '/p/a.ipynb', shown: 'a.ipynb', bytes: 12_345 };
 
-function doing(more: Partial<IFiles> = {}) {
-  return {
-    give: vi.fn<IFiles['give']>(() => Promise.resolve({ file: FILE })),
-    bring: vi.fn<IFiles['bring']>(() => Promise.resolve({ imported: [] })),
-    ...more
-  };
+function doing(more: Partial<ISharingActions> = {}) {
+  const actions = sharing();
+  actions.export.mockResolvedValue({ file: FILE });
+  actions.import.mockResolvedValue({ imported: [] });
+  return { ...actions, ...more };
 }
 
 const press = async (name: string) => {
@@ -39,7 +42,9 @@ describe('Exporting', () => {
     const back = vi.fn();
     render(
       <HostProvider value={HOST}>
-        <ExportDialog session="ses_1" files={files} onBack={back} />
+        <SharingActionsProvider value={files}>
+          <ExportDialog session="ses_1" onBack={back} />
+        </SharingActionsProvider>
       </HostProvider>
     );
     return { files, back };
@@ -51,12 +56,12 @@ describe('Exporting', () => {
 
     await press('Markdown');
 
-    expect(files.give).toHaveBeenCalledWith('ses_1', 'md');
+    expect(files.export).toHaveBeenCalledWith('ses_1', 'md');
     expect(screen.getByText('Written to a.ipynb (12.3 kB).')).toBeTruthy();
   });
 
   it('says what hindered it', async () => {
-    draw(doing({ give: () => Promise.resolve({ error: 'No room.' }) }));
+    draw(doing({ export: () => Promise.resolve({ error: 'No room.' }) }));
 
     await press('JSON');
 
@@ -65,13 +70,13 @@ describe('Exporting', () => {
 
   it('writes one file for two presses in a hurry', async () => {
     const { files } = draw(
-      doing({ give: vi.fn(() => new Promise<never>(() => undefined)) })
+      doing({ export: vi.fn(() => new Promise<never>(() => undefined)) })
     );
 
     await press('Web page');
     await press('Web page');
 
-    expect(files.give).toHaveBeenCalledTimes(1);
+    expect(files.export).toHaveBeenCalledTimes(1);
     expect(screen.getByText('A moment…')).toBeTruthy();
   });
 
@@ -87,11 +92,9 @@ describe('Importing', () => {
     const seen = { back: vi.fn(), changed: vi.fn() };
     render(
       <HostProvider value={HOST}>
-        <ImportDialog
-          files={files}
-          onBack={seen.back}
-          onChanged={seen.changed}
-        />
+        <SharingActionsProvider value={files}>
+          <ImportDialog onBack={seen.back} onChanged={seen.changed} />
+        </SharingActionsProvider>
       </HostProvider>
     );
     return { files, ...seen };
@@ -107,14 +110,14 @@ describe('Importing', () => {
   it('brings in what is named, and counts what came', async () => {
     const imported = [row('new', 'a' as 'new'), row('new'), row('same')];
     const { files, changed } = draw(
-      doing({ bring: vi.fn(() => Promise.resolve({ imported })) })
+      doing({ import: vi.fn(() => Promise.resolve({ imported })) })
     );
     expect(document.activeElement).toBe(field());
 
     fireEvent.change(field(), { target: { value: ' old.json ' } });
     await press('Import');
 
-    expect(files.bring).toHaveBeenCalledWith('old.json');
+    expect(files.import).toHaveBeenCalledWith('old.json');
     expect(screen.getByText('Brought in: 2 new, 1 here already.')).toBeTruthy();
     expect(changed).toHaveBeenCalled();
   });
@@ -124,7 +127,7 @@ describe('Importing', () => {
       where,
       what: 'It is broken.'
     }));
-    draw(doing({ bring: () => Promise.resolve({ unreadable }) }));
+    draw(doing({ import: () => Promise.resolve({ unreadable }) }));
 
     fireEvent.change(field(), { target: { value: 'x' } });
     await press('Import');
@@ -139,7 +142,7 @@ describe('Importing', () => {
     const { files, back } = draw();
 
     fireEvent.submit(screen.getByRole('form', { name: 'Import' }));
-    expect(files.bring).not.toHaveBeenCalled();
+    expect(files.import).not.toHaveBeenCalled();
 
     fireEvent.keyDown(field(), { key: 'Escape' });
     expect(back).toHaveBeenCalled();

@@ -2,8 +2,13 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { GivenFile } from '../../../src/protocol/generated';
-import { SharePage, type IShare } from '../../../src/views/sessions/sharePage';
+import {
+  SharingActionsProvider,
+  type ISharingActions
+} from '../../../src/views/actions/sharing';
+import { SharePage } from '../../../src/views/sessions/sharePage';
 import { HostProvider } from '../../../src/views/host';
+import { sharing } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
 const FILE: GivenFile = {
@@ -13,22 +18,24 @@ const FILE: GivenFile = {
   content: '<!doctype html>'
 };
 
-function draw(share: Partial<IShare>, shared = false) {
+function draw(share: Partial<ISharingActions>, shared = false) {
   const seen = { back: vi.fn(), changed: vi.fn() };
-  const whole: IShare = {
-    make: () => Promise.resolve({ file: FILE }),
-    takeBack: () => Promise.resolve({ late: false }),
+  const whole: ISharingActions = {
+    ...sharing(),
+    share: () => Promise.resolve({ file: FILE }),
+    unshare: () => Promise.resolve({ late: false }),
     ...share
   };
   render(
     <HostProvider value={HOST}>
-      <SharePage
-        session="ses_1"
-        shared={shared}
-        share={whole}
-        onBack={seen.back}
-        onChanged={seen.changed}
-      />
+      <SharingActionsProvider value={whole}>
+        <SharePage
+          session="ses_1"
+          shared={shared}
+          onBack={seen.back}
+          onChanged={seen.changed}
+        />
+      </SharingActionsProvider>
     </HostProvider>
   );
   return seen;
@@ -47,7 +54,7 @@ afterEach(cleanup);
 describe('Sharing', () => {
   it('says what a page is before it makes one', () => {
     const make = vi.fn(() => Promise.resolve({ file: FILE }));
-    draw({ make });
+    draw({ share: make });
 
     expect(screen.getByText(/look through it before/)).toBeTruthy();
     expect(make).not.toHaveBeenCalled();
@@ -57,7 +64,7 @@ describe('Sharing', () => {
 
   it('says where the page is and lets a copy be saved', async () => {
     const make = vi.fn(() => Promise.resolve({ file: FILE }));
-    const { changed } = draw({ make });
+    const { changed } = draw({ share: make });
     press('Make the page');
 
     await screen.findByRole('button', { name: 'Save a copy' });
@@ -76,7 +83,7 @@ describe('Sharing', () => {
 
   it('says how to get a page that is too large to be sent', async () => {
     const file = { ...FILE, content: undefined };
-    draw({ make: () => Promise.resolve({ file }) });
+    draw({ share: () => Promise.resolve({ file }) });
     press('Make the page');
 
     expect(await screen.findByText(/%agent export html/)).toBeTruthy();
@@ -84,7 +91,7 @@ describe('Sharing', () => {
   });
 
   it('says what hindered it', async () => {
-    draw({ make: () => Promise.resolve({ error: 'Switched off.' }) });
+    draw({ share: () => Promise.resolve({ error: 'Switched off.' }) });
     press('Make the page');
 
     expect(await screen.findByText('Switched off.')).toBeTruthy();
@@ -92,7 +99,7 @@ describe('Sharing', () => {
 
   it('takes a page back', async () => {
     const takeBack = vi.fn(() => Promise.resolve({ late: false }));
-    const { back } = draw({ takeBack }, true);
+    const { back } = draw({ unshare: takeBack }, true);
     expect(screen.getByText('Make it anew')).toBeTruthy();
     press('Delete the page');
 

@@ -8,7 +8,7 @@ import {
   screen,
   within
 } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { FileDiff, RevertPreview } from '../../../src/protocol/generated';
 import { displayedSegment } from '../../../src/state/display/liveSegment';
 import {
@@ -23,14 +23,18 @@ import {
 import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
 import { FileChanges } from '../../../src/views/parts/fileChanges';
 import {
-  RevertProvider,
-  RevertButton,
+  RevertActionsProvider,
+  type IRevertActions,
+  type IRevertOutcome
+} from '../../../src/views/actions/reverts';
+import {
   RevertBanner,
-  type RequestRevert
+  RevertButton
 } from '../../../src/views/transcript/revertControls';
 import { HostProvider } from '../../../src/views/host';
 import { SegmentView } from '../../../src/views/transcript/segmentView';
 import * as build from '../../builders';
+import { reverts } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
 afterEach(cleanup);
@@ -65,18 +69,20 @@ const PLACES = ['u1', 'a1', 'u2', 'a2'].map(place);
 const session = (revert: Record<string, unknown>) =>
   ({ revert }) as unknown as Parameters<typeof revertedMessages>[0]['session'];
 
-function draw(node: React.ReactNode, revert: RequestRevert | null) {
+function draw(node: React.ReactNode, actions: IRevertActions | null) {
   return render(
     <HostProvider value={HOST}>
-      <RevertProvider value={revert}>{node}</RevertProvider>
+      <RevertActionsProvider value={actions}>{node}</RevertActionsProvider>
     </HostProvider>
   );
 }
 
-function kernel(more: Partial<Awaited<ReturnType<RequestRevert>>> = {}) {
-  return vi.fn<RequestRevert>(() =>
-    Promise.resolve({ revert: PREVIEW, ...more })
-  );
+function kernel(more: IRevertOutcome = {}) {
+  const actions = reverts();
+  for (const action of Object.values(actions)) {
+    action.mockResolvedValue({ revert: PREVIEW, ...more });
+  }
+  return actions;
 }
 
 describe('what is taken back', () => {
@@ -146,7 +152,8 @@ describe('Revert to here', () => {
     });
 
     const dialog = screen.getByRole('dialog', { name: 'Revert to here?' });
-    expect(revert.mock.calls).toEqual([['preview', 'u2']]);
+    expect(revert.preview.mock.calls).toEqual([['u2']]);
+    expect(revert.revert).not.toHaveBeenCalled();
     expect(within(dialog).getByText('Write it.')).toBeTruthy();
     expect(within(dialog).getByText('is brought back')).toBeTruthy();
     expect(
@@ -168,7 +175,7 @@ describe('Revert to here', () => {
       await Promise.resolve();
     });
 
-    expect(revert).toHaveBeenLastCalledWith('revert', 'u2', ['b.txt']);
+    expect(revert.revert).toHaveBeenLastCalledWith('u2', ['b.txt']);
     expect(screen.queryByRole('dialog')).toBeNull();
   });
 
@@ -204,7 +211,8 @@ describe('the banner', () => {
       fireEvent.click(screen.getByRole('button', { name: 'Remove for good' }));
       await Promise.resolve();
     });
-    expect(revert.mock.calls).toEqual([['unrevert'], ['cleanup']]);
+    expect(revert.unrevert).toHaveBeenCalledOnce();
+    expect(revert.cleanup).toHaveBeenCalledOnce();
   });
 
   it('offers nothing in a session of another kernel', () => {

@@ -1,0 +1,103 @@
+/**
+ * What a person does in one session, as commands to its kernel; cell and panel share it.
+ */
+import type { ILink } from '../../kernel/kernelLink';
+import type { IAnswerActions } from '../../views/actions/answers';
+import type {
+  ICompactionActions,
+  IContextEditor
+} from '../../views/actions/contextEdits';
+import type { IPictureLoader } from '../../views/actions/pictures';
+import type { IRevertActions } from '../../views/actions/reverts';
+import type { ITurnActions } from '../../views/actions/turn';
+
+/** Where commands go, and who is told what became of them. */
+export interface ICommandTarget {
+  /** The link of the notebook in front at that moment; null where there is none. */
+  readonly link: ILink | null;
+  /** The session that a person sees, so that a command never goes to another. */
+  readonly session: string | undefined;
+  /** Says what went wrong, where something did. */
+  readonly report: (outcome: { error?: string }) => void;
+}
+
+export function answerActions(target: ICommandTarget): IAnswerActions {
+  return {
+    reply: (ask_id, answer, feedback, scope) => {
+      const { session } = target;
+      void target.link
+        ?.outcome('reply', { session, ask_id, answer, feedback, scope })
+        .then(target.report);
+    },
+    answer: (question_id, answers) => {
+      const { session } = target;
+      void target.link
+        ?.outcome('answer', {
+          session,
+          question_id,
+          answers: answers ?? undefined
+        })
+        .then(target.report);
+    }
+  };
+}
+
+export function turnActions(target: ICommandTarget): ITurnActions {
+  return {
+    stop: () => {
+      const { session } = target;
+      void target.link?.outcome('cancel', { session }).then(target.report);
+    },
+    retry: async () => {
+      const { session } = target;
+      return (await target.link?.outcome('retry', { session }))?.error ?? '';
+    }
+  };
+}
+
+export function contextEditor(target: ICommandTarget): IContextEditor {
+  return {
+    edit: async (action, part) => {
+      const fields = { session: target.session, action, target: part };
+      return (await target.link?.outcome('choose', fields))?.error ?? '';
+    }
+  };
+}
+
+export function compactionActions(target: ICommandTarget): ICompactionActions {
+  return {
+    compact: () => {
+      const { session } = target;
+      void target.link?.outcome('compact', { session }).then(target.report);
+    }
+  };
+}
+
+export function revertActions(target: ICommandTarget): IRevertActions {
+  const run = async (
+    action: 'preview' | 'revert' | 'unrevert' | 'cleanup',
+    message = '',
+    overwrite: readonly string[] = []
+  ) =>
+    (await target.link?.outcome('revert', {
+      session: target.session,
+      action,
+      target: message,
+      overwrite: [...overwrite]
+    })) ?? {};
+  return {
+    preview: message => run('preview', message),
+    revert: (message, overwrite) => run('revert', message, overwrite),
+    unrevert: () => run('unrevert'),
+    cleanup: () => run('cleanup')
+  };
+}
+
+export function pictureLoader(target: ICommandTarget): IPictureLoader {
+  return {
+    load: async url => {
+      const fields = { session: target.session, url };
+      return (await target.link?.outcome('picture', fields))?.picture ?? '';
+    }
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * The kernel of the notebook in front: the package loaded in it, another one chosen, it restarted.
+ */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { LOAD_COMMAND, type IKernelActions } from '../views/actions/notebook';
+import type { ActiveNotebook } from './activeNotebook';
+
+/**
+ * A person's actions on the kernel.
+ *
+ * Responsibilities: do them; know in which kernels the package is just being loaded; say what went
+ * wrong.
+ */
+export class KernelActions implements IKernelActions {
+  private readonly _loading = new Set<string>();
+
+  constructor(
+    private readonly _app: JupyterFrontEnd,
+    private readonly _front: () => ActiveNotebook,
+    private readonly _words: TranslationBundle,
+    /** Takes a sentence that says what went wrong; null says that nothing is wrong any more. */
+    private readonly _fail: (sentence: string | null) => void,
+    private readonly _changed: () => void
+  ) {}
+
+  /** Says whether the package is being loaded in a kernel. */
+  isLoading(kernel: string): boolean {
+    return this._loading.has(kernel);
+  }
+
+  load(): void {
+    void this._load();
+  }
+
+  chooseKernel(): void {
+    void this._app.commands.execute('notebook:change-kernel');
+  }
+
+  restart(): void {
+    // Nothing is left in a dead kernel that a person should be asked about.
+    void restarted(this._front().context).catch((reason: unknown) => {
+      this._fail(
+        this._words.__('The kernel could not be restarted: %1', String(reason))
+      );
+    });
+  }
+
+  private async _load(): Promise<void> {
+    const { context, link } = this._front();
+    const kernel = context?.session?.kernel;
+    if (!kernel || this._loading.has(kernel.id)) {
+      return;
+    }
+    this._loading.add(kernel.id);
+    this._fail(null);
+    try {
+      const future = kernel.requestExecute({
+        code: LOAD_COMMAND,
+        silent: true,
+        store_history: false,
+        allow_stdin: false,
+        stop_on_error: false
+      });
+      const { content } = await future.done;
+      if (content.status === 'error') {
+        this._fail(
+          this._words.__(
+            'The kernel could not load Palimpsest (%1: %2). Install it where the kernel runs: pip install jupyter-palimpsest.',
+            content.ename,
+            content.evalue
+          )
+        );
+      }
+      link?.retry();
+    } catch {
+      this._fail(
+        this._words.__('The kernel ended before Palimpsest was loaded.')
+      );
+    } finally {
+      this._loading.delete(kernel.id);
+      this._changed();
+    }
+  }
+}
+
+/** Restarts a kernel, or starts another of its name where the page has let go of it. */
+async function restarted(context: ISessionContext | null): Promise<void> {
+  if (context === null) {
+    return;
+  }
+  const kernel = context.session?.kernel;
+  if (kernel && !kernel.isDisposed && kernel.status !== 'dead') {
+    await context.restartKernel();
+  } else {
+    const name = context.prevKernelName || (kernel?.name ?? '');
+    // A server forgets the session of a dead kernel, and has to be asked for a new one.
+    await context.sessionManager.refreshRunning();
+    await context.changeKernel(name === '' ? {} : { name });
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Sessions found, begun, opened and kept, as commands to the kernel of the notebook in front.
+ */
+import type { ICommandTarget } from '../notebook/rendering/linkActions';
+import type {
+  ISessionActions,
+  ISessionOpener
+} from '../views/actions/sessions';
+import type { PendingSwitches } from './pendingSwitches';
+
+/** Goes to another session; what is sent meanwhile goes there too. */
+function follow(
+  outcome: Promise<{ error?: string }> | undefined,
+  target: ICommandTarget,
+  switches: PendingSwitches
+): void {
+  if (outcome !== undefined) {
+    switches.begin(outcome);
+    void outcome.then(target.report);
+  }
+}
+
+export function sessionOpener(
+  target: ICommandTarget,
+  switches: PendingSwitches
+): ISessionOpener {
+  return {
+    open: session => {
+      follow(target.link?.outcome('open', { session }), target, switches);
+    }
+  };
+}
+
+export function sessionActions(
+  target: ICommandTarget,
+  switches: PendingSwitches
+): ISessionActions {
+  const change = async (
+    command: 'title' | 'archive' | 'delete',
+    fields: { session: string; title?: string; archived?: boolean }
+  ) => {
+    const outcome: { error?: string } =
+      (await target.link?.outcome(command, fields)) ?? {};
+    target.report(outcome);
+    return outcome.error ?? '';
+  };
+  return {
+    list: async query => {
+      const outcome = await target.link?.outcome('sessions', { ...query });
+      target.report(outcome ?? {});
+      const rows = outcome?.sessions ?? [];
+      const total = outcome?.total ?? rows.length;
+      return { rows, total, cursor: outcome?.cursor };
+    },
+    create: () => {
+      follow(target.link?.outcome('new'), target, switches);
+    },
+    fork: (session, message) => {
+      const fields = message === undefined ? { session } : { session, message };
+      follow(target.link?.outcome('fork', fields), target, switches);
+    },
+    rename: (session, title) => change('title', { session, title }),
+    archive: (session, archived) => change('archive', { session, archived }),
+    delete: session => change('delete', { session })
+  };
+}

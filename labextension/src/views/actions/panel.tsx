@@ -1,0 +1,85 @@
+/**
+ * All that a person can do in the panel, a group of actions each.
+ */
+import type { ReactNode } from 'react';
+import { AnswerActionsProvider, type IAnswerActions } from './answers';
+import {
+  CompactionActionsProvider,
+  type ICompactionActions,
+  type IContextEditor
+} from './contextEdits';
+import {
+  KernelActionsProvider,
+  NotebookActionsProvider,
+  type IKernelActions,
+  type INotebookActions
+} from './notebook';
+import {
+  PermissionActionsProvider,
+  type IPermissionActions
+} from './permissions';
+import { PictureLoaderProvider, type IPictureLoader } from './pictures';
+import { PromptActionsProvider, type IPromptActions } from './prompts';
+import type { IRevertActions } from './reverts';
+import {
+  SessionActionsProvider,
+  SessionOpenerProvider,
+  type ISessionActions,
+  type ISessionOpener
+} from './sessions';
+import { SharingActionsProvider, type ISharingActions } from './sharing';
+import { TurnActionsProvider, type ITurnActions } from './turn';
+
+export interface IPanelActions {
+  answers: IAnswerActions;
+  compaction: ICompactionActions;
+  contextEdits: IContextEditor;
+  kernel: IKernelActions;
+  notebook: INotebookActions;
+  opener: ISessionOpener;
+  permissions: IPermissionActions;
+  pictures: IPictureLoader;
+  prompts: IPromptActions;
+  reverts: IRevertActions;
+  sessions: ISessionActions;
+  sharing: ISharingActions;
+  turn: ITurnActions;
+}
+
+/**
+ * Offers to the views below what the panel always offers. Context edits and reverts are not among
+ * it: the panel offers them only where its session is its own and nothing runs.
+ */
+export function PanelActionsProvider({
+  actions,
+  children
+}: {
+  actions: IPanelActions;
+  children: ReactNode;
+}) {
+  return (
+    <AnswerActionsProvider value={actions.answers}>
+      <TurnActionsProvider value={actions.turn}>
+        <PictureLoaderProvider value={actions.pictures}>
+          <PromptActionsProvider value={actions.prompts}>
+            <CompactionActionsProvider value={actions.compaction}>
+              <SessionOpenerProvider value={actions.opener}>
+                <SessionActionsProvider value={actions.sessions}>
+                  <SharingActionsProvider value={actions.sharing}>
+                    <PermissionActionsProvider value={actions.permissions}>
+                      <KernelActionsProvider value={actions.kernel}>
+                        <NotebookActionsProvider value={actions.notebook}>
+                          {children}
+                        </NotebookActionsProvider>
+                      </KernelActionsProvider>
+                    </PermissionActionsProvider>
+                  </SharingActionsProvider>
+                </SessionActionsProvider>
+              </SessionOpenerProvider>
+            </CompactionActionsProvider>
+          </PromptActionsProvider>
+        </PictureLoaderProvider>
+      </TurnActionsProvider>
+    </AnswerActionsProvider>
+  );
+}

@@ -1,0 +1,95 @@
+/** A person's actions in the panel, each a function that remembers its calls and finds nothing. */
+import { vi, type Mock } from 'vitest';
+import type { IPanelActions } from '../src/views/actions/panel';
+
+type Mocked<T> = {
+  [K in keyof T]: T[K] extends (...args: infer A) => infer R
+    ? Mock<(...args: A) => R>
+    : never;
+};
+
+export type MockedActions = {
+  [G in keyof IPanelActions]: Mocked<IPanelActions[G]>;
+};
+
+const nothing = () => Promise.resolve('');
+const none = () => Promise.resolve({});
+
+export function answers(): MockedActions['answers'] {
+  return { reply: vi.fn(), answer: vi.fn() };
+}
+
+export function turn(): MockedActions['turn'] {
+  return { stop: vi.fn(), retry: vi.fn(nothing) };
+}
+
+export function prompts(): MockedActions['prompts'] {
+  return {
+    send: vi.fn(() => Promise.resolve()),
+    sendNow: vi.fn(),
+    withdraw: vi.fn(() => Promise.resolve(true)),
+    choices: vi.fn(() => Promise.resolve(null))
+  };
+}
+
+export function contextEdits(): MockedActions['contextEdits'] {
+  return { edit: vi.fn(nothing) };
+}
+
+export function reverts(): MockedActions['reverts'] {
+  return {
+    preview: vi.fn(none),
+    revert: vi.fn(none),
+    unrevert: vi.fn(none),
+    cleanup: vi.fn(none)
+  };
+}
+
+export function sessions(): MockedActions['sessions'] {
+  return {
+    list: vi.fn(() => Promise.resolve({ rows: [], total: 0 })),
+    create: vi.fn(),
+    fork: vi.fn(),
+    rename: vi.fn(nothing),
+    archive: vi.fn(nothing),
+    delete: vi.fn(nothing)
+  };
+}
+
+export function sharing(): MockedActions['sharing'] {
+  return {
+    share: vi.fn(none),
+    unshare: vi.fn(none),
+    export: vi.fn(none),
+    import: vi.fn(none)
+  };
+}
+
+export function permissions(): MockedActions['permissions'] {
+  return {
+    setMode: vi.fn(),
+    approvals: vi.fn(() => Promise.resolve([])),
+    revoke: vi.fn(() => Promise.resolve([])),
+    trustProject: vi.fn(() => Promise.resolve())
+  };
+}
+
+/** All groups; those that are given take the place of their own. */
+export function panelActions(more: Partial<MockedActions> = {}): MockedActions {
+  return {
+    answers: answers(),
+    compaction: { compact: vi.fn() },
+    contextEdits: contextEdits(),
+    kernel: { load: vi.fn(), chooseKernel: vi.fn(), restart: vi.fn() },
+    notebook: { focus: vi.fn(), insertAnswer: vi.fn(nothing) },
+    opener: { open: vi.fn() },
+    permissions: permissions(),
+    pictures: { load: vi.fn(nothing) },
+    prompts: prompts(),
+    reverts: reverts(),
+    sessions: sessions(),
+    sharing: sharing(),
+    turn: turn(),
+    ...more
+  };
+}
