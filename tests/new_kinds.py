@@ -183,9 +183,8 @@ FormedPart =''',
     ),
     Change(
         "labextension/src/views/parts/standaloneParts.tsx",
-        "    case 'link':\n      return words.__('Link: %1', part.title);\n"
-        "    default:\n      return passedOver(part, '');\n",
-        "    default:\n      return passedOver(part, '');\n",
+        "  link: { text: (part, words) => words.__('Link: %1', part.title) },\n  subtask: {\n",
+        "  subtask: {\n",
     ),
 )
 

@@ -16,7 +16,7 @@ import {
 import type { ITransport, TransportEvent } from './transport';
 
 /** The form of commands and notices that this package speaks. */
-export const PROTOCOL_VERSION = 1;
+const PROTOCOL_VERSION = 1;
 
 /** A kernel answers at once whether it has the package; one that does not answer has none. */
 export const SILENCE_MS = 1000;
@@ -57,7 +57,7 @@ export interface ILink {
   dispose(): void;
 }
 
-export interface ILinkOptions {
+interface ILinkOptions {
   /** Version of this package. */
   version: string;
   newId?: () => string;

@@ -5,7 +5,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import { useSyncExternalStore } from 'react';
 import { createRoot } from 'react-dom/client';
 import type { ILink } from '../kernel/kernelLink';
-import { Announcements } from '../views/chat/liveRegion';
+import { Announcements } from '../views/transcript/liveRegion';
 import { HostProvider, type IHost } from '../views/host';
 
 /** Adds the voice to a notebook; returns how to take it away. */

@@ -6,8 +6,7 @@
  */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
-import { digitOf } from '../views/parts/questionForm';
-import { answerOfKey } from '../views/parts/permissionPrompt';
+import { buttonOfKey, digitOf } from '../views/parts/answerKeys';
 import { openQuestion } from './waitingQuestions';
 
 /** A question that has just appeared is not answered by a key that was meant for something else. */
@@ -29,9 +28,8 @@ export function addQuestionShortcuts(
   });
   const onKey = (event: KeyboardEvent) => {
     const { target } = event;
-    const digit = digitOf(event);
     if (
-      digit === null ||
+      digitOf(event) === null ||
       event.shiftKey ||
       event.repeat ||
       !(target instanceof Element) ||
@@ -42,9 +40,10 @@ export function addQuestionShortcuts(
     ) {
       return;
     }
-    const button = panel.node.querySelector<HTMLButtonElement>(
-      `[data-ask="${CSS.escape(asked.id)}"] :is([data-answer="${answerOfKey(event)}"], [data-key="${digit}"]):enabled`
+    const question = panel.node.querySelector(
+      `[data-ask="${CSS.escape(asked.id)}"]`
     );
+    const button = buttonOfKey(event, question);
     if (button !== null && isVisible(button)) {
       event.preventDefault();
       event.stopPropagation();

@@ -6,7 +6,7 @@ import type { ILink } from '../kernel/kernelLink';
 import type { IKernelView } from '../state/store/kernelStore';
 
 /** A place of the page where a question waits. */
-export interface IWaitingQuestion {
+interface IWaitingQuestion {
   panel: NotebookPanel;
   /** The question that waits longest. */
   id: string;

@@ -9,6 +9,7 @@ import type {
   QuestionAsked,
   Reply
 } from './generated';
+import { isObject, list, text } from './jsonValues';
 
 export const SEGMENT_MIME = 'application/vnd.palimpsest.segment+json';
 
@@ -91,18 +92,6 @@ function cut(value: unknown): ICut | undefined {
   return typeof part === 'number' && typeof offset === 'number'
     ? { part, offset, joint: text(joint) }
     : undefined;
-}
-
-function list(value: unknown): unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : [];
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function isQuestion(value: unknown): value is QuestionAsked {

@@ -18,7 +18,7 @@ const FIRST_MS = 1_000;
 /** The kernel's half is gone, or was cut off; Backbone calls its listeners with these. */
 const ENDS = ['comm_live_update', 'comm:close', 'destroy'];
 
-export interface IWidgetSession {
+interface IWidgetSession {
   transcript: ITranscript;
   /** The session was read whole. */
   known: boolean;

@@ -31,7 +31,7 @@ export function sanitizeOptions(
 }
 
 /** Wraps a sanitiser: what it leaves goes through ours. */
-export function chainedSanitizer(
+function chainedSanitizer(
   inner: IRenderMime.ISanitizer,
   place: ISanitizeOptions
 ): IRenderMime.ISanitizer {
@@ -73,7 +73,7 @@ const DIAGRAM = /([`~]{3}[^\S\n]*)mermaid(?=[^\S\n]*(?:\n|$))/gi;
  * JupyterLab draws a diagram in the page while it parses, before a sanitizer sees anything; what a
  * diagram names is loaded then, and its style holds in the whole page.
  */
-export function diagramFreeParser(
+function diagramFreeParser(
   inner: IRenderMime.IMarkdownParser
 ): IRenderMime.IMarkdownParser {
   return {

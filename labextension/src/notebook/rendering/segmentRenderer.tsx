@@ -41,7 +41,7 @@ import { SlotLayout } from './slotLayout';
  *
  * JupyterLab keeps the widget while a display is updated, so what a person opened stays open.
  */
-export class SegmentWidget extends Widget implements IRenderMime.IRenderer {
+class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   private readonly _root: Root;
   private readonly _host: IHost;
 

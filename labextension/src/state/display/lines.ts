@@ -20,6 +20,7 @@ import {
   type TextPart,
   type ToolPart
 } from '../../protocol/generated';
+import { toolKind } from './toolCalls';
 
 /** Where a step began, for a revert: nothing of it is drawn. */
 type HiddenPart = SnapshotPart | StepStartPart;
@@ -282,5 +283,7 @@ function foldReads(found: Line[]): Line[] {
 }
 
 function isQuietRead(part: ToolPart): boolean {
-  return part.tool === 'read' && part.state.status === 'completed';
+  return (
+    toolKind(part.tool).folds === true && part.state.status === 'completed'
+  );
 }

@@ -199,7 +199,7 @@ export function isStale(saved: ISegment, transcript: ITranscript): boolean {
   );
 }
 
-export interface ITurnMessages {
+interface ITurnMessages {
   /** What came after the prompt, without words of the engine in the user's place. */
   messages: Message[];
   /** No other turn came after it. */
@@ -207,10 +207,7 @@ export interface ITurnMessages {
 }
 
 /** Finds what a session's transcript holds of a turn; null when it does not know it. */
-export function turnOf(
-  { entries }: ITranscript,
-  turn: string
-): ITurnMessages | null {
+function turnOf({ entries }: ITranscript, turn: string): ITurnMessages | null {
   const first = entries.findLastIndex(({ id }) => id === turn);
   if (turn === '' || first < 0) {
     return null;

@@ -7,6 +7,7 @@ import type {
   Todo,
   ToolPart
 } from '../../protocol/generated';
+import { isObject, list, text } from '../../protocol/jsonValues';
 
 /** The tool that asks, and the one that keeps the list. */
 export const QUESTION = 'question';
@@ -83,16 +84,4 @@ function option(one: unknown): QuestionOption[] {
   return isObject(one) && typeof one.label === 'string'
     ? [{ label: one.label, description: text(one.description) }]
     : [];
-}
-
-function list(value: unknown): unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : [];
-}
-
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

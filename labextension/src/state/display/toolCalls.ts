@@ -22,12 +22,32 @@ const SUBJECTS = [
   'prompt'
 ];
 
-/** The input that holds the tool's whole work, and the language it is written in. */
-const CODE: Record<string, [string, string]> = {
-  python: ['code', 'python'],
-  bash: ['command', 'bash'],
-  task: ['prompt', 'markdown']
+/** What is particular to a tool of ours; any other has none of it. */
+interface IToolKind {
+  /** The input that holds its whole work, and the language it is written in. */
+  code?: [input: string, language: string];
+  /** Another agent works for it: its output is an answer, and its card lists what was done. */
+  isSubagent?: boolean;
+  /** It looks at something for the model: its pictures are no figures of the answer. */
+  looks?: boolean;
+  /** Calls in a row that went well are one line. */
+  folds?: boolean;
+}
+
+const TOOL_KINDS: Partial<Record<string, IToolKind>> = {
+  python: { code: ['code', 'python'] },
+  bash: { code: ['command', 'bash'] },
+  task: { code: ['prompt', 'markdown'], isSubagent: true },
+  read: { looks: true, folds: true },
+  webfetch: { looks: true }
 };
+
+const PLAIN: IToolKind = {};
+
+/** Returns what is particular to a tool. */
+export function toolKind(tool: string): IToolKind {
+  return TOOL_KINDS[tool] ?? PLAIN;
+}
 
 /** Returns the tool's own title, else the input that says most, on one line. */
 export function subject(part: ToolPart): string {
@@ -55,7 +75,7 @@ export function input(part: ToolPart): { text: string; language: string } {
   if (state.status === 'pending' && state.raw !== '') {
     return { text: state.raw, language: 'json' };
   }
-  const [name, language] = CODE[tool] ?? [];
+  const [name, language] = toolKind(tool).code ?? [];
   const code = name === undefined ? undefined : state.input[name];
   if (typeof code === 'string' && language !== undefined) {
     return { text: code, language };
@@ -64,14 +84,14 @@ export function input(part: ToolPart): { text: string; language: string } {
 }
 
 /** Returns what the tool gave back, as far as it has come. */
-export function output(part: ToolPart): string {
-  const { state } = part;
+export function output({ state, tool }: ToolPart): string {
+  const { isSubagent = false } = toolKind(tool);
   switch (state.status) {
     case 'completed':
-      return part.tool === 'task' ? result(state.output) : state.output;
+      return isSubagent ? result(state.output) : state.output;
     case 'error': {
-      // The card of a task lists what was done.
-      const printed = part.tool === 'task' ? '' : state.metadata.output;
+      // The card of a subagent's call lists what was done.
+      const printed = isSubagent ? '' : state.metadata.output;
       return typeof printed === 'string' ? printed : '';
     }
     case 'running': {

@@ -6,7 +6,7 @@
  */
 import type { Decision } from '../../protocol/generated';
 
-export type ContextEdit = 'pin' | 'drop';
+type ContextEdit = 'pin' | 'drop';
 
 /** What may be chosen of a part or message. */
 export type ContextEditAction =

@@ -85,7 +85,7 @@ export function missingAnswers(
 }
 
 /** Where an answer goes: into a cell, or into a new one after that cell, or at the end. */
-export interface ICellPlace {
+interface ICellPlace {
   index: number;
   isNew: boolean;
 }

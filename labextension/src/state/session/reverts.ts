@@ -92,7 +92,7 @@ export function changesOf(info: MessageInfo | undefined): readonly FileDiff[] {
 }
 
 /** Reads what became of files; anything else is nothing. */
-export function readChanges(diffs: unknown): readonly FileDiff[] {
+function readChanges(diffs: unknown): readonly FileDiff[] {
   if (!Array.isArray(diffs)) {
     return NONE;
   }

@@ -3,7 +3,7 @@
  */
 import type { SessionInfo } from '../../protocol/generated';
 
-export interface ISpending {
+interface ISpending {
   /** US dollars of the requests whose price is known; undefined when no price was. */
   cost: number | undefined;
   tokens: number;

@@ -59,10 +59,10 @@ export const UNKNOWN_KERNEL: IKernelView = {
 };
 
 /** Calls a function once, soon; returns nothing that must be kept. */
-export type Schedule = (run: () => void) => void;
+type Schedule = (run: () => void) => void;
 
 /** Asks the kernel for what came after a record, or for the whole picture (null). */
-export type AskAgain = (session: string, after: number | null) => void;
+type AskAgain = (session: string, after: number | null) => void;
 
 interface IWaiting {
   /** The last record before what was missed; null when a whole picture was asked for. */

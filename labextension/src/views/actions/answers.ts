@@ -6,7 +6,7 @@ import { createActionContext } from './actionContext';
 export type ReplyAnswer = 'once' | 'always' | 'reject';
 
 /** How far an “always” reaches. */
-export type ReplyScope = 'session' | 'project';
+type ReplyScope = 'session' | 'project';
 
 export interface IAnswerActions {
   /** Answers a request for permission; the first answer wins. */

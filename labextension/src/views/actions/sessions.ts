@@ -16,7 +16,7 @@ export const {
 } = createActionContext<ISessionOpener>('a session opener');
 
 /** Which sessions are wanted. */
-export interface ISessionQuery {
+interface ISessionQuery {
   /** All of them stand in the title, the notebook's name or the prompts. */
   words: string;
   /** Those that are archived, or those that are not. */

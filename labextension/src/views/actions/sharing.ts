@@ -12,7 +12,7 @@ import { createActionContext } from './actionContext';
 export type ExportFormat = NonNullable<Export['form']>;
 
 /** The file that was written, or what hindered it. */
-export interface IFileOutcome {
+interface IFileOutcome {
   error?: string;
   file?: GivenFile;
 }

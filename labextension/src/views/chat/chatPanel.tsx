@@ -14,9 +14,8 @@ import { ContextEditorProvider } from '../actions/contextEdits';
 import { PanelActionsProvider, type IPanelActions } from '../actions/panel';
 import { RevertActionsProvider } from '../actions/reverts';
 import { useHost } from '../host';
-import { answerOfKey } from '../parts/permissionPrompt';
-import { digitOf } from '../parts/questionForm';
-import { Announcements } from './liveRegion';
+import { buttonOfKey } from '../parts/answerKeys';
+import { Announcements } from '../transcript/liveRegion';
 import { Composer } from '../composer/composer';
 import { chosenFor, useDrafts } from '../composer/drafts';
 import { PanelHeader } from './panelHeader';
@@ -28,7 +27,7 @@ import { TodoStrip } from './todoStrip';
 import { RevertBanner } from '../transcript/revertControls';
 import { Transcript } from '../transcript/transcript';
 
-export interface IChatPanelProps {
+interface IChatPanelProps {
   state: IPanelState;
   actions: IPanelActions;
   /** Says no more what went wrong. */
@@ -127,15 +126,7 @@ function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
   if (target.matches('input, textarea')) {
     return;
   }
-  const answer = answerOfKey(event);
-  const digit = digitOf(event);
-  const button =
-    panel?.querySelector<HTMLButtonElement>(
-      `.plm-Answers button[data-answer="${answer}"]:enabled`
-    ) ??
-    panel?.querySelector<HTMLButtonElement>(
-      `.plm-Options button[data-key="${digit}"]:enabled`
-    );
+  const button = buttonOfKey(event, panel);
   if (button) {
     event.preventDefault();
     event.stopPropagation();

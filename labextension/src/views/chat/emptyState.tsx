@@ -5,7 +5,7 @@ import { useHost } from '../host';
 import { LOAD_COMMAND, useKernelActions } from '../actions/notebook';
 import type { PanelStatus } from './panelState';
 
-export interface IEmptyStateProps {
+interface IEmptyStateProps {
   where: PanelStatus;
   /** The notebook in front, by its file's name. */
   notebook: string;

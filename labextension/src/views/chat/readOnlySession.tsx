@@ -3,13 +3,13 @@
  */
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost } from '../host';
-import { Announcements } from './liveRegion';
+import { Announcements } from '../transcript/liveRegion';
 import { sessionTitle } from '../sessions/sessionLabels';
 import { SessionActivity } from './sessionActivity';
 import { Transcript } from '../transcript/transcript';
 import { ContextWindow } from '../modelContext/contextWindow';
 
-export interface ISessionViewProps {
+interface ISessionViewProps {
   transcript: ITranscript;
   /** What the reader must know of it, such as that its kernel has ended; empty when nothing. */
   remark: string;

@@ -1,18 +1,20 @@
 /**
  * What a session does at this moment, in a word.
  */
-import { useEffect, useState } from 'react';
 import { wholeSeconds } from '../../state/display/numberFormat';
 import { isBusy } from '../../state/session/status';
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost, type IWords } from '../host';
+import { useNow } from '../controls/elapsedTime';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
 
 /** Draws the sign and the word; nothing while the session is idle. */
 export function SessionActivity({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
   const { asks, questions, status } = transcript;
-  const left = useSecondsTo(status.type === 'retry' ? status.next : null);
+  const next = status.type === 'retry' ? status.next : null;
+  const now = useNow(next === null ? null : 1000);
+  const left = next === null ? 0 : Math.max(0, Math.ceil((next - now) / 1000));
   if (!isBusy(transcript)) {
     return null;
   }
@@ -45,23 +47,4 @@ function named(state: CallState, left: number, words: IWords): string {
     case 'stopped':
       return words.__('running');
   }
-}
-
-/** Counts the seconds down to a moment; nought when there is none. */
-function useSecondsTo(moment: number | null): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    if (moment === null) {
-      return;
-    }
-    const tick = () => {
-      setNow(Date.now());
-    };
-    tick();
-    const timer = window.setInterval(tick, 1000);
-    return () => {
-      window.clearInterval(timer);
-    };
-  }, [moment]);
-  return moment === null ? 0 : Math.max(0, Math.ceil((moment - now) / 1000));
 }

@@ -17,7 +17,7 @@ import { useHost } from '../host';
 import type { IOption } from '../controls/picker';
 
 /** A word that names a command or an agent, as far as it is written. */
-export interface IWord {
+interface IWord {
   sign: '/' | '@';
   /** What stands between the sign and the caret. */
   wanted: string;
@@ -64,7 +64,7 @@ export function written(text: string, word: IWord, name: string) {
   };
 }
 
-export interface ICompletion {
+interface ICompletion {
   options: readonly IOption[];
   sign: string;
   /** The option that Enter takes. */

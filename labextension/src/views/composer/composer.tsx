@@ -17,7 +17,7 @@ import { PermissionMode, TrustPrompt } from './permissionMode';
 /** Which keys send what is written. */
 export type SendKey = 'Enter' | 'Accel Enter';
 
-export interface IComposerProps {
+interface IComposerProps {
   /** Tells one notebook's session from another's. */
   draftKey: string;
   drafts: IDrafts;

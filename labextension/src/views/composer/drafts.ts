@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { Attachment, PromptAdmitted } from '../../protocol/generated';
 import type { IPromptOptions } from '../actions/prompts';
 
-export interface IDraft {
+interface IDraft {
   text: string;
   chosen: IPromptOptions;
 }

@@ -8,7 +8,7 @@ import { AttachmentChips } from './attachmentChips';
 import { chosenFor, filesOf } from './drafts';
 import { usePromptActions } from '../actions/prompts';
 
-export interface IQueuedPromptsProps {
+interface IQueuedPromptsProps {
   prompts: readonly PromptAdmitted[];
   /** A turn runs, into which a prompt can be sent. */
   running: boolean;

@@ -4,7 +4,7 @@
 import { useId, useState, type ReactNode } from 'react';
 import { useHost } from '../host';
 
-export interface IDisclosureProps {
+interface IDisclosureProps {
   /** What the button says; text, signs and numbers, nothing that can be clicked. */
   head: ReactNode;
   children: ReactNode;

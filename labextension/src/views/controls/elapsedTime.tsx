@@ -6,13 +6,18 @@ import { seconds } from '../../state/display/numberFormat';
 
 const TICK_MS = 200;
 
-/** Returns the time in milliseconds, again and again. */
-export function useNow(tickMs = TICK_MS): number {
+/** Returns the time in milliseconds, again and again; with null it stands still. */
+export function useNow(tickMs: number | null = TICK_MS): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    const timer = setInterval(() => {
+    if (tickMs === null) {
+      return;
+    }
+    const tick = () => {
       setNow(Date.now());
-    }, tickMs);
+    };
+    tick();
+    const timer = setInterval(tick, tickMs);
     return () => {
       clearInterval(timer);
     };

@@ -10,7 +10,7 @@ export interface IOption {
   about: string;
 }
 
-export interface IPickerProps {
+interface IPickerProps {
   /** What is chosen here. */
   label: string;
   value: string;

@@ -19,7 +19,7 @@ const ScrollContext = createContext<RefObject<HTMLElement> | null>(null);
 /** Says in what the rows below are scrolled; elsewhere it is looked for. */
 export const ScrollProvider = ScrollContext.Provider;
 
-export interface INearViewport<E extends HTMLElement> {
+interface INearViewport<E extends HTMLElement> {
   place: RefObject<E>;
   /** The row is drawn whole. */
   near: boolean;

@@ -50,7 +50,7 @@ export function isAllowedLink(
 }
 
 /** Tells whether a picture may be shown; nothing is loaded for one of these. */
-export function isAllowedImage(address: string): boolean {
+function isAllowedImage(address: string): boolean {
   return PICTURE.test(address);
 }
 

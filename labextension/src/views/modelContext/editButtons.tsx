@@ -11,7 +11,7 @@ import { useContextEditor } from '../actions/contextEdits';
 import { useHost } from '../host';
 import { decisionText } from './reductionNote';
 
-export interface IContextEditProps {
+interface IContextEditProps {
   /** The id of the part or message. */
   target: string;
   decisions: readonly Decision[];

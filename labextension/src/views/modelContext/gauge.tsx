@@ -18,7 +18,7 @@ export const KINDS = [
 
 export type Kind = (typeof KINDS)[number];
 
-export interface IGaugeProps {
+interface IGaugeProps {
   used: number;
   /** Tokens; 0 where the model has no limit, and then there is no bar. */
   window: number;

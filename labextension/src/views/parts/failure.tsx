@@ -10,7 +10,7 @@ import { useTurnActionsIfOffered, type ITurnActions } from '../actions/turn';
 import { useHost, type IWords } from '../host';
 import { StatusIcon } from '../controls/statusIcon';
 
-export interface IFailureProps {
+interface IFailureProps {
   error: ErrorValue;
   /** It ended the newest turn, so that it can be tried again. */
   again?: boolean;

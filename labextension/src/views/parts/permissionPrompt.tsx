@@ -3,19 +3,10 @@
  */
 import { useId, useState, type KeyboardEvent } from 'react';
 import type { Ask } from '../../protocol/generated';
-import {
-  useAnswerActions,
-  type IAnswerActions,
-  type ReplyAnswer
-} from '../actions/answers';
+import { useAnswerActions, type IAnswerActions } from '../actions/answers';
+import { ANSWERS, answerOfKey, type Answer } from './answerKeys';
 import { Diff } from '../controls/diff';
 import { useHost, type IWords } from '../host';
-
-/** What a person can answer; the last is an “always” that holds for the project. */
-export type Answer = ReplyAnswer | 'project';
-
-/** The answers in the order of their keys 1 to 4. */
-const ANSWERS: readonly Answer[] = ['once', 'always', 'reject', 'project'];
 
 /** Questions about the session or the project as a whole, to which a reason would say nothing. */
 const WHOLE: readonly string[] = ['budget', 'moved'];
@@ -52,7 +43,7 @@ export function PermissionPrompt({
           {words.__('Answer where the cell runs: once, always or reject.')}
         </p>
       ) : (
-        <Answers ask={ask} actions={actions} />
+        <PermissionButtons ask={ask} actions={actions} />
       )}
     </div>
   );
@@ -70,20 +61,13 @@ function asked({ permission, title }: Ask, words: IWords): string {
   }
 }
 
-/** Returns the answer that a plain key means here; null when it means none. */
-export function answerOfKey(event: {
-  key: string;
-  ctrlKey: boolean;
-  metaKey: boolean;
-  altKey: boolean;
-}): Answer | null {
-  if (event.ctrlKey || event.metaKey || event.altKey) {
-    return null;
-  }
-  return ANSWERS[['1', '2', '3', '4'].indexOf(event.key)] ?? null;
-}
-
-function Answers({ ask, actions }: { ask: Ask; actions: IAnswerActions }) {
+function PermissionButtons({
+  ask,
+  actions
+}: {
+  ask: Ask;
+  actions: IAnswerActions;
+}) {
   const { words } = useHost();
   const [given, setGiven] = useState<Answer | null>(null);
   const [rejecting, setRejecting] = useState(false);

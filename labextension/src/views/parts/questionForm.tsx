@@ -5,6 +5,7 @@ import { useId, useState, type KeyboardEvent } from 'react';
 import type { Question, QuestionAsked } from '../../protocol/generated';
 import { useAnswerActions } from '../actions/answers';
 import { useHost } from '../host';
+import { digitOf } from './answerKeys';
 
 /** What a person chose and wrote of one question. */
 interface IGivenAnswer {
@@ -230,19 +231,6 @@ export function QuestionAnswers({
       })}
     </dl>
   );
-}
-
-/** Returns the digit that a plain key means, from 1 to 9; null when it means none. */
-export function digitOf(event: {
-  key: string;
-  ctrlKey: boolean;
-  metaKey: boolean;
-  altKey: boolean;
-}): number | null {
-  if (event.ctrlKey || event.metaKey || event.altKey) {
-    return null;
-  }
-  return /^[1-9]$/.test(event.key) ? Number(event.key) : null;
 }
 
 function chosen(

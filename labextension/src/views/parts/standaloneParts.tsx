@@ -1,18 +1,54 @@
 /**
  * A part that is a line of its own: a file, an agent that was named, what was handed on or changed.
  *
- * Who adds a type of part draws it here; until then this does not compile.
+ * Who adds a type of part adds its row here; until then this does not compile.
  */
-import { unknownKind } from '../../protocol/unknownKind';
+import type { ComponentType } from 'react';
 import type { StandalonePart } from '../../state/display/lines';
 import { AttachmentView } from './attachments';
 import { useHost, type IWords } from '../host';
 
+interface IStandaloneKind<T extends StandalonePart> {
+  /** Says what the part tells; empty where it tells nothing. */
+  text(part: T, words: IWords): string;
+  /** Draws it, where its text alone is not enough. */
+  View?: ComponentType<{ part: T }>;
+}
+
+type Kinds = {
+  [T in StandalonePart['type']]: IStandaloneKind<
+    Extract<StandalonePart, { type: T }>
+  >;
+};
+
+const KINDS: Kinds = {
+  file: {
+    text: part => part.filename ?? part.mime,
+    View: ({ part }) => <AttachmentView file={part} />
+  },
+  patch: {
+    text: (part, words) => words.__('Changed: %1', listed(part.files, words))
+  },
+  agent: { text: (part, words) => words.__('Agent: %1', part.name) },
+  subtask: {
+    text: (part, words) =>
+      words.__('Handed to %1: %2', part.agent, part.description)
+  }
+};
+
+/** Returns the row of a part; none for a type of a newer kernel. */
+function kindOf(part: StandalonePart) {
+  return (KINDS as Partial<Record<string, IStandaloneKind<StandalonePart>>>)[
+    part.type
+  ];
+}
+
 /** Draws one part. */
 export function StandalonePartView({ part }: { part: StandalonePart }) {
   const { words } = useHost();
-  if (part.type === 'file') {
-    return <AttachmentView file={part} />;
+  const View = kindOf(part)?.View;
+  if (View !== undefined) {
+    return <View part={part} />;
   }
   const told = standalonePartText(part, words);
   return told === '' ? null : <p className="plm-Muted">{told}</p>;
@@ -23,18 +59,7 @@ export function standalonePartText(
   part: StandalonePart,
   words: IWords
 ): string {
-  switch (part.type) {
-    case 'file':
-      return part.filename ?? part.mime;
-    case 'patch':
-      return words.__('Changed: %1', listed(part.files, words));
-    case 'agent':
-      return words.__('Agent: %1', part.name);
-    case 'subtask':
-      return words.__('Handed to %1: %2', part.agent, part.description);
-    default:
-      return unknownKind(part, '');
-  }
+  return kindOf(part)?.text(part, words) ?? '';
 }
 
 /** So many files are named; the rest is counted. */

@@ -3,6 +3,7 @@
  */
 import type { ToolPart } from '../../protocol/generated';
 import { count, dollars } from '../../state/display/numberFormat';
+import { toolKind } from '../../state/display/toolCalls';
 import { useSessionOpenerIfOffered } from '../actions/sessions';
 import { useHost } from '../host';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
@@ -16,7 +17,8 @@ interface ICall {
 /** Returns the session of a task; empty for any other call. */
 export function subagentSession(part: ToolPart): string {
   const metadata = metadataOf(part);
-  return part.tool === 'task' && typeof metadata.task === 'string'
+  return toolKind(part.tool).isSubagent === true &&
+    typeof metadata.task === 'string'
     ? metadata.task
     : '';
 }

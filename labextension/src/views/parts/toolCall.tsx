@@ -10,20 +10,14 @@ import type {
   Reply,
   ToolPart
 } from '../../protocol/generated';
-import {
-  answersOf,
-  QUESTION,
-  questionsOf,
-  TODOWRITE,
-  todosOf
-} from '../../state/display/questionsAndTodos';
 import { seconds } from '../../state/display/numberFormat';
 import {
   attachments,
   duration,
   input,
   output,
-  subject
+  subject,
+  toolKind
 } from '../../state/display/toolCalls';
 import {
   decisionsAbout,
@@ -34,16 +28,16 @@ import { ElapsedTime } from '../controls/elapsedTime';
 import { Attachments } from './attachments';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
-import { QuestionAnswers, QuestionForm } from './questionForm';
+import { QuestionForm } from './questionForm';
 import { PermissionPrompt } from './permissionPrompt';
 import { ReductionNote, reductionLabel } from '../modelContext/reductionNote';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
 import { useTailScroll } from '../dom/tailScroll';
 import { SubagentCall, subagentSession } from './subagentCall';
-import { TodoItems } from '../controls/todoList';
+import { TOOL_VIEWS } from './toolViews';
 import { ContextEditNote } from '../modelContext/editButtons';
 
-export interface IToolCallProps {
+interface IToolCallProps {
   part: ToolPart;
   /** The question that this call waits for. */
   ask?: Ask;
@@ -64,9 +58,6 @@ export interface IToolCallProps {
   /** Figures stand nowhere else, so they are shown without the card being opened. */
   figures?: boolean;
 }
-
-/** What these tools bring is for the model; a person knows it. */
-const LOOKING = new Set(['read', 'webfetch']);
 
 /** So many characters of name and subject have room in one line of a narrow place. */
 const BRIEF = 21;
@@ -131,7 +122,8 @@ export function ToolCall({
   // A diff says all that the input says, and what was there before.
   const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
   const own = ownView(part, asked, state);
-  const shown = figures && !LOOKING.has(part.tool) ? pictures(part) : [];
+  const shown =
+    figures && toolKind(part.tool).looks !== true ? pictures(part) : [];
   const open =
     state === 'waiting' ||
     (state === 'running' && newest) ||
@@ -180,26 +172,17 @@ function pictures(part: ToolPart) {
   return attachments(part).filter(({ mime }) => mime.startsWith('image/'));
 }
 
-/** Draws what says more than input and output do: a list, or questions and their answers. */
+/** Draws what says more than input and output do; null where nothing does. */
 function ownView(
   part: ToolPart,
   asked: QuestionAsked | undefined,
   state: CallState
 ): ReactNode {
-  if (asked !== undefined && state === 'waiting') {
-    return <QuestionForm asked={asked} />;
-  }
-  if (part.tool === QUESTION) {
-    const questions = questionsOf(part);
-    return questions.length > 0 ? (
-      <QuestionAnswers questions={questions} answers={answersOf(part)} />
-    ) : null;
-  }
-  if (part.tool === TODOWRITE) {
-    const todos = todosOf(part);
-    return todos.length > 0 ? <TodoItems todos={todos} /> : null;
-  }
-  return null;
+  return asked !== undefined && state === 'waiting' ? (
+    <QuestionForm asked={asked} />
+  ) : (
+    (TOOL_VIEWS[part.tool]?.(part) ?? null)
+  );
 }
 
 /** Draws a run of reads as one row. */

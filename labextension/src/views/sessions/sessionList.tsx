@@ -8,7 +8,7 @@ import { useSessionActions, type ISessionPage } from '../actions/sessions';
 import { useSharingActionsIfOffered } from '../actions/sharing';
 import { SessionItem } from './sessionItem';
 
-export interface ISessionListProps {
+interface ISessionListProps {
   /** Id of the session that is shown. */
   current: string;
   onClose: () => void;

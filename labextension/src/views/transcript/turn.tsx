@@ -22,7 +22,7 @@ import { ForkButton } from './forkButton';
 import { MissingAnswerButton } from './missingAnswerButton';
 import { RevertButton } from './revertControls';
 
-export interface ITurnProps {
+interface ITurnProps {
   turn: ITurn;
   live: boolean;
   /** What the session does; drawn below a turn that runs. */

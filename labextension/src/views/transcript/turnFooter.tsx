@@ -8,7 +8,7 @@ import { useNow } from '../controls/elapsedTime';
 import { useHost, type IWords } from '../host';
 import { StatusIcon } from '../controls/statusIcon';
 
-export interface ITurnFooterProps {
+interface ITurnFooterProps {
   messages: readonly Message[];
   status: Status;
   /** Why nothing is written at this moment. */

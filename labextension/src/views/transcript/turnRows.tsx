@@ -56,7 +56,7 @@ export function TurnListProvider({
   );
 }
 
-export interface ITurnPageProps {
+interface ITurnPageProps {
   page: ITurnPage;
   /** Nothing comes after it. */
   newest: boolean;

@@ -1,0 +1,31 @@
+/**
+ * What the model thought, folded until a person opens it.
+ */
+import type { Decision, ReasoningPart } from '../../protocol/generated';
+import { seconds } from '../../state/display/numberFormat';
+import { Disclosure } from '../controls/disclosure';
+import { useHost } from '../host';
+import { ContextEditNote } from '../modelContext/editButtons';
+
+/** Draws reasoning, with how long it took where that is known. */
+export function Reasoning({
+  part,
+  decisions
+}: {
+  part: ReasoningPart;
+  decisions: readonly Decision[];
+}) {
+  const { Markdown, words } = useHost();
+  const { time } = part;
+  const spent = time?.end === undefined ? null : (time.end - time.start) / 1000;
+  const head =
+    spent === null
+      ? words.__('Thoughts')
+      : words.__('Thought for %1', seconds(spent));
+  return (
+    <Disclosure className="plm-Reasoning" head={<span>{head}</span>}>
+      <Markdown text={part.text} />
+      <ContextEditNote target={part.id} decisions={decisions} />
+    </Disclosure>
+  );
+}

@@ -1,0 +1,112 @@
+/**
+ * Some lines of an answer: drawn while they are near, and as words alone while they are far.
+ */
+import { memo } from 'react';
+import type { ISegment } from '../../protocol/segment';
+import type { Line } from '../../state/display/lines';
+import { linesHeight } from '../../state/display/rowHeights';
+import { mayDrawNow, useNearViewport } from '../dom/nearViewport';
+import { useHost } from '../host';
+import { lineKind, type ILineProps } from './lineKinds';
+import { linesText } from './lineText';
+
+interface ILineGroupProps extends Omit<ILineProps, 'line' | 'newest'> {
+  lines: readonly Line[];
+  /** The key of the newest call. */
+  newest: string | undefined;
+  isLast: boolean;
+}
+
+/** Draws lines, or where they are far only their words. */
+export function LineGroup({
+  lines: drawn,
+  segment,
+  live,
+  ended,
+  figures,
+  newest,
+  again,
+  isLast
+}: ILineGroupProps) {
+  const isHeld = drawn.some(line => waits(line, segment, live));
+  const { place, near } = useNearViewport<HTMLDivElement>(
+    () => isLast && mayDrawNow(),
+    isHeld
+  );
+  const hasChanges = (segment.changes ?? []).length > 0;
+  return (
+    <div
+      className="plm-Stretch"
+      ref={place}
+      data-far={!near}
+      dir={near ? undefined : 'auto'}
+      style={{ containIntrinsicHeight: `auto ${linesHeight(drawn)}px` }}
+    >
+      {near ? (
+        drawn.map(line => {
+          if (line.kind === 'patch' && hasChanges) {
+            return null; // what a step changed is told by the turn as soon as it is over
+          }
+          const { View } = lineKind(line);
+          return (
+            <View
+              key={line.key}
+              line={line}
+              segment={segment}
+              live={live}
+              ended={ended}
+              figures={figures}
+              newest={line.key === newest}
+              again={again && line === drawn.at(-1)}
+            />
+          );
+        })
+      ) : (
+        <LineGroupText lines={drawn} />
+      )}
+    </div>
+  );
+}
+
+/** Tells whether something in a line runs, or waits for a person. */
+function waits(
+  line: Line,
+  { asks, questions = [] }: ISegment,
+  live: boolean
+): boolean {
+  if (line.kind !== 'tool') {
+    return false;
+  }
+  const { call_id, state } = line.part;
+  const runs = state.status === 'running' || state.status === 'pending';
+  return (
+    (live && runs) ||
+    [...asks, ...questions].some(one => one.call_id === call_id)
+  );
+}
+
+/** Draws the words of lines, as one text. */
+const LineGroupText = memo(
+  function LineGroupText({ lines: drawn }: { lines: readonly Line[] }) {
+    const { words } = useHost();
+    return <>{linesText(drawn, words)}</>;
+  },
+  ({ lines: before }, { lines: now }) =>
+    before.length === now.length &&
+    before.every((line, index) => isSame(line, now[index]))
+);
+
+/** Tells whether two lines say the same; of the same parts they are made anew each time. */
+function isSame(one: Line, other: Line | undefined): boolean {
+  if (one.kind !== other?.kind) {
+    return false;
+  }
+  const [before, now] = [
+    lineKind(one).madeOf(one),
+    lineKind(other).madeOf(other)
+  ];
+  return (
+    before.length === now.length &&
+    before.every((thing, index) => thing === now[index])
+  );
+}

@@ -1,0 +1,184 @@
+/**
+ * How each kind of line is drawn, said in words, and known to be the same as before.
+ *
+ * Who adds a kind of line adds its row here; until then this does not compile.
+ */
+import type { ComponentType } from 'react';
+import type { ISegment } from '../../protocol/segment';
+import type { Line, StandalonePart } from '../../state/display/lines';
+import { subject } from '../../state/display/toolCalls';
+import { decisionsAbout } from '../../state/session/contextEdits';
+import { useHost, type IWords } from '../host';
+import { Compaction, compactionText } from '../modelContext/compaction';
+import { ContextEditState } from '../modelContext/editButtons';
+import { Failure, RetryNote } from '../parts/failure';
+import { MarkdownText } from '../parts/markdownText';
+import { Reasoning } from '../parts/reasoning';
+import {
+  StandalonePartView,
+  standalonePartText
+} from '../parts/standaloneParts';
+import { StepSummary } from '../parts/stepSummary';
+import { ReadCalls, ToolCall } from '../parts/toolCall';
+
+export interface ILineProps<L extends Line = Line> {
+  line: L;
+  segment: ISegment;
+  live: boolean;
+  /** The words with which the turn was stopped; empty when it was not. */
+  ended: string;
+  figures: boolean;
+  newest: boolean;
+  again: boolean;
+}
+
+interface ILineKind<L extends Line> {
+  View: ComponentType<ILineProps<L>>;
+  /** What a person finds, copies or has read to them where the line is not drawn. */
+  text(line: L, words: IWords): string;
+  /** What the line was made of: of the same things it says the same. */
+  madeOf(line: L): readonly unknown[];
+}
+
+/** A part that is a line of its own has its row in views/parts/standaloneParts. */
+type StandaloneLine = Extract<Line, { kind: StandalonePart['type'] }>;
+type OtherKind = Exclude<Line, StandaloneLine>['kind'];
+type Kinds = { [K in OtherKind]: ILineKind<Extract<Line, { kind: K }>> };
+
+const ofPart = ({ part }: { part: unknown }) => [part];
+
+const KINDS: Kinds = {
+  text: {
+    View: props => (
+      <>
+        <MarkdownText text={props.line.part.text} live={props.live} />
+        <EditState {...props} />
+      </>
+    ),
+    text: ({ part }) => part.text,
+    madeOf: ofPart
+  },
+  prompt: {
+    View: props => {
+      const { words } = useHost();
+      return (
+        <>
+          <blockquote
+            className="plm-Prompt"
+            dir="auto"
+            aria-label={words.__('You said')}
+          >
+            {props.line.part.text}
+          </blockquote>
+          <EditState {...props} />
+        </>
+      );
+    },
+    text: ({ part }) => part.text,
+    madeOf: ofPart
+  },
+  reasoning: {
+    View: ({ line, segment }) => (
+      <Reasoning
+        part={line.part}
+        decisions={decisionsAbout(segment.decisions, line.part)}
+      />
+    ),
+    text: () => '', // folded until a person opens it
+    madeOf: ofPart
+  },
+  tool: {
+    View: ({ line: { part }, segment, live, ended, figures, newest }) => (
+      <ToolCall
+        part={part}
+        ask={segment.asks.find(ask => ask.call_id === part.call_id)}
+        asked={segment.questions?.find(one => one.call_id === part.call_id)}
+        reply={segment.replies[part.call_id]}
+        decisions={decisionsAbout(segment.decisions, part)}
+        over={!live && !segment.open}
+        newest={newest}
+        live={live}
+        ended={ended}
+        figures={figures}
+      />
+    ),
+    text: ({ part }) => `${part.tool} ${subject(part)}`,
+    madeOf: ofPart
+  },
+  reads: {
+    View: ({ line, segment }) => (
+      <ReadCalls parts={line.parts} decisions={segment.decisions} />
+    ),
+    text: ({ parts }) =>
+      parts.map(part => `${part.tool} ${subject(part)}`).join('\n'),
+    madeOf: ({ parts }) => parts
+  },
+  notice: {
+    View: ({ line }) => (
+      <p className="plm-Muted" role="note">
+        ! {line.part.text}
+      </p>
+    ),
+    text: ({ part }) => `! ${part.text}`,
+    madeOf: ofPart
+  },
+  retry: {
+    View: ({ line }) => <RetryNote part={line.part} before={line.before} />,
+    text: ({ part }) => part.error.message,
+    madeOf: ofPart
+  },
+  step: {
+    View: ({ line }) => <StepSummary part={line.part} number={line.number} />,
+    text: () => '', // numbers
+    madeOf: ofPart
+  },
+  compaction: {
+    View: ({ line, segment }) => (
+      <Compaction
+        summary={line.summary}
+        state={line.state}
+        mark={line.part}
+        written={line.written}
+        decisions={segment.decisions}
+      />
+    ),
+    text: ({ part, state }, words) =>
+      compactionText(state, part, words).join(' '),
+    madeOf: ({ part, state }) => [part, state]
+  },
+  error: {
+    View: ({ line, again }) => <Failure error={line.error} again={again} />,
+    text: ({ error }) => error.message,
+    madeOf: ({ error }) => [error]
+  }
+};
+
+const STANDALONE: ILineKind<StandaloneLine> = {
+  View: props => (
+    <>
+      <StandalonePartView part={props.line.part} />
+      <EditState {...props} />
+    </>
+  ),
+  text: ({ part }, words) => standalonePartText(part, words),
+  madeOf: ofPart
+};
+
+/** Returns the row of a line. */
+export function lineKind(line: Line): ILineKind<Line> {
+  const kinds = KINDS as Partial<Record<string, unknown>>;
+  return (kinds[line.kind] ?? STANDALONE) as ILineKind<Line>;
+}
+
+/** Draws what holds for the part of a line by a person's edit. */
+function EditState({
+  line,
+  segment
+}: ILineProps<Extract<Line, { kind: 'text' | 'prompt' } | StandaloneLine>>) {
+  return (
+    <ContextEditState
+      target={line.part.id}
+      decisions={decisionsAbout(segment.decisions, line.part)}
+    />
+  );
+}

@@ -1,0 +1,103 @@
+/** The folders of `src` import one way: each of them those that are listed for it, and itself. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const STATE = ['protocol', 'state/store', 'state/session', 'state/display'];
+const VIEWS = ['views', 'views/actions', 'views/dom', 'views/controls'];
+
+/** Lowest first. */
+const FOLDERS: Record<string, readonly string[]> = {
+  protocol: [],
+  'state/store': STATE.slice(0, 1),
+  'state/session': STATE.slice(0, 2),
+  'state/display': STATE.slice(0, 3),
+  kernel: ['protocol', 'state/store'],
+  views: [],
+  'views/actions': STATE,
+  'views/dom': ['views'],
+  'views/controls': [...STATE, 'views'],
+  'views/modelContext': [...STATE, ...VIEWS],
+  'views/parts': [...STATE, ...VIEWS, 'views/modelContext'],
+  'views/transcript': [...STATE, ...VIEWS, 'views/modelContext', 'views/parts'],
+  'views/sessions': [...STATE, ...VIEWS],
+  'views/composer': [...STATE, ...VIEWS],
+  'views/chat': [
+    ...STATE,
+    ...VIEWS,
+    'views/modelContext',
+    'views/parts',
+    'views/transcript',
+    'views/sessions',
+    'views/composer'
+  ],
+  'notebook/rendering': [
+    ...STATE,
+    ...VIEWS,
+    'kernel',
+    'views/modelContext',
+    'views/parts',
+    'views/transcript'
+  ],
+  notebook: [
+    ...STATE,
+    ...VIEWS,
+    'kernel',
+    'notebook/rendering',
+    'views/parts',
+    'views/transcript'
+  ],
+  panel: [
+    ...STATE,
+    ...VIEWS,
+    'kernel',
+    'notebook',
+    'notebook/rendering',
+    'views/chat',
+    'views/composer'
+  ],
+  widget: ['protocol', 'state/store', 'views', 'views/dom', 'views/chat']
+};
+
+/** The files of `src` that lie in folders; `index.ts` stands above all of them. */
+const FILES = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .map(file => file.replaceAll('\\', '/'))
+  .filter(file => /\/.*\.tsx?$/.test(file));
+
+/** Returns the folders that a file imports from. */
+function imported(file: string): string[] {
+  const text = readFileSync(join('src', file), 'utf8');
+  return [...text.matchAll(/from\s+'(\.[^']+)'/g)].map(([, path = '']) =>
+    dirname(normalize(join(dirname(file), path))).replaceAll('\\', '/')
+  );
+}
+
+describe('the folders of the page', () => {
+  it('are those of the table', () => {
+    const there = new Set(FILES.map(file => dirname(file)));
+
+    expect([...there].sort()).toEqual(Object.keys(FOLDERS).sort());
+  });
+
+  it.each(Object.keys(FOLDERS))('%s imports what is listed for it', folder => {
+    const own = FILES.filter(file => dirname(file) === folder);
+    const wrong = own.flatMap(file =>
+      imported(file)
+        .filter(from => from !== folder && !FOLDERS[folder]?.includes(from))
+        .map(from => `${file} from ${from}`)
+    );
+
+    expect(own).not.toEqual([]);
+    expect(wrong).toEqual([]);
+  });
+
+  it('import one way', () => {
+    const names = Object.keys(FOLDERS);
+    const upward = names.flatMap((folder, height) =>
+      (FOLDERS[folder] ?? [])
+        .filter(other => names.indexOf(other) > height)
+        .map(other => `${folder} from ${other}`)
+    );
+    expect(upward).toEqual([]);
+  });
+});
