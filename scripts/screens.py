@@ -185,7 +185,7 @@ def walk(page: Page, lab: Lab, camera: Camera) -> None:
     page.wait_for_function("window.ran", timeout=PATIENCE_SECONDS * 1000)
     panel.get_by_role("button", name="Stop", exact=True).wait_for(state="detached")
     camera.tour("finished")
-    closed = page.locator(f"{ANSWER_CELL} .plm-Fold-head[aria-expanded='false']")
+    closed = page.locator(f"{ANSWER_CELL} .plm-Disclosure-head[aria-expanded='false']")
     for _ in range(OPENED):
         closed.first.click()
     camera.stage("opened", page.locator(f"{ANSWER_CELL} .plm-Tool").nth(1))
@@ -196,7 +196,7 @@ def walk(page: Page, lab: Lab, camera: Camera) -> None:
         panel.get_by_role("button", name=f"{name}:").click()
         camera.stage(f"choose-{name.lower()}")
         page.keyboard.press("Escape")
-    panel.locator(".plm-Panel-choose").click()
+    panel.locator(".plm-Panel-sessions").click()
     camera.stage("sessions")
 
 
@@ -235,7 +235,7 @@ def see_states(page: Page, lab: Lab, camera: Camera) -> None:
         field = panel.get_by_role("textbox", name="Prompt for the agent")
         field.wait_for()
         stop = panel.get_by_role("button", name="Stop", exact=True)
-        foot = page.locator(f"{ANSWER_CELL} .plm-Foot").last
+        foot = page.locator(f"{ANSWER_CELL} .plm-TurnFooter").last
 
         page.evaluate(RUN, 1)
         page.get_by_text("9 and 6 letters").first.wait_for()

@@ -40,7 +40,7 @@ function Drawn({ page }: { page: Page }) {
 }
 
 const DRAWN =
-  '.plm-Said-words, .plm-Text, .plm-Tool-name, .plm-Tool-input, ' +
+  '.plm-TurnPrompt-text, .plm-Text, .plm-Tool-name, .plm-Tool-input, ' +
   '.plm-Tool-output pre, .plm-Picture, .plm-Chip';
 
 /** Returns words, calls with what went in and came out, pictures and files, as they stand in a page. */

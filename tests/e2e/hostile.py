@@ -19,7 +19,7 @@ OPEN_FOLDS = """where => {
   for (let round = 0; round < 4; round += 1) {
     for (const place of document.querySelectorAll(where)) {
       place.querySelectorAll("button[aria-expanded='false']").forEach(one => {
-        if (!one.matches('.plm-Panel-choose, .plm-Choose button')) { one.click(); }
+        if (!one.matches('.plm-Panel-sessions, .plm-Picker button')) { one.click(); }
       });
       place.querySelectorAll('details').forEach(one => { one.open = true; });
     }

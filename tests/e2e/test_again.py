@@ -46,7 +46,7 @@ def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: 
     expect(cell.get_by_text("It is 42.")).to_be_visible()
     expect(story(panel).get_by_text("It is 42.")).to_be_visible()
     at_rest(panel)
-    expect(panel.locator(".plm-Said-words")).to_have_text(["work"])
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work"])
     expect(panel.locator(".plm-Tool-name", has_text="python")).to_have_count(1)
     expect(story(panel).get_by_text("allowed by --yes")).to_be_visible()
     expect(page.get_by_role("button", name="Retry")).to_have_count(0)
@@ -67,7 +67,7 @@ def test_the_panel_tries_again_and_says_what_else_helps(page: Page, lab: Lab, se
     panel.get_by_role("button", name="Retry").press("Enter")
     expect(story(panel).get_by_text("At last.")).to_be_visible()
     at_rest(panel)
-    expect(panel.locator(".plm-Said-words")).to_have_text(["Hello?"])
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["Hello?"])
 
     send(panel, "And now?")
     # The first failure says nearly the same, and stays.
@@ -90,7 +90,7 @@ def test_the_wait_before_the_next_attempt_is_counted_down(page: Page, lab: Lab) 
         panel = open_panel(page)
         page.evaluate(RUN, 0)
         expect(composer(panel)).to_be_visible()
-        record(page, f"{OUTPUT} .plm-Foot, #jupyter-palimpsest-panel")
+        record(page, f"{OUTPUT} .plm-TurnFooter, #jupyter-palimpsest-panel")
         page.evaluate(BEGIN, 1)
 
         expect(panel.get_by_text("tries again in")).to_be_visible()
@@ -152,8 +152,8 @@ def test_a_dead_kernel_is_restarted_from_the_panel(page: Page, lab: Lab, mortal:
     panel.get_by_role("button", name="Restart the kernel").click()
 
     panel.get_by_role("button", name="Load it").click()
-    expect(panel.locator(".plm-Said-words", has_text="hello")).to_be_visible()
+    expect(panel.locator(".plm-TurnPrompt-text", has_text="hello")).to_be_visible()
     expect(composer(panel)).to_have_value("a draft")
     send(panel, "again")
-    expect(panel.locator(".plm-Said-words", has_text="again")).to_be_visible()
+    expect(panel.locator(".plm-TurnPrompt-text", has_text="again")).to_be_visible()
     at_rest(panel)

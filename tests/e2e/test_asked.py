@@ -36,7 +36,7 @@ def asks(*questions: object) -> str:
 
 
 def interview(place: Locator) -> Locator:
-    return place.locator("form.plm-Interview")
+    return place.locator("form.plm-QuestionForm")
 
 
 @pytest.mark.parametrize("way", ["mouse", "keys", "words"])
@@ -75,7 +75,7 @@ def test_a_question_is_answered_in_its_cell(page: Page, lab: Lab, seen: Seen, wa
     expect(interview(notebook.cell(2))).to_have_count(0)
     said = "2 shades of green" if way == "words" else "By species"
     shown.get_by_role("button", name=f"Colour: {said}").click()
-    expect(shown.locator(".plm-Answered dd")).to_have_text(said)
+    expect(shown.locator(".plm-QuestionAnswers dd")).to_have_text(said)
     assert page.locator("input.jp-Stdin-input").count() == 0
     assert f"-> {said}" in notebook.kept(2, "As you like.")["text/markdown"]
     photograph(page, f"asked-cell-{way}")
@@ -109,7 +109,7 @@ def test_several_questions_survive_a_reload(page: Page, lab: Lab) -> None:
 
     expect(notebook.cell(2).get_by_text("As you like.")).to_be_visible()
     notebook.cell(2).get_by_role("button", name="2 questions").click()
-    answers = notebook.cell(2).locator(".plm-Answered dd")
+    answers = notebook.cell(2).locator(".plm-QuestionAnswers dd")
     expect(answers).to_have_text(["Grey", "year", "sex", "and bill depth"])
     data = notebook.kept(2, "As you like.")
     assert "-> year, sex, and bill depth" in data["text/markdown"]
@@ -151,7 +151,7 @@ def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
     at_rest(panel)
     expect(strip).to_have_count(0)
     story(panel).get_by_role("button", name="4 of 4 done").click()
-    expect(story(panel).locator(".plm-Todos")).to_be_visible()
+    expect(story(panel).locator(".plm-TodoItems")).to_be_visible()
     expect(composer(panel)).to_be_enabled()
     photograph(page, "asked-panel-done")
     assert seen.errors == []

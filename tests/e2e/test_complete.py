@@ -25,7 +25,7 @@ def test_an_agent_is_completed_and_a_prompt_is_forked(page: Page, lab: Lab, seen
     page.evaluate(RUN, 0)
     for words in ("hello first", "hello second"):
         send(panel, words)
-        expect(panel.locator(".plm-Said-words", has_text=words)).to_be_visible()
+        expect(panel.locator(".plm-TurnPrompt-text", has_text=words)).to_be_visible()
         at_rest(panel)
 
     composer(panel).press_sequentially("ask @")
@@ -45,6 +45,6 @@ def test_an_agent_is_completed_and_a_prompt_is_forked(page: Page, lab: Lab, seen
     expect(options).to_have_count(0)
 
     story(panel).get_by_role("button", name="Fork here").nth(1).press("Enter")
-    expect(panel.locator(".plm-Said-words", has_text="hello second")).to_have_count(0)
-    expect(panel.locator(".plm-Said-words", has_text="hello first")).to_be_visible()
+    expect(panel.locator(".plm-TurnPrompt-text", has_text="hello second")).to_have_count(0)
+    expect(panel.locator(".plm-TurnPrompt-text", has_text="hello first")).to_be_visible()
     assert seen.errors == []

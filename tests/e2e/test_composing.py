@@ -83,7 +83,7 @@ def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: S
 
     expect(story(panel).get_by_text("Second done.")).to_be_visible()
     at_rest(panel)
-    expect(panel.locator(".plm-Said-words")).to_have_text(["work", "then this"])
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
     assert seen.errors == []
 
 

@@ -119,16 +119,16 @@ def test_what_a_colour_says_is_said_by_lines_where_the_system_paints(
     assert ground(answer) != ground(other)
     card = panel.locator(".plm-Tool", has=page.locator(".plm-Question"))
     assert card.evaluate("node => getComputedStyle(node).borderTopWidth") == "2px"
-    said = panel.locator(".plm-Said").first
+    said = panel.locator(".plm-TurnPrompt").first
     assert said.evaluate("node => getComputedStyle(node).borderTopStyle") == "solid"
-    pie = panel.locator(".plm-Tool .plm-Sign[data-state='waiting'] .plm-Sign-picture")
+    pie = panel.locator(".plm-Tool .plm-StatusIcon[data-state='waiting'] .plm-StatusIcon-picture")
     assert "conic" in pie.evaluate("node => getComputedStyle(node).backgroundImage")
     answer.click()
     expect(panel.get_by_text("tries again")).to_be_visible()
     stop(panel)
     panel.get_by_role("button", name="Context window").click()
     photograph(page, f"forced-{scheme}-window")
-    swatches = panel.locator(".plm-Holdings .plm-Swatch").all()
+    swatches = panel.locator(".plm-WindowTable .plm-Swatch").all()
     grounds = [ground(swatch) for swatch in swatches]
     assert len(set(grounds)) == len(grounds) > 5
-    assert len(painted(panel.locator(".plm-Panel-filled .plm-Gauge-bar"))) > 4
+    assert len(painted(panel.locator(".plm-ContextWindow .plm-Gauge-bar"))) > 4

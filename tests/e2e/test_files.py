@@ -41,9 +41,9 @@ def begun(page: Page, lab: Lab, name: str) -> Locator:
     panel = open_panel(page)
     page.evaluate(RUN, 0)
     send(panel, "Describe the auks")
-    expect(panel.locator(".plm-Said-words", has_text="auks")).to_be_visible()
+    expect(panel.locator(".plm-TurnPrompt-text", has_text="auks")).to_be_visible()
     at_rest(panel)
-    panel.locator(".plm-Panel-choose").click()
+    panel.locator(".plm-Panel-sessions").click()
     return panel
 
 
@@ -75,7 +75,7 @@ def test_a_session_is_exported_deleted_and_brought_in_again(
     expect(panel.get_by_role("button", name="What to do with Describe the auks")).to_be_focused()
 
     panel.get_by_role("button", name="What to do with Describe the auks").click()
-    panel.locator(".plm-Sessions-deeds").get_by_role("button", name="Delete").click()
+    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Delete").click()
     panel.get_by_role("button", name="Delete for good").click()
     rows = panel.locator(".plm-Sessions-row", has_text="Describe the auks")
     expect(rows).to_have_count(0)

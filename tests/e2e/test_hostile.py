@@ -36,11 +36,11 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
     (lab.folder / "hostile.flag").touch()
     expect(waiting).to_have_count(0)
     at_rest(panel)
-    expect(panel.locator(".plm-Said-words")).to_have_count(2)
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_count(2)
     closed = story(panel).locator("button[aria-expanded='false']")
     while closed.count():
         closed.first.click()
-    panel.locator(".plm-Panel-choose").click()
+    panel.locator(".plm-Panel-sessions").click()
     expect(panel.locator(".plm-Sessions-row")).to_have_count(1)
     wait_until_drawn(page)
     photograph(page, "hostile-panel")

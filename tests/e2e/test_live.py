@@ -34,11 +34,11 @@ def test_words_are_seen_before_the_turn_ends(page: Page, lab: Lab, seen: Seen) -
     shown = notebook.cell(2).locator(".plm-Segment")
 
     expect(shown.locator("strong", has_text="this")).to_be_visible()
-    expect(shown.locator(".plm-Foot")).to_be_visible()
+    expect(shown.locator(".plm-TurnFooter")).to_be_visible()
     photograph(page, "live-streams")
     shown.get_by_role("button", name="Stop").click()
     notebook.ended()
-    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
     assert seen.errors == []
 
 
@@ -95,12 +95,12 @@ def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: 
     page.reload()
     shown = notebook.cell(2).locator(".plm-Segment")
     shown.wait_for()  # an older JupyterLab takes its time to open
-    expect(shown.locator(".plm-Foot")).to_be_visible()
+    expect(shown.locator(".plm-TurnFooter")).to_be_visible()
     photograph(page, "live-reloaded")
     (lab.folder / "live.flag").touch()
 
     expect(shown.locator("strong", has_text="all")).to_be_visible()
-    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
     data = notebook.kept(2, "After **all**.")
     assert data["application/vnd.palimpsest.segment+json"]["open"] is False
 
@@ -113,11 +113,11 @@ def test_a_restart_ends_the_answer(page: Page, lab: Lab) -> None:
     notebook.run(2, wait=False)
     shown = notebook.cell(2).locator(".plm-Segment")
     expect(shown.get_by_text("I begin")).to_be_visible()
-    expect(shown.locator(".plm-Foot")).to_be_visible()
+    expect(shown.locator(".plm-TurnFooter")).to_be_visible()
     page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
 
     expect(shown.get_by_text("Stopped.")).to_be_visible()
-    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
     expect(shown.get_by_text("I begin")).to_be_visible()
 
 
@@ -138,7 +138,7 @@ def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, 
 
     expect(shown.get_by_text("Interrupted: the kernel ended")).to_be_visible()
     expect(shown.locator(".plm-Tool [data-state='stopped']").first).to_be_attached()
-    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
     expect(shown.get_by_text("I begin")).to_be_visible()
     photograph(page, "live-interrupted")
     data = notebook.kept(2, "Interrupted")
@@ -212,7 +212,7 @@ def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: Seen)
     notebook.run(2, wait=False)
     shown = notebook.cell(2).locator(".plm-Segment")
     notebook.cell(2).get_by_role("button", name="Allow once").first.click()
-    expect(shown.locator(".plm-Foot-words", has_text="writes")).to_be_visible()
+    expect(shown.locator(".plm-TurnFooter-text", has_text="writes")).to_be_visible()
     closed = shown.locator("button[aria-expanded='false']")
     while closed.count():
         closed.first.click()

@@ -184,7 +184,7 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
     assert page.evaluate(AT_TOP) == top
 
     # What a person opened stays, however far it is.
-    call = panel.locator(".plm-Turn[data-far='false'] .plm-Tool .plm-Fold-head").first
+    call = panel.locator(".plm-Turn[data-far='false'] .plm-Tool .plm-Disclosure-head").first
     call.click()
     opened = panel.locator(".plm-Tool[data-open='true']")
     expect(opened).to_have_count(1)
@@ -201,8 +201,8 @@ def test_a_long_answer_in_a_cell_is_drawn_where_it_is_seen(page: Page, lab: Lab)
     cell = notebook.cell(2)
     expect(cell.get_by_text("End.")).to_be_visible()
 
-    stretches = cell.locator(".plm-Stretch")
-    far = cell.locator(".plm-Stretch[data-far='true']")
+    stretches = cell.locator(".plm-LineGroup")
+    far = cell.locator(".plm-LineGroup[data-far='true']")
     expect(far).not_to_have_count(0)
     expect(far.first).to_contain_text("Step")
     assert (

@@ -105,12 +105,12 @@ def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
     page.keyboard.press("Shift+Enter")
     shown = notebook.cell(2).locator(".plm-Segment")
     expect(shown.locator("strong", has_text="this")).to_be_visible()
-    expect(shown.locator(".plm-Foot")).to_be_visible()
+    expect(shown.locator(".plm-TurnFooter")).to_be_visible()
     photograph(page, "notebook7-streams")
     shown.get_by_role("button", name="Stop").click()
 
     expect(shown.get_by_text("Stopped.")).to_be_visible()
-    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
     expect(notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[3]:")
     assert "First **this**." in notebook.kept(2, "Stopped")["text/markdown"]
     assert ours(seen) == []
@@ -177,7 +177,7 @@ def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
     expect(story(panel).get_by_text("Second done.")).to_be_visible()
     at_rest(panel)
     expect(waiting).to_have_count(0)
-    expect(panel.locator(".plm-Said-words")).to_have_text(["work", "then this"])
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
     cell = page.locator(".jp-CodeCell").nth(1)
     expect(cell.get_by_text("First done.")).to_be_visible()
     expect(cell.get_by_text("Second done.")).to_have_count(0)
@@ -193,7 +193,7 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Classic) -
     notebook.save()
     other = notebook.beside(classic)
     panel = open_panel(other.page)
-    expect(panel.locator(".plm-Said-words")).to_have_text(["Go."])
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["Go."])
     other.cell(2).get_by_role("button", name="Allow once").click()
     notebook.ended()
 
@@ -214,11 +214,11 @@ def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Classic) -> Non
     notebook.save()
     page.reload()
     expect(shown.get_by_text("Before.")).to_be_visible()
-    expect(shown.locator(".plm-Foot")).to_be_visible()
+    expect(shown.locator(".plm-TurnFooter")).to_be_visible()
     (classic.folder / "reload.flag").touch()
 
     expect(shown.locator("strong", has_text="all")).to_be_visible()
-    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
     assert notebook.kept(2, "After **all**.")[MIME]["open"] is False
 
 
@@ -243,7 +243,7 @@ def test_a_restart_by_the_menu_ends_the_answer_and_the_session_goes_on(
     photograph(page, "notebook7-restarted")
 
     panel.get_by_role("button", name="Load it").click()
-    expect(panel.locator(".plm-Said-words")).to_have_text(["calculate 17*23"])
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["calculate 17*23"])
     send(panel, "calculate 6*7")
     panel.get_by_role("button", name="Allow once").click()
     expect(story(panel).get_by_text("42").first).to_be_visible()
@@ -270,7 +270,7 @@ def test_a_notebook_without_a_kernel_shows_what_it_saved_and_gets_one(
     shown = notebook.cell(2).locator(".plm-Segment")
     expect(shown.get_by_text("It is 42.")).to_be_visible()
     expect(shown.get_by_text("allowed once")).to_be_visible()
-    expect(shown.locator(".plm-Foot")).to_have_count(0)
+    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
     panel = open_panel(page)
     expect(panel.get_by_text("alone.ipynb has no kernel")).to_be_visible()
     photograph(page, "notebook7-alone")
@@ -297,7 +297,7 @@ def test_a_renamed_notebook_keeps_its_session_also_in_its_next_kernel(
     page.wait_for_url("**/renamed.ipynb*")
     expect(composer(panel)).to_have_value("second words")
     composer(panel).press("Enter")
-    said = panel.locator(".plm-Said-words")
+    said = panel.locator(".plm-TurnPrompt-text")
     expect(said).to_have_text(["first words", "second words"])
     at_rest(panel)
     choose(page, "Kernel", "Restart Kernel…")

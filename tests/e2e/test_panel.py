@@ -113,7 +113,7 @@ def test_it_loads_the_package_on_a_click_and_answers(page: Page, lab: Lab, seen:
     panel.get_by_role("button", name="Allow once").click()
     expect(story(panel).get_by_text("391").first).to_be_visible()
     at_rest(panel)
-    expect(panel.locator(".plm-Said-where", has_text="panel")).to_be_visible()
+    expect(panel.locator(".plm-TurnPrompt-source", has_text="panel")).to_be_visible()
     expect(page.locator(".jp-Notebook .jp-OutputArea-output")).to_have_count(0)
     expect(page.locator(".jp-InputArea-prompt", has_text="[ ]")).to_have_count(1)
     assert seen.errors == []
@@ -150,7 +150,7 @@ def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: Seen) -> None:
 def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: Seen) -> None:
     refusal = "fails(503, 'Too many ask at once.', retry_after=3600)"
     panel = room(page, lab, "panel-waits.ipynb", f"stalls(), says('I begin. ').stalls(), {refusal}")
-    foot = panel.locator(".plm-Foot-words")
+    foot = panel.locator(".plm-TurnFooter-text")
     send(panel, "How many?")
     expect(foot).to_contain_text("waits for the model")
     # As a number that is read out again and again would be no help, it is only drawn.
@@ -181,7 +181,7 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     panel = room(page, lab, "panel-queue.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
-    expect(panel.locator(".plm-Said-where", has_text="cell [2]")).to_be_visible()
+    expect(panel.locator(".plm-TurnPrompt-source", has_text="cell [2]")).to_be_visible()
     send(panel, "not this")
     send(panel, "then this")
     waiting = panel.get_by_role("group", name="Waiting prompt")
@@ -196,7 +196,7 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     expect(story(panel).get_by_text("First done.")).to_be_visible()
     expect(waiting).to_have_count(0)
     at_rest(panel)
-    expect(panel.locator(".plm-Said-words")).to_have_text(["work", "then this"])
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
     assert seen.errors == []
 
 
@@ -205,7 +205,7 @@ def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: Seen) -> No
     send(panel, "first words")
     expect(story(panel).get_by_text("One.")).to_be_visible()
     at_rest(panel)
-    choose = panel.locator(".plm-Panel-choose")
+    choose = panel.locator(".plm-Panel-sessions")
 
     choose.press("Enter")
     panel.get_by_role("button", name="New session").first.press("Enter")
@@ -250,7 +250,7 @@ def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar
     answers = "calls('python', code='6 * 7').says(''), says('Done.')"
     panel = room(page, lab, "panel-waits.ipynb", answers, above, "%%agent\nask")
     told = page.get_by_role("button", name="The agent waits for you")
-    tab = page.locator(".lm-TabBar-tab[data-plm-waits='true']")
+    tab = page.locator(".lm-TabBar-tab[data-plm-question='true']")
     expect(told).to_have_count(0)
 
     page.evaluate(BEGIN, 2)
@@ -319,7 +319,7 @@ def test_a_kernel_that_restarts_or_ends_is_told(page: Page, lab: Lab) -> None:
 
     page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
     panel.get_by_role("button", name="Load it").click()
-    expect(panel.locator(".plm-Said-words", has_text="hello")).to_be_visible()
+    expect(panel.locator(".plm-TurnPrompt-text", has_text="hello")).to_be_visible()
     expect(composer(panel)).to_be_focused()
     page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     expect(panel.get_by_text("has no kernel")).to_be_visible()

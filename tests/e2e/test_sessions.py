@@ -19,13 +19,13 @@ def panel(page: Page, lab: Lab, request: pytest.FixtureRequest) -> Locator:
     send(panel, "Count the penguins by island")
     expect(story(panel).get_by_text("Answer 0.")).to_be_visible()
     at_rest(panel)
-    panel.locator(".plm-Panel-choose").click()
+    panel.locator(".plm-Panel-sessions").click()
     panel.get_by_role("button", name="New session").first.click()
     expect(story(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
     send(panel, "Plot a very long title of weather in all of the cities that we know of")
     expect(story(panel).get_by_text("Answer 1.")).to_be_visible()
     at_rest(panel)
-    panel.locator(".plm-Panel-choose").click()
+    panel.locator(".plm-Panel-sessions").click()
     expect(rows(panel)).to_have_count(2)
     return panel
 
@@ -54,7 +54,7 @@ def test_a_session_is_found_named_and_put_away(page: Page, panel: Locator, seen:
     expect(rows(panel).filter(has_text="Penguins")).to_have_count(1)
 
     unfold(panel, "Penguins")
-    panel.locator(".plm-Sessions-deeds").get_by_role("button", name="Put away").click()
+    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Put away").click()
     expect(rows(panel)).to_have_count(1)
     panel.get_by_role("checkbox", name="Put away").check()
     expect(rows(panel)).to_have_text(re.compile("Penguins"))
@@ -72,11 +72,11 @@ def test_a_session_is_forked_and_deleted_after_a_second_press(
     expect(panel.locator(".plm-Panel-name")).to_have_text("Count the penguins by island (fork #1)")
     expect(story(panel).get_by_text("Answer 0.")).to_be_visible()
 
-    panel.locator(".plm-Panel-choose").click()
+    panel.locator(".plm-Panel-sessions").click()
     expect(rows(panel)).to_have_count(3)
     choose_theme(page, "JupyterLab Dark")
     unfold(panel, "Count the penguins by island (fork #1)")
-    panel.locator(".plm-Sessions-deeds").get_by_role("button", name="Delete").click()
+    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Delete").click()
     expect(panel.get_by_role("button", name="Keep it")).to_be_focused()
     photograph(page, "sessions-dark")
     page.add_script_tag(path=AXE)
@@ -94,7 +94,7 @@ def test_it_is_used_by_keyboard_in_a_narrow_panel(page: Page, panel: Locator) ->
     unfold(panel, "Plot a very long title")
     photograph(page, "sessions-narrow")
     box = panel.bounding_box()
-    deeds = panel.locator(".plm-Deed")
+    deeds = panel.locator(".plm-ActionButton")
     assert box is not None
     for number in range(deeds.count()):
         found = deeds.nth(number).bounding_box()
@@ -132,7 +132,7 @@ def test_words_that_follow_a_cell_which_began_a_session_go_there(page: Page, lab
     at_rest(panel)
     page.evaluate(SEND_AT_ITS_END, [2, "And here?"])
 
-    expect(panel.locator(".plm-Said-words")).to_have_text(["Anew.", "And here?"])
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["Anew.", "And here?"])
     at_rest(panel)
 
 

@@ -100,7 +100,7 @@ def test_the_panel_makes_a_page_and_takes_it_back(page: Page, lab: Lab, seen: Se
     page.evaluate(RUN, 0)
     send(panel, "Say hello to the penguins")
     at_rest(panel)
-    panel.locator(".plm-Panel-choose").click()
+    panel.locator(".plm-Panel-sessions").click()
     panel.get_by_role("button", name="What to do with Say hello").click()
     panel.get_by_role("button", name="Share", exact=True).click()
     expect(panel.get_by_role("button", name="Make the page")).to_be_focused()

@@ -27,7 +27,7 @@ def test_the_card_lists_its_calls_asks_and_opens_its_session(
     notebook.run(1)
     notebook.run(2, wait=False)
     cell = notebook.cell(2)
-    work = cell.locator(".plm-Task")
+    work = cell.locator(".plm-SubagentCall")
     expect(work.get_by_role("listitem")).to_have_count(3)
     expect(work.get_by_role("listitem").nth(1)).to_contain_text("grep")
     once = cell.get_by_role("button", name="Once")

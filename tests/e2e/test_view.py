@@ -43,7 +43,7 @@ LOOK = """() => {
   const styles = place => ['color', 'borderBottom', 'padding', 'margin', 'font'].map(
     name => getComputedStyle(document.querySelector(place))[name]
   );
-  return ['.plm-ForkHere', '.plm-Saved-window td', '.plm-Saved-window .title'].map(styles);
+  return ['.plm-ForkButton', '.plm-Saved-window td', '.plm-Saved-window .title'].map(styles);
 }"""
 """How a button of the panel and the picture of a context window are drawn."""
 
@@ -255,7 +255,7 @@ def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: L
     page.evaluate("window.jupyterapp.commands.execute('jupyter-palimpsest:open-panel')")
     for cell in (1, 2, 3):
         notebook.run(cell)
-    expect(page.locator(".plm-ForkHere").first).to_be_visible()
+    expect(page.locator(".plm-ForkButton").first).to_be_visible()
     before = page.evaluate(LOOK)
 
     notebook.run(4)

@@ -32,7 +32,7 @@ export async function addStatusItem(
   }
   const button = document.createElement('button');
   button.type = 'button';
-  button.className = 'plm-Waits';
+  button.className = 'plm-QuestionStatus';
   button.textContent = words.__('The agent waits for you');
   button.title = words.__('Show its question');
   button.addEventListener('click', () => {

@@ -113,7 +113,7 @@ function isInView(element: HTMLElement): boolean {
   return top >= 0 && bottom <= window.innerHeight;
 }
 
-const MARK = 'plm-waits';
+const MARK = 'plm-question';
 
 /** The style sheet puts a sign on a tab with this mark. */
 function mark({ title }: NotebookPanel, waits: boolean): void {

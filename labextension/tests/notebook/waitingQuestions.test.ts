@@ -106,7 +106,7 @@ describe('a question that waits', () => {
     waiting.subscribe(changed);
     asks('per_1', 'per_2');
 
-    expect(title.dataset).toEqual({ 'plm-waits': 'true' });
+    expect(title.dataset).toEqual({ 'plm-question': 'true' });
     expect(waiting.first?.id).toBe('per_1');
 
     asks();

@@ -144,7 +144,7 @@ describe('the view of a session', () => {
     expect(page.querySelector('strong')?.textContent).toBe('three');
     expect(page.textContent).toContain('How many?');
     // It is for looking: nothing of the session can be changed here.
-    expect(page.querySelector('.plm-Said button')).toBeNull();
+    expect(page.querySelector('.plm-TurnPrompt button')).toBeNull();
   });
 
   it('asks sooner again while the kernel does not answer', async () => {

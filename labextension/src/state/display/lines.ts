@@ -2,7 +2,7 @@
  * The lines that a stretch of messages is drawn as: pure, so that cell and panel agree.
  *
  * A line is a part, or a run of reads folded into one. Here stand the types that mean something to
- * what stands around them; any other is a line of its own, which views/plain draws, or passes over
+ * what stands around them; any other is a line of its own, which views/parts/standaloneParts draws, or passes over
  * where it is not known, so that an older front end draws what a newer kernel wrote.
  */
 import {
@@ -25,7 +25,7 @@ import { toolKind } from './toolCalls';
 /** Where a step began, for a revert: nothing of it is drawn. */
 type HiddenPart = SnapshotPart | StepStartPart;
 
-/** A part that is a line of its own, whatever stands around it; how it is drawn, views/plain says. */
+/** A part that is a line of its own, whatever stands around it; views/parts/standaloneParts says how it is drawn. */
 export type StandalonePart = Exclude<
   Part,
   | HiddenPart
@@ -37,7 +37,8 @@ export type StandalonePart = Exclude<
   | CompactionPart
 >;
 
-type StandaloneLine = {
+/** A line that is a standalone part. */
+export type StandaloneLine = {
   [T in StandalonePart['type']]: {
     kind: T;
     key: string;

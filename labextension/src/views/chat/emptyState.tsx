@@ -82,7 +82,7 @@ export function EmptyState({ where, notebook }: IEmptyStateProps) {
 export function GettingStarted() {
   const { words } = useHost();
   return (
-    <div className="plm-Begin">
+    <div className="plm-GettingStarted">
       <p>
         {words.__(
           'An agent that works in this notebook’s kernel: it sees your variables, and asks before it changes anything.'

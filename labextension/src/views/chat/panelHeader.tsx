@@ -38,7 +38,7 @@ export function PanelHeader({ transcript }: { transcript: ITranscript }) {
           <button
             type="button"
             ref={button}
-            className="plm-Panel-choose"
+            className="plm-Panel-sessions"
             aria-expanded={choosing}
             title={words.__('Sessions')}
             onClick={() => {
@@ -48,7 +48,7 @@ export function PanelHeader({ transcript }: { transcript: ITranscript }) {
             <span className="plm-Panel-name" dir="auto">
               {sessionTitle(title, words)}
             </span>
-            <span className="plm-Fold-caret" aria-hidden="true">
+            <span className="plm-Disclosure-caret" aria-hidden="true">
               <Icon name={choosing ? 'unfold' : 'fold'} />
             </span>
           </button>

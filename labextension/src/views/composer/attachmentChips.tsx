@@ -14,7 +14,10 @@ export function AttachmentChips({
 }) {
   const { words } = useHost();
   return files.length === 0 ? null : (
-    <ul className="plm-Attached" aria-label={words.__('Files that go along')}>
+    <ul
+      className="plm-AttachmentChips"
+      aria-label={words.__('Files that go along')}
+    >
       {files.map(({ filename, mime }, index) => {
         const name = filename ?? mime;
         return (

@@ -161,7 +161,7 @@ export function Completions({ list }: { list: ICompletion }) {
     }
   }, [at, options.length]);
   return (
-    <div className="plm-Choose-list plm-Completions">
+    <div className="plm-Picker-list plm-Completions">
       <ul
         ref={rows}
         id={id}

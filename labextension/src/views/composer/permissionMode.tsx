@@ -36,7 +36,7 @@ export function PermissionMode({
   const permissions = usePermissionActions();
   const mode = modeOf(session, choices);
   return (
-    <span className="plm-Mode" data-mode={mode}>
+    <span className="plm-PermissionMode" data-mode={mode}>
       <Picker
         label={words.__('Permission mode')}
         value={mode}
@@ -78,8 +78,8 @@ function AlwaysAllowed() {
     return null;
   }
   return (
-    <div className="plm-Allowed" role="group" aria-labelledby={title}>
-      <p className="plm-Allowed-title" id={title}>
+    <div className="plm-Approvals" role="group" aria-labelledby={title}>
+      <p className="plm-Approvals-title" id={title}>
         {words.__('Always allowed')}
       </p>
       {found.length === 0 && (
@@ -92,7 +92,7 @@ function AlwaysAllowed() {
       <ul>
         {found.map(one => (
           <li key={one.number}>
-            <span className="plm-Allowed-rule">
+            <span className="plm-Approvals-rule">
               {one.pattern === '*' ? (
                 <span>{words.__('Everything')}</span>
               ) : (
@@ -146,7 +146,11 @@ export function TrustPrompt({
     return null;
   }
   return (
-    <div className="plm-Waits" role="group" aria-label={words.__('Trust')}>
+    <div
+      className="plm-TrustPrompt"
+      role="group"
+      aria-label={words.__('Trust')}
+    >
       <p>
         {words.__(
           'This project’s file would let the agent do more. It waits until you trust it:'
@@ -159,7 +163,7 @@ export function TrustPrompt({
           </li>
         ))}
       </ul>
-      <span className="plm-Waits-buttons">
+      <span className="plm-TrustPrompt-buttons">
         <button
           type="button"
           className="plm-Button"

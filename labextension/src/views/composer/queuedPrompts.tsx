@@ -29,11 +29,11 @@ export function QueuedPrompts({
     return (
       <div
         key={prompt_id}
-        className="plm-Said plm-Queued"
+        className="plm-TurnPrompt plm-QueuedPrompt"
         role="group"
         aria-label={words.__('Waiting prompt')}
       >
-        <p className="plm-Said-where">
+        <p className="plm-TurnPrompt-source">
           <span>
             {delivery === 'steer'
               ? words.__('goes with the next request')

@@ -25,10 +25,10 @@ export function Disclosure({
   const shown = chosen ?? open;
   const body = useId();
   return (
-    <div className={`plm-Fold ${className}`} data-open={shown}>
+    <div className={`plm-Disclosure ${className}`} data-open={shown}>
       <button
         type="button"
-        className="plm-Fold-head"
+        className="plm-Disclosure-head"
         aria-expanded={shown}
         aria-controls={shown ? body : undefined}
         onClick={() => {
@@ -36,12 +36,12 @@ export function Disclosure({
         }}
       >
         {head}
-        <span className="plm-Fold-caret" aria-hidden="true">
+        <span className="plm-Disclosure-caret" aria-hidden="true">
           <Icon name={shown ? 'unfold' : 'fold'} />
         </span>
       </button>
       {shown && (
-        <div className="plm-Fold-body" id={body}>
+        <div className="plm-Disclosure-body" id={body}>
           {children}
         </div>
       )}

@@ -45,7 +45,7 @@ export function Picker(props: IPickerProps) {
   }
   return (
     <div
-      className="plm-Choose"
+      className="plm-Picker"
       onBlur={event => {
         if (!event.currentTarget.contains(event.relatedTarget)) {
           setOpen(false);
@@ -62,7 +62,7 @@ export function Picker(props: IPickerProps) {
       <button
         type="button"
         ref={chip}
-        className="plm-Choose-chip"
+        className="plm-Picker-chip"
         aria-expanded={open}
         aria-controls={open ? list : undefined}
         aria-label={`${label}: ${value === '' ? words.__('default') : (props.named?.(value) ?? value)}`}
@@ -72,8 +72,8 @@ export function Picker(props: IPickerProps) {
           setOpen(!open);
         }}
       >
-        <span className="plm-Choose-value">{named(value) || label}</span>
-        <span className="plm-Fold-caret" aria-hidden="true">
+        <span className="plm-Picker-value">{named(value) || label}</span>
+        <span className="plm-Disclosure-caret" aria-hidden="true">
           <Icon name={open ? 'unfold' : 'fold'} />
         </span>
       </button>
@@ -100,7 +100,7 @@ function List(props: IPickerProps & { id: string }) {
   const isNew =
     free && written.includes('/') && options.every(o => o.value !== written);
   return (
-    <div className="plm-Choose-list" id={id} role="group" aria-label={label}>
+    <div className="plm-Picker-list" id={id} role="group" aria-label={label}>
       {(free || options.length > MANY) && (
         <input
           className="plm-Field"

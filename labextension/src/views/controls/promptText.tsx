@@ -19,7 +19,7 @@ export function PromptText({ text }: { text: string }) {
     <>
       <div
         id={place}
-        className="plm-Said-words"
+        className="plm-TurnPrompt-text"
         dir="auto"
         data-folded={isLong && !open}
       >

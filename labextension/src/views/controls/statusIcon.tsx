@@ -10,8 +10,8 @@ export type CallState =
 export function StatusIcon({ state }: { state: CallState }) {
   const { Icon, words } = useHost();
   return (
-    <span className="plm-Sign" data-state={state}>
-      <span aria-hidden="true" className="plm-Sign-picture">
+    <span className="plm-StatusIcon" data-state={state}>
+      <span aria-hidden="true" className="plm-StatusIcon-picture">
         {state === 'completed' && <Icon name="done" />}
         {state === 'error' && <Icon name="failed" />}
         {state === 'stopped' && <Icon name="stopped" />}

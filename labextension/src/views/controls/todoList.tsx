@@ -11,7 +11,7 @@ export function TodoItems({ todos }: { todos: readonly Todo[] }) {
     return <p className="plm-Muted">{words.__('The list is empty.')}</p>;
   }
   return (
-    <ul className="plm-Todos" aria-label={words.__('To do')}>
+    <ul className="plm-TodoItems" aria-label={words.__('To do')}>
       {todos.map(({ content, priority, status }, index) => (
         <li key={index} className="plm-Todo" data-status={status}>
           <span className="plm-Todo-sign" aria-hidden="true">

@@ -40,20 +40,20 @@ export function Compaction({
       (decision.words ?? '') !== ''
   );
   const head = (
-    <span className="plm-Strip-text">
+    <span className="plm-Reduced-text">
       <strong>{what}</strong> {more}
     </span>
   );
   if (summary.trim() === '') {
-    return <div className="plm-Strip">{head}</div>;
+    return <div className="plm-Reduced">{head}</div>;
   }
   return (
     <Disclosure
-      className="plm-Strip"
+      className="plm-Reduced"
       head={
         <>
           {head}
-          <span className="plm-Strip-action">
+          <span className="plm-Reduced-action">
             {words.__('look underneath')}
           </span>
         </>
@@ -62,7 +62,7 @@ export function Compaction({
       <Markdown text={summary} />
       {lost !== undefined && <ReductionNote decision={lost} />}
       {state === 'done' && !undone && (
-        <p className="plm-Wish">
+        <p className="plm-ContextEdit">
           <ContextEditButtons
             target={written}
             offered={[

@@ -35,7 +35,7 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
   const open = near || pinned;
   return (
     <div
-      className="plm-Panel-filled"
+      className="plm-ContextWindow"
       onMouseEnter={() => {
         setNear(true);
       }}
@@ -158,7 +158,7 @@ function Holdings({
       : [])
   ];
   return (
-    <div className="plm-Holdings" id={id}>
+    <div className="plm-WindowTable" id={id}>
       <table>
         <caption>
           {compacted

@@ -26,7 +26,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
   const said = decision === null ? '' : decisionText(decision, words);
   if (edit === 'pin') {
     return (
-      <p className="plm-Wish" data-wish="pin">
+      <p className="plm-ContextEdit" data-edit="pin">
         <span>{said}</span>
         <ContextEditButtons
           target={editedId ?? target}
@@ -37,7 +37,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
   }
   if (edit === 'drop') {
     return (
-      <p className="plm-Wish plm-Strip" data-wish="drop">
+      <p className="plm-ContextEdit plm-Reduced" data-edit="drop">
         <span>{said}</span>
         <ContextEditButtons
           target={editedId ?? target}
@@ -48,7 +48,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
   }
   if (byRule) {
     return (
-      <p className="plm-Wish plm-Strip" data-wish="aside">
+      <p className="plm-ContextEdit plm-Reduced" data-edit="rule">
         <span>{said}</span>
       </p>
     );
@@ -57,7 +57,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
     return null;
   }
   return (
-    <p className="plm-Wish">
+    <p className="plm-ContextEdit">
       <ContextEditButtons
         target={target}
         offered={[
@@ -123,7 +123,7 @@ export function ContextEditButtons({
     setWaits(false);
   };
   return (
-    <span className="plm-Wish-buttons">
+    <span className="plm-ContextEdit-buttons">
       {offered.map(([action, name, title]) => (
         <button
           key={action}
@@ -139,7 +139,7 @@ export function ContextEditButtons({
         </button>
       ))}
       {hindered !== '' && (
-        <span className="plm-Wish-hindered" role="alert">
+        <span className="plm-ContextEdit-hindered" role="alert">
           {hindered}
         </span>
       )}

@@ -14,7 +14,7 @@ import { useHost, type IWords } from '../host';
 export function ReductionNote({ decision }: { decision: Decision }) {
   const { words } = useHost();
   return (
-    <p className="plm-Strip plm-Strip-line" title={decision.rule}>
+    <p className="plm-Reduced plm-Reduced-line" title={decision.rule}>
       {decisionText(decision, words)}
     </p>
   );

@@ -48,7 +48,7 @@ function RetryButton({ turn }: { turn: ITurnActions }) {
     <>
       <button
         type="button"
-        className="plm-Button plm-Again"
+        className="plm-Button plm-RetryButton"
         disabled={sent}
         title={words.__(
           'Send the same request again. What was said and done before it stays.'

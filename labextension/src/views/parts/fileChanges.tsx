@@ -11,7 +11,7 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
   const { words } = useHost();
   return (
     <Disclosure
-      className="plm-Changes"
+      className="plm-FileChanges"
       head={
         <span>
           {words._n(
@@ -24,7 +24,7 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
         </span>
       }
     >
-      <ul className="plm-Changes-files">
+      <ul className="plm-FileChanges-files">
         {changes.map(change => (
           <li key={change.file}>
             <FileChange change={change} />
@@ -48,20 +48,20 @@ export function FileChange({
   const become = says ?? named(change, words);
   const head = (
     <>
-      <code className="plm-Changes-file">{change.file}</code>
+      <code className="plm-FileChanges-file">{change.file}</code>
       {become !== '' && <span className="plm-Muted">{become}</span>}
       {change.additions + change.deletions > 0 && <Numbers {...change} />}
     </>
   );
   return change.patch === undefined || change.patch === '' ? (
-    <p className="plm-Changes-plain">
+    <p className="plm-FileChanges-plain">
       {head}
       {change.note !== undefined && (
         <span className="plm-Muted">{change.note}</span>
       )}
     </p>
   ) : (
-    <Disclosure className="plm-Changes-fold" head={head}>
+    <Disclosure className="plm-FileChanges-fold" head={head}>
       <Diff text={change.patch} />
       {change.note !== undefined && <p className="plm-Muted">{change.note}</p>}
     </Disclosure>

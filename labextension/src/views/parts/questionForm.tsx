@@ -44,7 +44,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
   );
   return (
     <form
-      className="plm-Question plm-Interview"
+      className="plm-Question plm-QuestionForm"
       aria-label={words.__('The agent asks you')}
       data-ask={id}
       onSubmit={event => {
@@ -84,7 +84,7 @@ export function QuestionForm({ asked }: { asked: QuestionAsked }) {
           {words.__('Answer where the cell runs: a number, or your own words.')}
         </p>
       ) : (
-        <span className="plm-Interview-buttons">
+        <span className="plm-QuestionForm-buttons">
           <button
             type="submit"
             className="plm-Button"
@@ -145,12 +145,12 @@ function One({
   };
   return (
     <div
-      className="plm-Interview-one"
+      className="plm-QuestionForm-one"
       role="group"
       aria-labelledby={title}
       onKeyDown={onKeyDown}
     >
-      {header !== '' && <span className="plm-Interview-head">{header}</span>}
+      {header !== '' && <span className="plm-QuestionForm-head">{header}</span>}
       <p className="plm-Question-title" id={title}>
         {question}
       </p>
@@ -215,7 +215,7 @@ export function QuestionAnswers({
 }) {
   const { words } = useHost();
   return (
-    <dl className="plm-Answered">
+    <dl className="plm-QuestionAnswers">
       {questions.map(({ question }, index) => {
         const said = answers?.[index] ?? [];
         return (

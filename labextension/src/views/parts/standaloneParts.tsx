@@ -15,13 +15,13 @@ interface IStandaloneKind<T extends StandalonePart> {
   View?: ComponentType<{ part: T }>;
 }
 
-type Kinds = {
+type StandaloneKinds = {
   [T in StandalonePart['type']]: IStandaloneKind<
     Extract<StandalonePart, { type: T }>
   >;
 };
 
-const KINDS: Kinds = {
+const KINDS: StandaloneKinds = {
   file: {
     text: part => part.filename ?? part.mime,
     View: ({ part }) => <AttachmentView file={part} />

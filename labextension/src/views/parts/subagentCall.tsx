@@ -42,24 +42,27 @@ export function SubagentCall({
     return null;
   }
   return (
-    <section className="plm-Task" aria-label={words.__('What the agent did')}>
+    <section
+      className="plm-SubagentCall"
+      aria-label={words.__('What the agent did')}
+    >
       {earlier > 0 && (
         <p className="plm-Muted">
           {words._n('%1 earlier call', '%1 earlier calls', earlier, earlier)}
         </p>
       )}
       {calls.length > 0 && (
-        <ol className="plm-Task-calls">
+        <ol className="plm-SubagentCall-calls">
           {calls.map((call, at) => (
             <li key={earlier + at}>
               <StatusIcon state={signOf(call, over)} />{' '}
               <span className="plm-Tool-name">{call.tool}</span>{' '}
-              <span className="plm-Task-title">{call.title}</span>
+              <span className="plm-SubagentCall-title">{call.title}</span>
             </li>
           ))}
         </ol>
       )}
-      <p className="plm-Task-foot plm-Muted">
+      <p className="plm-SubagentCall-foot plm-Muted">
         <span>
           {words.__('agent %1', agent)}
           {took(metadata)}

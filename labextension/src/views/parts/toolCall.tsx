@@ -101,12 +101,12 @@ export function ToolCall({
           <span key={by}>{words.__('changed by %1', by)}</span>
         ))}
         {edit !== null && (
-          <span className="plm-Tool-wish">
+          <span className="plm-Tool-edit">
             {edit === 'pin' ? words.__('pinned') : words.__('left out')}
           </span>
         )}
         {edit === null && reduction !== null && (
-          <span className="plm-Tool-trimmed">
+          <span className="plm-Tool-reduced">
             {reductionLabel(reduction, words)}
           </span>
         )}
@@ -206,7 +206,7 @@ export function ReadCalls({
     </>
   );
   return (
-    <Disclosure className="plm-Tool plm-Reads" head={head}>
+    <Disclosure className="plm-Tool plm-ReadCalls" head={head}>
       {parts.map(part => (
         <ToolCall
           key={part.id}

@@ -97,7 +97,11 @@ export function SessionItem({
           <Icon name={doing === 'nothing' ? 'fold' : 'unfold'} />
         </button>
       </div>
-      <div id={id} className="plm-Sessions-deeds" hidden={doing === 'nothing'}>
+      <div
+        id={id}
+        className="plm-Sessions-actions"
+        hidden={doing === 'nothing'}
+      >
         {doing === 'choosing' && (
           <>
             <ActionButton
@@ -191,7 +195,11 @@ function ActionButton({
   children: string;
 }) {
   return (
-    <button type="button" className="plm-Button plm-Deed" onClick={onDo}>
+    <button
+      type="button"
+      className="plm-Button plm-ActionButton"
+      onClick={onDo}
+    >
       {children}
     </button>
   );
@@ -272,7 +280,7 @@ function DeleteConfirmation({ title, onDelete, onBack }: IDeletingProps) {
       </button>
       <button
         type="button"
-        className="plm-Button plm-Deed-final"
+        className="plm-Button plm-ActionButton-final"
         onClick={onDelete}
       >
         {words.__('Delete for good')}

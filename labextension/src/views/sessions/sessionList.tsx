@@ -66,7 +66,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
             {words.__('Import')}
           </button>
         )}
-        <label className="plm-Sessions-away">
+        <label className="plm-Sessions-archived">
           <input
             type="checkbox"
             checked={away}

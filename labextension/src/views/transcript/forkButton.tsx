@@ -20,7 +20,7 @@ export function ForkButton({
   return (
     <button
       type="button"
-      className="plm-Link plm-ForkHere"
+      className="plm-Link plm-ForkButton"
       title={words.__(
         'Begin a new session with all that came before this prompt; this one stays as it is'
       )}

@@ -36,7 +36,7 @@ export function LineGroup({
   const hasChanges = (segment.changes ?? []).length > 0;
   return (
     <div
-      className="plm-Stretch"
+      className="plm-LineGroup"
       ref={place}
       data-far={!near}
       dir={near ? undefined : 'auto'}

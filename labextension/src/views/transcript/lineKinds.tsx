@@ -5,7 +5,7 @@
  */
 import type { ComponentType } from 'react';
 import type { ISegment } from '../../protocol/segment';
-import type { Line, StandalonePart } from '../../state/display/lines';
+import type { Line, StandaloneLine } from '../../state/display/lines';
 import { subject } from '../../state/display/toolCalls';
 import { decisionsAbout } from '../../state/session/contextEdits';
 import { useHost, type IWords } from '../host';
@@ -41,13 +41,12 @@ interface ILineKind<L extends Line> {
 }
 
 /** A part that is a line of its own has its row in views/parts/standaloneParts. */
-type StandaloneLine = Extract<Line, { kind: StandalonePart['type'] }>;
 type OtherKind = Exclude<Line, StandaloneLine>['kind'];
-type Kinds = { [K in OtherKind]: ILineKind<Extract<Line, { kind: K }>> };
+type LineKinds = { [K in OtherKind]: ILineKind<Extract<Line, { kind: K }>> };
 
 const ofPart = ({ part }: { part: unknown }) => [part];
 
-const KINDS: Kinds = {
+const KINDS: LineKinds = {
   text: {
     View: props => (
       <>

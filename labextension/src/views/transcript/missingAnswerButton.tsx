@@ -29,7 +29,7 @@ export function MissingAnswerButton({ target }: { target: string }) {
     setWaits(false);
   };
   return (
-    <div className="plm-PutBack">
+    <div className="plm-MissingAnswer">
       {isLost && (
         <>
           <span>{words.__('The notebook does not show the answer.')}</span>

@@ -20,7 +20,7 @@ export function RevertButton({ target }: { target: string }) {
     <>
       <button
         type="button"
-        className="plm-Link plm-RevertTo"
+        className="plm-Link plm-RevertButton"
         title={words.__(
           'Take back this prompt and all that follows, with the files that changed'
         )}
@@ -177,7 +177,7 @@ function Preview({ preview, overwrite, onOverwrite }: IPreviewProps) {
       {files.length > 0 && (
         <>
           <p>{words._n('%1 file:', '%1 files:', files.length, files.length)}</p>
-          <ul className="plm-Changes-files">
+          <ul className="plm-FileChanges-files">
             {files.map(file => (
               <li key={file.file} data-action={file.action}>
                 <FileChange
@@ -249,7 +249,7 @@ export function RevertBanner({ taken }: { taken: IRevertedMessages }) {
   };
   const { kept, messages } = taken;
   return (
-    <div className="plm-TakenBack" role="status">
+    <div className="plm-RevertBanner" role="status">
       <p>
         {words._n(
           '%1 message taken back.',
@@ -267,7 +267,7 @@ export function RevertBanner({ taken }: { taken: IRevertedMessages }) {
         </span>
       </p>
       {actions !== null && (
-        <span className="plm-TakenBack-buttons">
+        <span className="plm-RevertBanner-buttons">
           <button
             type="button"
             className="plm-Button plm-Button-small"

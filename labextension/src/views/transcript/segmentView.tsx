@@ -80,10 +80,10 @@ export function SegmentView({
       // Not a landmark: an answer may stand in several segments of one name.
       role="group"
       aria-label={words.__('The agent’s answer')}
-      data-taken={taken}
+      data-reverted={taken}
     >
       {taken !== undefined && (
-        <p className="plm-Taken">{takenWords(taken, words)}</p>
+        <p className="plm-Reverted">{takenWords(taken, words)}</p>
       )}
       {isFirst(segment) && (segment.mode ?? '') !== '' && (
         <ModeNotice mode={segment.mode ?? ''} />
@@ -115,7 +115,7 @@ export function SegmentView({
         </div>
       )}
       {stray.map(ask => (
-        <div key={ask.id} className="plm-Stray">
+        <div key={ask.id} className="plm-UnattachedAsk">
           {ask.call_id !== undefined && <AskInput ask={ask} />}
           <PermissionPrompt ask={ask} />
         </div>
@@ -144,7 +144,7 @@ export function SegmentView({
 function ModeNotice({ mode }: { mode: string }) {
   const { words } = useHost();
   return (
-    <p className="plm-Moded" data-mode={mode}>
+    <p className="plm-ModeNotice" data-mode={mode}>
       {words.__('Permission mode: %1', modeName(mode, words))}
     </p>
   );

@@ -77,7 +77,7 @@ export function Transcript({
             </ScrollProvider>
           )}
           {unattachedAsks(transcript).map(ask => (
-            <div key={ask.id} className="plm-Stray">
+            <div key={ask.id} className="plm-UnattachedAsk">
               <PermissionPrompt ask={ask} />
             </div>
           ))}

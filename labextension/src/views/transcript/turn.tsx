@@ -79,15 +79,15 @@ export const Turn = memo(
     return (
       <>
         {turn.prompt !== null && (
-          <div className="plm-Said">
-            <div className="plm-Said-where">
+          <div className="plm-TurnPrompt">
+            <div className="plm-TurnPrompt-source">
               <span className="plm-Hidden">
                 {isTask ? words.__('Asked') : words.__('You said')}{' '}
               </span>
               {where}
               {taken === 'whole' && <strong>{words.__('Taken back')}</strong>}
               {taken !== 'whole' && !live && (
-                <span className="plm-Said-deeds">
+                <span className="plm-TurnPrompt-actions">
                   <ForkButton session={session} target={turn.key} />
                   <RevertButton target={turn.key} />
                 </span>

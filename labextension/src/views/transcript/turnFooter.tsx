@@ -30,9 +30,9 @@ export function TurnFooter({
   const { words } = useHost();
   const turn = useTurnActionsIfOffered();
   return (
-    <div className="plm-Foot">
+    <div className="plm-TurnFooter">
       <StatusIcon state={asks ? 'waiting' : 'running'} />
-      <span className="plm-Foot-words">
+      <span className="plm-TurnFooter-text">
         {problem !== undefined ? (
           problem
         ) : status.type === 'retry' ? (

@@ -93,7 +93,7 @@ export const TurnPage = memo(function Page({
   );
   return (
     <div
-      className="plm-Page"
+      className="plm-TurnPage"
       ref={place}
       data-far={!near}
       style={
@@ -145,7 +145,7 @@ const TurnRow = memo(function Row(props: IRowProps) {
     <article
       className="plm-Turn"
       ref={place}
-      data-taken={taken}
+      data-reverted={taken}
       data-far={!near}
       dir={near ? undefined : 'auto'}
       aria-posinset={number}

@@ -104,9 +104,9 @@ function show(transcript: ITranscript, host = HOST) {
     rows: () => [...container.querySelectorAll('.plm-Turn')],
     row: (number: number) => nth(container, '.plm-Turn', number),
     button: (row: number) =>
-      nth(nth(container, '.plm-Turn', row), '.plm-Fold-head', 0),
-    page: (number: number) => nth(container, '.plm-Page', number),
-    pages: () => [...container.querySelectorAll('.plm-Page')],
+      nth(nth(container, '.plm-Turn', row), '.plm-Disclosure-head', 0),
+    page: (number: number) => nth(container, '.plm-TurnPage', number),
+    pages: () => [...container.querySelectorAll('.plm-TurnPage')],
     again: (now: ITranscript) => {
       rerender(drawn(now));
     }
@@ -247,7 +247,7 @@ describe('2,400 parts', { timeout: 20_000 }, () => {
       const rows = [...place.querySelectorAll('.plm-Turn')];
       const words = rows.map(one => {
         tell(one, true);
-        one.querySelectorAll('.plm-Stretch').forEach(stretch => {
+        one.querySelectorAll('.plm-LineGroup').forEach(stretch => {
           tell(stretch, true);
         });
         const text = one.querySelector('.plm-Text')?.textContent;
