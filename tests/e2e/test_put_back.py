@@ -29,7 +29,7 @@ CLOSED = f"""cell => {{
   return (part?.end ?? null) !== null && part.messages.every(({{ info }}) => info.time.completed);
 }}"""
 """Tells whether the part of the answer before its figure stands in the notebook as it stays."""
-WORDS = "Put back into the notebook"
+WORDS = "Insert the answer again"
 
 
 def unnumbered(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -94,7 +94,7 @@ def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     expect(cell.get_by_text("It is teal.")).to_be_visible()
     expect(cell.locator(".jp-RenderedImage img")).to_be_visible()
     expect(back(panel)).to_have_count(0)
-    expect(panel.get_by_role("status").get_by_text("It stands in the notebook.")).to_be_visible()
+    expect(panel.get_by_role("status").get_by_text("The answer is in the notebook.")).to_be_visible()
     photograph(page, "put-back")
     saved = notebook.save()["cells"][2]
     assert kept(saved["outputs"]) == kept(before)

@@ -54,7 +54,7 @@ def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: Se
     assert "Sugar" in poem.read_text()
 
     dialog.get_by_role("button", name="Revert", exact=True).press("Enter")
-    banner = panel.get_by_text("messages taken back")
+    banner = panel.get_by_text("messages reverted")
     expect(banner).to_be_visible()
     expect(dialog).to_have_count(0)
     photograph(page, "panel-taken-back-dark")
@@ -88,7 +88,7 @@ def test_a_conflict_is_ticked_and_what_is_removed_is_gone(page: Page, lab: Lab, 
     story(panel).get_by_role("button", name="Revert to here…").nth(1).click()
     dialog.get_by_role("checkbox", name="Overwrite it all the same").check()
     dialog.get_by_role("button", name="Revert", exact=True).click()
-    expect(panel.get_by_text("messages taken back")).to_be_visible()
+    expect(panel.get_by_text("messages reverted")).to_be_visible()
     assert poem.read_text().startswith("Roses")
     panel.get_by_role("button", name="Remove for good").click()
 
@@ -105,19 +105,19 @@ def test_a_cell_says_for_good_what_was_taken_back(page: Page, lab: Lab, seen: Se
     expect(cell.get_by_text("Roses are red.")).to_be_visible()
     story(panel).get_by_role("button", name="Revert to here…").click()
     page.get_by_role("dialog").get_by_role("button", name="Revert", exact=True).click()
-    expect(cell.get_by_text("Taken back", exact=True)).to_be_visible()
+    expect(cell.get_by_text("Reverted", exact=True)).to_be_visible()
     panel.get_by_role("button", name="Remove for good").click()
 
-    mark = cell.get_by_text("Taken back for good")
+    mark = cell.get_by_text("Removed from the session")
     expect(mark).to_be_visible()
     expect(composer(panel)).to_be_focused()
     photograph(page, "cell-removed")
     page.add_script_tag(path=AXE)
     assert page.evaluate(VIOLATIONS, ".jp-Notebook .plm-Segment") == []
 
-    page.wait_for_function(TELLS, arg=[1, "*Taken back for good*"])
+    page.wait_for_function(TELLS, arg=[1, "*Removed from the session*"])
     page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
     saved = nbformat.read(lab.folder / "cell-revert.ipynb", as_version=4)
     words = saved.cells[1].outputs[0].data["text/markdown"]
-    assert words.startswith("*Taken back for good*\n\nRoses are red.")
+    assert words.startswith("*Removed from the session*\n\nRoses are red.")
     assert seen.errors == []

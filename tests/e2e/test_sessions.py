@@ -54,13 +54,13 @@ def test_a_session_is_found_named_and_put_away(page: Page, panel: Locator, seen:
     expect(rows(panel).filter(has_text="Penguins")).to_have_count(1)
 
     unfold(panel, "Penguins")
-    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Put away").click()
+    panel.locator(".plm-Sessions-actions").get_by_role("button", name="Archive").click()
     expect(rows(panel)).to_have_count(1)
-    panel.get_by_role("checkbox", name="Put away").check()
+    panel.get_by_role("checkbox", name="Archived").check()
     expect(rows(panel)).to_have_text(re.compile("Penguins"))
     unfold(panel, "Penguins")
-    panel.get_by_role("button", name="List again").click()
-    expect(panel.get_by_text("No session was put away.")).to_be_visible()
+    panel.get_by_role("button", name="Unarchive").click()
+    expect(panel.get_by_text("No session is archived.")).to_be_visible()
     assert seen.errors == []
 
 

@@ -22,10 +22,10 @@ def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: Seen
     row = story(panel).get_by_role("button", name="list")
     row.press("Enter")
 
-    story(panel).get_by_role("button", name="Leave out").press("Enter")
+    story(panel).get_by_role("button", name="Exclude").press("Enter")
     expect(row).to_contain_text("left out")
     expect(
-        story(panel).get_by_text("Left out of every request, as asked; it is kept here")
+        story(panel).get_by_text("Excluded from every request, as asked; it is kept here")
     ).to_be_visible()
     row.scroll_into_view_if_needed()
     photograph(page, "panel-left-out")
@@ -110,7 +110,7 @@ def test_a_summary_is_asked_for_in_the_panel(page: Page, lab: Lab, seen: Seen, w
         panel.get_by_role("button", name="Context window").click()
         photograph(page, "panel-gauge-menu")
         page.keyboard.press("Tab")
-        expect(panel.get_by_role("button", name="Summarise now")).to_be_focused()
+        expect(panel.get_by_role("button", name="Compact now")).to_be_focused()
         page.keyboard.press("Enter")
     elif way == "keys":
         panel.get_by_role("textbox", name="Prompt for the agent").press("Control+Shift+K")

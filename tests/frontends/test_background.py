@@ -133,8 +133,8 @@ def test_waiting_prompts_are_taken_back(kernel: Kernel) -> None:
     kernel.client.run("second = %agent --bg Second.")
     kernel.client.run("third = %agent --bg Third.")
 
-    assert "Taken back." in kernel.client.run("%agent withdraw").story()
-    assert "Taken back." in kernel.client.run("%agent withdraw all").story()
+    assert "Withdrawn." in kernel.client.run("%agent withdraw").story()
+    assert "Withdrawn." in kernel.client.run("%agent withdraw all").story()
     assert "No prompt was waiting." in kernel.client.run("%agent withdraw").story()
 
     assert kernel.client.value("first.wait().text") == "'One.'"

@@ -80,7 +80,7 @@ def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
     kernel.client.run("room.script(says('The mean is 43.92. ' * 400), stalls())")
     kernel.client.run("%agent What is the mean?")
     cell = kernel.client.send("%agent compact")
-    kernel.client.wait_text("summarises what came before")
+    kernel.client.wait_text("compacts older turns")
 
     kernel.interrupt()
     run = kernel.client.finish(cell)

@@ -37,9 +37,9 @@ def test_each_subcommand_does_what_it_says(kernel: Kernel, tmp_path: Path) -> No
     changed = client.run("%agent diff last").story()
     assert "That turn changed 2 files" in changed
     looked = client.run("%agent revert --preview").story()
-    assert "Would take back 3 messages." in looked
+    assert "Would revert 3 messages." in looked
     assert other.exists()
-    assert "Took back 3 messages." in client.run("%agent revert").story()
+    assert "Reverted 3 messages." in client.run("%agent revert").story()
     assert (file.read_text(), other.parent.exists()) == ("by Python", False)
     assert "3 messages; %agent unrevert" in client.run("%agent status").story()
     assert "are here again" in client.run("%agent unrevert").story()

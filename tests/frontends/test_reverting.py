@@ -72,7 +72,7 @@ async def test_a_preview_names_what_goes_and_changes_nothing(tmp_path: Path) -> 
 
     marked, plain = await do("revert", "--preview", session)
 
-    assert plain.startswith("Would take back 3 messages.\n  user: three?")
+    assert plain.startswith("Would revert 3 messages.\n  user: three?")
     assert "a.txt would be brought back (+1 -2)" in plain
     assert "Nothing was changed." in plain
     assert "```diff\n--- a/a.txt" in marked
@@ -82,7 +82,7 @@ async def test_a_preview_names_what_goes_and_changes_nothing(tmp_path: Path) -> 
 async def test_a_revert_its_undo_and_a_cleanup_are_said(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
 
-    assert "Took back 3 messages." in (await do("revert", "", session))[1]
+    assert "Reverted 3 messages." in (await do("revert", "", session))[1]
     assert "3 messages are here again." in (await do("unrevert", "", session))[1]
     await do("revert", "", session)
     assert (await do("cleanup", "", session))[1].startswith("Removed 3 messages")

@@ -36,7 +36,7 @@ def test_a_script_takes_back_and_looks_at_changes(tmp_path: Path) -> None:
         session.revert("last")
         assert session.cleanup() == 3
         assert session.messages == ()
-        with pytest.raises(UserError, match="Nothing is taken back"):
+        with pytest.raises(UserError, match="Nothing is reverted"):
             session.unrevert()
     finally:
         app.close()

@@ -103,9 +103,9 @@ def test_a_session_is_named_listed_forked_put_away_and_deleted(client: Client) -
     assert f"`{first}`" in listed
     assert "No task of this session" in last(client, "%agent children")
 
-    assert f"Put away {second}" in last(client, "%agent archive")
+    assert f"Archived {second}" in last(client, "%agent archive")
     assert second not in last(client, "%agent sessions")
-    assert "(put away)" in last(client, "%agent sessions --archived")
+    assert "(archived)" in last(client, "%agent sessions --archived")
     assert "is listed again" in last(client, f"%agent unarchive {second}")
     assert f"now goes on with {second}" in last(client, f"%agent open {second}")
 

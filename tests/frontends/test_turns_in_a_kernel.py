@@ -155,7 +155,7 @@ def test_a_waiting_prompt_is_taken_back(hands: Hands, way: str) -> None:
 
     match way:
         case "command":
-            assert hands.says("withdraw") == "Taken back."
+            assert hands.says("withdraw") == "Withdrawn."
         case "Python":
             hands.cell(f"gone = now().withdraw({waiting!r})")
             assert hands.look("gone") is True

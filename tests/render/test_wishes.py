@@ -39,7 +39,7 @@ CLEARED = "Cleared for the model: 200 → 10 tokens, by rule prune/batch; the wh
         ((("pin", "user/pin"),), ("Pinned: kept in every request",)),
         (
             (("drop", "user/exclude"),),
-            ("Left out of every request, as asked; it is kept here",),
+            ("Excluded from every request, as asked; it is kept here",),
         ),
         (
             (("drop", "compact/aside"),),

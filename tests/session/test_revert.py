@@ -286,7 +286,7 @@ async def test_unknown_names_and_no_revert_change_nothing(tmp_path: Path) -> Non
 
     with pytest.raises(NotFound):
         await session.undoing.revert("msg_nowhere")
-    with pytest.raises(UserError, match="Nothing is taken back"):
+    with pytest.raises(UserError, match="Nothing is reverted"):
         await session.undoing.unrevert()
 
     assert await session.undoing.cleanup() == 0
@@ -404,7 +404,7 @@ async def test_a_cleanup_is_final_and_survives_opening(tmp_path: Path) -> None:
     removed = await session.undoing.cleanup()
 
     assert removed == 3
-    with pytest.raises(UserError, match="Nothing is taken back"):
+    with pytest.raises(UserError, match="Nothing is reverted"):
         await session.undoing.unrevert()
     await made.workspace.close()
     again = studio(tmp_path, kernel_id="kernel-two")

@@ -66,7 +66,7 @@ async def test_the_queue_that_goes_with_a_stop_is_named(tmp_path: Path) -> None:
     assert [one.stopped_by for one in answers] == ["cancelled", "withdrawn", "withdrawn"]
     (words,) = notices(session.snapshot().messages[-1])
     assert words == (
-        "2 prompts that waited were taken back with this stop, and were not sent: "
+        "2 prompts that waited were withdrawn with this stop, and were not sent: "
         "“third”, “word word word word word word word word …”."
     )
     assert words in [

@@ -90,8 +90,8 @@ def withdrawn_words(prompts: Sequence[str]) -> str:
     """Return what a person is told of prompts that waited and were not sent."""
     named = ", ".join(f"“{_beginning(prompt)}”" for prompt in prompts)
     if len(prompts) == 1:
-        return f"A prompt that waited was taken back with this stop, and was not sent: {named}."
-    return f"{len(prompts)} prompts that waited were taken back with this stop, and were not sent: {named}."
+        return f"A prompt that waited was withdrawn with this stop, and was not sent: {named}."
+    return f"{len(prompts)} prompts that waited were withdrawn with this stop, and were not sent: {named}."
 
 
 def _beginning(prompt: str) -> str:

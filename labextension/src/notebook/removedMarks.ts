@@ -16,7 +16,7 @@ export function markRemoved(
   words: IWords
 ): void {
   const { sessions } = link.store.getSnapshot();
-  const told = words.__('Taken back for good');
+  const told = words.__('Removed from the session');
   for (const { segment, change } of segmentsIn(panel)) {
     const session = sessions.get(segment.session);
     if (

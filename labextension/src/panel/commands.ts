@@ -65,9 +65,9 @@ export function addCommands(
   });
   commands.addCommand(COMMANDS.compact, {
     describedBy: NO_ARGUMENTS,
-    label: words.__('Summarise the Agent’s Session'),
+    label: words.__('Compact the Agent’s Session'),
     caption: words.__(
-      'Put a summary in the place of what was said; it can be taken back'
+      'Put a summary in the place of what was said; it can be undone'
     ),
     isEnabled: () => isReady() && canCompact(model.getSnapshot().transcript),
     execute: () => {

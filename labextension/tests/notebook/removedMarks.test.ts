@@ -98,13 +98,15 @@ describe('an answer that its session no longer holds', () => {
         'text/markdown': ['Roses\n', 'are red.'],
         'text/plain': 'Roses are red.'
       },
-      'Taken back for good'
+      'Removed from the session'
     );
 
     expect(readSegment(data[SEGMENT_MIME])?.removed).toBe(true);
     expect(data['text/markdown']).toBe(
-      '*Taken back for good*\n\nRoses\nare red.'
+      '*Removed from the session*\n\nRoses\nare red.'
     );
-    expect(data['text/plain']).toBe('Taken back for good\n\nRoses are red.');
+    expect(data['text/plain']).toBe(
+      'Removed from the session\n\nRoses are red.'
+    );
   });
 });

@@ -15,7 +15,7 @@ COMMANDS: dict[str, str] = {
     "open": "go on with another session: %agent open ID",
     "title": "call this session otherwise: %agent title NEW TITLE",
     "archive": "put a session away: %agent archive [ID]; %agent unarchive ID fetches it back",
-    "unarchive": "list a session again that was put away",
+    "unarchive": "list an archived session again",
     "delete": "delete a session for good: %agent delete ID --yes",
     "fork": "begin a session with all of this one, or all before a message: %agent fork [ID] [at MESSAGE]",
     "children": "the sessions that tasks of this one began: %agent children [ID]",

@@ -130,7 +130,7 @@ class Subcommands:
         if broken := self._broken(session):
             rows.append(("not readable", broken))
         if taken := reverts.revert_state_text(picture):
-            rows.append(("taken back", taken))
+            rows.append(("reverted", taken))
         if self._services.workspace.warning:
             rows.append(("warning", self._services.workspace.warning))
         if self._services.workspace.notice:
@@ -162,7 +162,7 @@ class Subcommands:
         gone = sum(session.withdraw(one) for one in named)
         if not gone:
             return sentence("No prompt was waiting.")
-        return sentence("Taken back." if gone == 1 else f"{gone} prompts were taken back.")
+        return sentence("Withdrawn." if gone == 1 else f"{gone} prompts were withdrawn.")
 
     def _revert(self, name: str, argument: str, place: CellPlace) -> CommandOutput:
         session = self._current(place)

@@ -72,7 +72,7 @@ def _permissions(argument: str, control: SessionControls, table: Table) -> Said:
         chosen = () if numbers == ["all"] else tuple(int(one) for one in numbers)
         gone = control.revoke(*chosen)
         names = ", ".join(one.words for one in gone)
-        return _sentence(f"Taken back: {names}. It asks again." if gone else NOTHING_ALLOWED)
+        return _sentence(f"Revoked: {names}. It asks again." if gone else NOTHING_ALLOWED)
     found = control.allowances
     said = [_sentence(f"The mode of this session is {control.mode}: {MEANINGS[control.mode]}.")]
     if found:

@@ -141,8 +141,8 @@ def _head(preview: RevertPreview, *, back: bool) -> str:
         return f"{number} are here again."
     if preview.part_id is not None:
         where = f"a part of message {short(preview.message_id)} and what follows it"
-        return f"{'Took back' if preview.done else 'Would take back'} {where}: {number} whole."
-    return f"{'Took back' if preview.done else 'Would take back'} {number}."
+        return f"{'Reverted' if preview.done else 'Would revert'} {where}: {number} whole."
+    return f"{'Reverted' if preview.done else 'Would revert'} {number}."
 
 
 def _next(preview: RevertPreview, *, back: bool) -> str:
@@ -174,9 +174,9 @@ def revert_state_text(picture: Snapshot) -> str:
 
 def _cleaned(removed: int) -> Said:
     if not removed:
-        words = "Nothing is taken back in this session, so there is nothing to remove."
+        words = "Nothing is reverted in this session, so there is nothing to remove."
     else:
-        words = f"Removed {_messages(removed)} that were taken back, for good."
+        words = f"Removed {_messages(removed)} that were reverted, for good."
     return words, words
 
 

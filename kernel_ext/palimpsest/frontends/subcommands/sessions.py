@@ -59,7 +59,7 @@ class SessionCommands:
         session_id = argument or self._current_id(place)
         full = self._done(self._services.workspace.archive(session_id))
         back = f"%agent unarchive {full} lists it again."
-        return [f"Put away {full}: it keeps all it has and is not listed. {back}"]
+        return [f"Archived {full}: it keeps all it has and is not listed. {back}"]
 
     def unarchive(self, argument: str, _place: CellPlace) -> Said:
         """List a session again."""
@@ -175,7 +175,7 @@ def _nothing(found: Page, query: Query) -> str:
         return f"There {there}; that page is empty."
     if query.words:
         return f"No session holds {query.words!r} in its title, its notebook or its prompts."
-    return "No session was put away." if query.archived else "There is no session yet."
+    return "No session is archived." if query.archived else "There is no session yet."
 
 
 def table_of(listed: Sequence[SessionSummary], current: str) -> PolicySection:
@@ -196,7 +196,7 @@ def _beginning(text: str) -> str:
 def row_of(one: SessionSummary, current: str) -> tuple[str, ...]:
     """Return a session's row."""
     mark = "* " if one.id == current else ""
-    title = f"{one.title} (put away)" if one.archived is not None else one.title
+    title = f"{one.title} (archived)" if one.archived is not None else one.title
     return (
         f"{mark}{one.id}",
         title,

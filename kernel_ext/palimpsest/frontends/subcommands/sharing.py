@@ -21,7 +21,7 @@ MOST_PROBLEMS = 10
 _OUTCOMES = {
     "new": "new",
     "same": "here already",
-    "updated": "brought up to date",
+    "updated": "updated",
     "copy": "came as a copy, because the one here went on or is another one",
 }
 

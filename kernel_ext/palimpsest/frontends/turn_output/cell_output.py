@@ -292,7 +292,7 @@ class CellOutput:
         if self._feed.turn_id is None and snapshot.status.type == "busy":
             return "waits for the turn that runs"
         if _summarises(messages):
-            return "summarises what came before"
+            return "compacts older turns"
         if not _has_words(messages):
             return "waits for the model"
         return ""

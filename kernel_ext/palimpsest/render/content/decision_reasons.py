@@ -30,7 +30,7 @@ MOST_NAMES = 5
 """Lost names that a sentence tells; the decision holds more."""
 
 PINNED = "Pinned: kept in every request"
-LEFT_OUT = "Left out of every request, as asked; it is kept here"
+LEFT_OUT = "Excluded from every request, as asked; it is kept here"
 SET_ASIDE = "Left out for the model; it is kept here"
 KEPT = "the whole text is kept"
 

@@ -46,7 +46,7 @@ _DONE = {
     "drop": "left out",
     "summarise": "",
     "limit": "left out",
-    "exclude": "left out",
+    "exclude": "excluded",
     "fail": "left out",
 }
 

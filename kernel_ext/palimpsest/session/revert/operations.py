@@ -57,7 +57,7 @@ LAST = "last"
 OFF = "Changes of files are not kept here (snapshot = false), so files stay as they are."
 MEMORY = "This kernel keeps its sessions in memory only, so files stay as they are."
 BUSY = "The agent works; wait for its answer, or stop it, and then take it back."
-NOTHING = "Nothing is taken back in this session."
+NOTHING = "Nothing is reverted in this session."
 EXCERPT_CHARS = 80
 
 
@@ -342,7 +342,7 @@ def _newest(messages: Messages) -> str:
     for message in reversed(messages):
         if begins_turn(message):
             return message.id
-    raise UserError("There is nothing to take back: nothing was asked yet.")
+    raise UserError("There is nothing to revert: nothing was asked yet.")
 
 
 def _counted(one: RevertedFile) -> FileDiff:

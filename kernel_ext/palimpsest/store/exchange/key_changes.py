@@ -53,7 +53,7 @@ NO_SESSION = (
     "There is no session {name!r} here, and a key begins none: palimpsest.new_session() does."
 )
 REVERT_STANDS = (
-    "Something is taken back in this session: undo that with session.unrevert(), or make it final with "
+    "Something is reverted in this session: undo that with session.unrevert(), or make it final with "
     "session.cleanup(), and write then."
 )
 

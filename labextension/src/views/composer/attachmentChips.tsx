@@ -27,7 +27,7 @@ export function AttachmentChips({
               <button
                 type="button"
                 className="plm-Link"
-                aria-label={words.__('Leave out %1', name)}
+                aria-label={words.__('Remove %1', name)}
                 onClick={() => {
                   onLeaveOut(index);
                 }}

@@ -54,7 +54,7 @@ export function Compaction({
         <>
           {head}
           <span className="plm-Reduced-action">
-            {words.__('look underneath')}
+            {words.__('show the summary')}
           </span>
         </>
       }

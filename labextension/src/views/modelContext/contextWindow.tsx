@@ -96,7 +96,7 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
                 compaction.compact();
               }}
             >
-              {words.__('Summarise now')}
+              {words.__('Compact now')}
             </button>
           )}
         </Holdings>

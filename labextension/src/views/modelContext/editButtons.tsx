@@ -68,7 +68,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
           ],
           [
             'exclude',
-            words.__('Leave out'),
+            words.__('Exclude'),
             words.__('Take it out of every request; it stays here')
           ],
           ...(reduction?.action === 'clear'

@@ -48,7 +48,7 @@ function done(decision: Decision, words: IWords): string {
       return words.__('Pinned: kept in every request');
     case 'drop':
       return rule === 'user/exclude'
-        ? words.__('Left out of every request, as asked; it is kept here')
+        ? words.__('Excluded from every request, as asked; it is kept here')
         : words.__('Left out for the model; it is kept here.');
     case 'keep':
     case 'repair':

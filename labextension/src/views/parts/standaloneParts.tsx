@@ -32,7 +32,7 @@ const KINDS: StandaloneKinds = {
   agent: { text: (part, words) => words.__('Agent: %1', part.name) },
   subtask: {
     text: (part, words) =>
-      words.__('Handed to %1: %2', part.agent, part.description)
+      words.__('Subagent %1: %2', part.agent, part.description)
   }
 };
 

@@ -102,7 +102,7 @@ export function ToolCall({
         ))}
         {edit !== null && (
           <span className="plm-Tool-edit">
-            {edit === 'pin' ? words.__('pinned') : words.__('left out')}
+            {edit === 'pin' ? words.__('pinned') : words.__('excluded')}
           </span>
         )}
         {edit === null && reduction !== null && (

@@ -46,7 +46,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
     >
       <p>
         {words.__(
-          'Write a copy of this session beside the notebook, without the keys. JSON can be brought into another project.'
+          'Write a copy of this session beside the notebook, without the keys. JSON can be imported into another project.'
         )}
       </p>
       {forms.map(([form, name], index) => (
@@ -196,12 +196,12 @@ function counted(imported: readonly ImportedRow[], words: IWords): string {
     imported.filter(({ outcome }) => outcome === wanted).length;
   const ways: readonly [number, string][] = [
     [many('new'), words.__('new')],
-    [many('updated'), words.__('brought up to date')],
+    [many('updated'), words.__('updated')],
     [many('copy'), words.__('as a copy, since the one here is another')],
     [many('same'), words.__('here already')]
   ];
   const told = ways
     .filter(([number]) => number > 0)
     .map(([number, way]) => `${number} ${way}`);
-  return words.__('Brought in: %1.', told.join(', '));
+  return words.__('Imported: %1.', told.join(', '));
 }

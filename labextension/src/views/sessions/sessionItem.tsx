@@ -89,7 +89,7 @@ export function SessionItem({
           aria-expanded={doing !== 'nothing'}
           aria-controls={id}
           aria-label={words.__('What to do with %1', title)}
-          title={words.__('Rename, fork, share, export, put away, delete')}
+          title={words.__('Rename, fork, share, export, archive, delete')}
           onClick={() => {
             setDoing(doing === 'nothing' ? 'choosing' : 'nothing');
           }}
@@ -142,7 +142,7 @@ export function SessionItem({
                 done(sessions.archive(row.id, !away));
               }}
             >
-              {away ? words.__('List again') : words.__('Put away')}
+              {away ? words.__('Unarchive') : words.__('Archive')}
             </ActionButton>
             <ActionButton
               onDo={() => {

@@ -74,7 +74,7 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
               setAway(event.target.checked);
             }}
           />
-          {words.__('Put away')}
+          {words.__('Archived')}
         </label>
       </div>
       {bringing && sharing !== null && (
@@ -191,6 +191,6 @@ function counted(
     return words.__('No session holds these words.');
   }
   return away
-    ? words.__('No session was put away.')
+    ? words.__('No session is archived.')
     : words.__('There is no session yet.');
 }

@@ -84,7 +84,7 @@ export function SharePage({
           disabled={busy}
           onClick={() => void make()}
         >
-          {shared ? words.__('Make it anew') : words.__('Make the page')}
+          {shared ? words.__('Make it again') : words.__('Make the page')}
         </button>
       ) : (
         <SaveButton file={file} />

@@ -25,7 +25,9 @@ export function MissingAnswerButton({ target }: { target: string }) {
     setWaits(true);
     setTold('');
     const problem = await notebook.insertAnswer(target);
-    setTold(problem === '' ? words.__('It stands in the notebook.') : problem);
+    setTold(
+      problem === '' ? words.__('The answer is in the notebook.') : problem
+    );
     setWaits(false);
   };
   return (
@@ -46,7 +48,7 @@ export function MissingAnswerButton({ target }: { target: string }) {
               }
             }}
           >
-            {words.__('Put back into the notebook')}
+            {words.__('Insert the answer again')}
           </button>
         </>
       )}

@@ -22,7 +22,7 @@ export function RevertButton({ target }: { target: string }) {
         type="button"
         className="plm-Link plm-RevertButton"
         title={words.__(
-          'Take back this prompt and all that follows, with the files that changed'
+          'Revert this prompt and all that follows, with the files that changed'
         )}
         onClick={() => {
           setOpen(true);
@@ -152,8 +152,8 @@ function Preview({ preview, overwrite, onOverwrite }: IPreviewProps) {
     <>
       <p>
         {words._n(
-          '%1 message is taken back:',
-          '%1 messages are taken back:',
+          '%1 message is reverted:',
+          '%1 messages are reverted:',
           messages.length,
           messages.length
         )}
@@ -252,8 +252,8 @@ export function RevertBanner({ taken }: { taken: IRevertedMessages }) {
     <div className="plm-RevertBanner" role="status">
       <p>
         {words._n(
-          '%1 message taken back.',
-          '%1 messages taken back.',
+          '%1 message reverted.',
+          '%1 messages reverted.',
           messages.size,
           messages.size
         )}{' '}

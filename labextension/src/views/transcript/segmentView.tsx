@@ -41,11 +41,11 @@ interface ISegmentViewProps {
 function takenWords(taken: NonNullable<RevertedExtent>, words: IWords): string {
   switch (taken) {
     case 'whole':
-      return words.__('Taken back');
+      return words.__('Reverted');
     case 'part':
-      return words.__('Taken back in part');
+      return words.__('Reverted in part');
     case 'removed':
-      return words.__('Taken back for good');
+      return words.__('Removed from the session');
   }
 }
 

@@ -85,7 +85,7 @@ export const Turn = memo(
                 {isTask ? words.__('Asked') : words.__('You said')}{' '}
               </span>
               {where}
-              {taken === 'whole' && <strong>{words.__('Taken back')}</strong>}
+              {taken === 'whole' && <strong>{words.__('Reverted')}</strong>}
               {taken !== 'whole' && !live && (
                 <span className="plm-TurnPrompt-actions">
                   <ForkButton session={session} target={turn.key} />

@@ -134,7 +134,7 @@ function doing(
   }
   const newest = messages.at(-1);
   if (newest?.info.role === 'assistant' && newest.info.summary) {
-    return words.__('summarises what came before');
+    return words.__('compacts older turns');
   }
   const last = newest?.parts.findLast(({ type }) => type !== 'step-start');
   if (last?.type === 'tool') {

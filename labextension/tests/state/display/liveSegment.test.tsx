@@ -246,7 +246,7 @@ describe('an answer that is being written', () => {
   it('says that it summarises', () => {
     show([assistant([], { summary: true })], BUSY);
 
-    expect(screen.getByText('summarises what came before')).toBeTruthy();
+    expect(screen.getByText('compacts older turns')).toBeTruthy();
   });
 
   it('counts down to the next attempt', () => {

@@ -234,7 +234,7 @@ describe('the panel', () => {
 
     const along = screen.getByRole('list', { name: 'Files that go along' });
     expect(along.textContent).toBe('plot.png×scan.pdf×');
-    fireEvent.click(screen.getByRole('button', { name: 'Leave out scan.pdf' }));
+    fireEvent.click(screen.getByRole('button', { name: 'Remove scan.pdf' }));
     expect(document.activeElement).toBe(field());
     fireEvent.keyDown(field(), { key: 'Enter' });
     expect(actions.prompts.send).toHaveBeenCalledWith('Then this.', {
@@ -341,7 +341,7 @@ describe('the panel', () => {
     }));
     draw({ transcript: { ...EMPTY_TRANSCRIPT, entries, decisions } });
 
-    fireEvent.click(screen.getByRole('button', { name: /look underneath/ }));
+    fireEvent.click(screen.getByRole('button', { name: /show the summary/ }));
     expect(screen.getByText(words)).toBeTruthy();
     fireEvent.click(screen.getByRole('button', { name: /of 40k tokens/ }));
     expect(screen.getByRole('table').textContent).toMatch(
@@ -457,7 +457,7 @@ describe('the list of sessions', () => {
         archived: false
       });
     });
-    fireEvent.click(screen.getByRole('checkbox', { name: 'Put away' }));
+    fireEvent.click(screen.getByRole('checkbox', { name: 'Archived' }));
     await waitFor(() => {
       expect(list).toHaveBeenLastCalledWith({
         words: 'penguins',
@@ -513,7 +513,7 @@ describe('the list of sessions', () => {
   it('puts away and forks', async () => {
     const { actions } = await listed();
     unfold('Title s1');
-    fireEvent.click(screen.getByRole('button', { name: 'Put away' }));
+    fireEvent.click(screen.getByRole('button', { name: 'Archive' }));
     expect(actions.sessions.archive).toHaveBeenCalledWith('s1', true);
     unfold('Title s1');
     fireEvent.click(screen.getByRole('button', { name: 'Fork' }));

@@ -125,7 +125,7 @@ describe('a call', () => {
     const choose = vi.fn<IContextEditor['edit']>(() => Promise.resolve(''));
     show([], choose);
 
-    fireEvent.click(screen.getByRole('button', { name: 'Leave out' }));
+    fireEvent.click(screen.getByRole('button', { name: 'Exclude' }));
 
     expect(choose).toHaveBeenCalledWith('exclude', 'prt_a');
     expect(screen.getByRole('button', { name: 'Pin' })).toBeDefined();
@@ -146,7 +146,7 @@ describe('a call', () => {
     fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
 
     expect(
-      screen.getByText(/Left out of every request, as asked/)
+      screen.getByText(/Excluded from every request, as asked/)
     ).toBeDefined();
     expect(choose).toHaveBeenCalledWith('restore', 'prt_a');
   });
@@ -165,7 +165,7 @@ describe('a call', () => {
     show([DROP], null);
 
     expect(
-      screen.getByText(/Left out of every request, as asked/)
+      screen.getByText(/Excluded from every request, as asked/)
     ).toBeDefined();
     expect(screen.queryByRole('button', { name: 'Restore' })).toBeNull();
   });
@@ -216,7 +216,7 @@ describe('words', () => {
     fireEvent.click(screen.getByRole('button', { name: 'Restore' }));
 
     expect(
-      screen.getByText('Left out of every request, as asked; it is kept here')
+      screen.getByText('Excluded from every request, as asked; it is kept here')
     ).toBeDefined();
     expect(choose).toHaveBeenCalledWith('restore', 'msg_1');
   });

@@ -118,7 +118,7 @@ describe('Importing', () => {
     await press('Import');
 
     expect(files.import).toHaveBeenCalledWith('old.json');
-    expect(screen.getByText('Brought in: 2 new, 1 here already.')).toBeTruthy();
+    expect(screen.getByText('Imported: 2 new, 1 here already.')).toBeTruthy();
     expect(changed).toHaveBeenCalled();
   });
 

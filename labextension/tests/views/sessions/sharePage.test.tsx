@@ -100,7 +100,7 @@ describe('Sharing', () => {
   it('takes a page back', async () => {
     const takeBack = vi.fn(() => Promise.resolve({ late: false }));
     const { back } = draw({ unshare: takeBack }, true);
-    expect(screen.getByText('Make it anew')).toBeTruthy();
+    expect(screen.getByText('Make it again')).toBeTruthy();
     press('Delete the page');
 
     expect(await screen.findByText(/Copies stay/)).toBeTruthy();

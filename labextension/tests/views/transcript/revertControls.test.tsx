@@ -204,7 +204,7 @@ describe('the banner', () => {
     draw(<RevertBanner taken={taken} />, revert);
 
     expect(screen.getByRole('status').textContent).toContain(
-      '3 messages taken back. Left alone, since somebody else changed them: b.txt.'
+      '3 messages reverted. Left alone, since somebody else changed them: b.txt.'
     );
     await act(async () => {
       fireEvent.click(screen.getByRole('button', { name: 'Undo' }));
@@ -274,6 +274,6 @@ describe('a cell', () => {
 
     draw(<SegmentView segment={shown.segment} taken={shown.taken} />, null);
 
-    expect(screen.getByText('Taken back')).toBeTruthy();
+    expect(screen.getByText('Reverted')).toBeTruthy();
   });
 });
