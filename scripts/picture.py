@@ -12,8 +12,8 @@ import nbformat
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 from scripts.screens import SETTLE_MS, START, open_panel, rehearse
-from tests.e2e.lab import BUILT, FLAGS, READY, ROOT, browser_path, open_notebook, running
-from tests.e2e.test_lab import run_all
+from tests.e2e.jupyterlab import BUILT, FLAGS, READY, ROOT, browser_path, open_notebook, running
+from tests.e2e.test_first_notebook import run_all
 
 PICTURE = ROOT / "docs" / "images" / "first-light.png"
 QUESTION = "scatter"

@@ -12,8 +12,8 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 from scripts.picture import few_colours
 from scripts.screens import SETTLE_MS
-from tests.e2e.lab import BUILT, FLAGS, ROOT, browser_path, running
-from tests.e2e.live import begin
+from tests.e2e.jupyterlab import BUILT, FLAGS, ROOT, browser_path, running
+from tests.e2e.running_notebook import begin
 
 PICTURE = ROOT / "docs" / "images" / "context.png"
 NAME = "window"

@@ -20,7 +20,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
-from tests.e2e.lab import (
+from tests.e2e.jupyterlab import (
     BUILT,
     FLAGS,
     READY,

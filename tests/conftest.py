@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.amount import SOAKING
+from tests.sample_size import SOAKING
 from xdist.scheduler import LoadScopeScheduling
 
 # How long an example takes says more about what else the machine does than about the code.

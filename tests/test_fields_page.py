@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
-from tests.session.test_config_page import settings
-from tests.tables import DOCS, Row, names, not_shown, table, titles
+from tests.doc_tables import DOCS, Row, names, not_shown, table, titles
+from tests.session.config.test_settings_page import settings
 
 from palimpsest.session.config.settings import Config
 from palimpsest.transcript import errors, messages, parts

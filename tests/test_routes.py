@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
-from tests.tables import DOCS, names, not_shown, table
+from tests.doc_tables import DOCS, names, not_shown, table
 
 import palimpsest
 from palimpsest import project
@@ -113,7 +113,7 @@ def test_each_row_names_the_tests_that_show_it(row: list[str]) -> None:
 def test_a_test_that_is_not_there_is_found() -> None:
     assert list(not_shown("`test_routes.py::test_that_nobody_wrote`"))
     assert list(not_shown("`test_gone.py::test_each_row_names_the_tests_that_show_it`"))
-    assert list(not_shown("`tables.py::not_shown`"))
+    assert list(not_shown("`doc_tables.py::not_shown`"))
     assert list(not_shown("by hand"))
 
 

@@ -13,12 +13,12 @@ ALLOWED = {
     "test_waiting.py": 1,  # these words
     "kill/test_restoring.py": 1,  # a process is killed at a moment drawn by lot
     "kill/test_kernel.py": 1,  # likewise
-    "store/robbing.py": 1,  # two kernels rob each other at moments drawn by lot
+    "store/takeover_kernel.py": 1,  # two kernels rob each other at moments drawn by lot
     "e2e/test_hosts.py": 1,  # code of a cell that is stopped
-    "e2e/test_saved.py": 1,  # code in a story that nobody runs
+    "e2e/test_saved_answer.py": 1,  # code in a story that nobody runs
     "e2e/test_view.py": 1,  # code of a cell that runs until a file is there
     "e2e/test_panel.py": 1,  # likewise
-    "tools/test_bash.py": 1,  # a command is stopped at each of fifteen moments of its start
+    "tools/execution/test_bash.py": 1,  # a command is stopped at each of fifteen moments of its start
 }
 """How often a file may let time pass, and why. What a benchmark measures is time."""
 

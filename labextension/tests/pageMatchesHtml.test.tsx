@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /**
- * What HTML says, the page says: the samples are written by Python (tests/render/told.py), with
+ * What HTML says, the page says: the samples are written by Python (tests/render/reader_samples.py), with
  * what its HTML shows of each.
  */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
@@ -31,7 +31,7 @@ interface ITold {
 }
 
 const TOLD = JSON.parse(
-  readFileSync('../tests/fixtures/told.json', 'utf8')
+  readFileSync('../tests/fixtures/reader_samples.json', 'utf8')
 ) as ITold;
 
 const SUMMARY = build.assistant([build.text('We read a file.')], {

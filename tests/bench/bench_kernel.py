@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench.figure import Figure
-from tests.frontends.kernel import Kernel, Message
+from tests.harness.kernel import Kernel, Message
 
 from palimpsest.model.script import says
 from palimpsest.testing import FaultServer

@@ -19,9 +19,9 @@ import zmq
 from jupyter_client import BlockingKernelClient
 from playwright.sync_api import Page, sync_playwright
 from tests.bench.figure import Figure
-from tests.e2e.lab import BUILT, FLAGS, ROOT, Lab, browser_path, running
-from tests.e2e.live import Notebook, begin
-from tests.e2e.test_long import GO, NEWEST, TURNS, counts, old_sessions, worked
+from tests.e2e.jupyterlab import BUILT, FLAGS, ROOT, Lab, browser_path, running
+from tests.e2e.running_notebook import Notebook, begin
+from tests.e2e.test_long_sessions import GO, NEWEST, TURNS, counts, old_sessions, worked
 from tests.e2e.test_panel import at_rest
 
 TOKENS = 20_000
@@ -34,7 +34,7 @@ SCRIPT = f"""import sys; sys.path.insert(0, {str(ROOT)!r})
 import asyncio, time
 from dataclasses import replace
 from palimpsest.model.script import Say
-from tests.e2e.streams import answer
+from tests.e2e.sample_answer import answer
 text = answer({KILOBYTES * 1000} / 3.5)[:{KILOBYTES * 1000}]
 def tokens(text, count):
     cuts = [round(n * len(text) / count) for n in range(count + 1)]

@@ -20,7 +20,7 @@ from typing import Any
 from tests.bench import bench_store
 from tests.bench.figure import Figure
 from tests.bench.generate_session import TURNS, WORDS, Author, generate
-from tests.loop.studio import Studio
+from tests.harness.session import Studio
 
 from palimpsest.model.script import says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions

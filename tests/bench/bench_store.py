@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.bench.figure import Figure
 from tests.bench.generate_session import MESSAGES, PARTS, generate
-from tests.store.builders import SESSION, assistant, session, text
+from tests.store.record_builders import SESSION, assistant, session, text
 
 from palimpsest.session.records.session_search import Query, prompt_texts, search_page
 from palimpsest.store.interface import Owner

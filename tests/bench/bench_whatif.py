@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.figure import Figure
-from tests.loop.studio import Studio, ask
+from tests.harness.session import Studio, ask
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, says

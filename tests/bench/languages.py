@@ -9,7 +9,7 @@ import inspect
 from pathlib import Path
 
 from tests.bench.figure import Figure
-from tests.store.builders import assistant
+from tests.store.record_builders import assistant
 
 import palimpsest.store.log.journal as code_of_one
 import palimpsest.store.log.jsonl_store as code_of_another

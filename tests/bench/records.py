@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.bench.figure import Figure
 from tests.bench.generate_session import WORDS
-from tests.loop.studio import Studio
+from tests.harness.session import Studio
 
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.session.interfaces.prompt_answer import PromptOptions

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.context.provider_judges import (
+from tests.context.damaged_histories import flat_history
+from tests.context.random_sessions import session
+from tests.context.request_checks import (
     info_of,
     judged,
     ref_of,
@@ -17,8 +19,6 @@ from tests.context.provider_judges import (
     written_history,
     written_session,
 )
-from tests.context.wild_histories import flat_history
-from tests.context.wild_sessions import session
 
 from palimpsest.model.adapter.litellm_model import wait
 from palimpsest.model.catalog import litellm_table

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from tests.amount import amount, seeds
-from tests.context.roads import Body, Road
-from tests.context.wild_histories import flat_history
-from tests.context.wild_sessions import session
+from tests.context.damaged_histories import flat_history
+from tests.context.random_sessions import session
+from tests.context.request_paths import Body, Road
+from tests.sample_size import amount, seeds
 
 from palimpsest.model.adapter.litellm_model import wait
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 from tests.e2e import forked_kernels
-from tests.e2e.browser import OneBrowser, leave, new_page, waiting_page
-from tests.e2e.lab import BUILT, ROOT, Lab, Seen, browser_path, needed, running
+from tests.e2e.jupyterlab import BUILT, ROOT, Lab, Seen, browser_path, needed, running
+from tests.e2e.shared_browser import OneBrowser, leave, new_page, waiting_page
 from tests.waiting import eventually
 
 BROWSER = OneBrowser()

@@ -7,11 +7,18 @@ import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.lab import Lab, Seen, choose_theme, open_notebook, photograph, wait_until_drawn
-from tests.e2e.live import Notebook, begin
-from tests.e2e.segments import XSS
+from tests.e2e.jupyterlab import (
+    Lab,
+    Seen,
+    choose_theme,
+    open_notebook,
+    photograph,
+    wait_until_drawn,
+)
+from tests.e2e.running_notebook import Notebook, begin
+from tests.e2e.saved_notebooks import XSS
 from tests.e2e.test_panel import AXE, VIOLATIONS
-from tests.e2e.test_saved import RUNS, THEMES
+from tests.e2e.test_saved_answer import RUNS, THEMES
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

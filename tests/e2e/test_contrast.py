@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.lab import READY, Lab, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, Lab, choose_theme, open_notebook, photograph
 from tests.e2e.test_panel import AXE, BEGIN, RUN, VIOLATIONS, at_rest, book, composer, open_panel
 
 from palimpsest.model.script import fails, thinks

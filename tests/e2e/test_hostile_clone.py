@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import READY, Lab, open_notebook, photograph, running
+from tests.e2e.jupyterlab import READY, Lab, open_notebook, photograph, running
 from tests.e2e.test_panel import RUN, at_rest, open_panel, send, story
 from tests.hostile.clone import (
     AWS,
@@ -18,7 +18,7 @@ from tests.hostile.clone import (
     environment,
     plant,
 )
-from tests.hostile.servers import Thief, model_that_tries
+from tests.hostile.exfiltration_server import Thief, model_that_tries
 
 from palimpsest.testing import FaultServer
 

@@ -16,8 +16,15 @@ import pexpect
 import pytest
 from nbclient.exceptions import CellExecutionError
 from tests.e2e.forked_kernels import STARTED, kernel_specs
-from tests.frontends.kernel import ROOT, Kernel
-from tests.frontends.unattended import MANY, always, as_text, settings, summary_fails, writes_anew
+from tests.harness.kernel import ROOT, Kernel
+from tests.harness.unattended_script import (
+    MANY,
+    always,
+    as_text,
+    settings,
+    summary_fails,
+    writes_anew,
+)
 
 from palimpsest.model.script import calls, fails
 from palimpsest.testing import FaultServer
@@ -27,7 +34,7 @@ Serve = Callable[..., FaultServer]
 pytestmark = pytest.mark.slow
 MIME = "application/vnd.palimpsest.segment+json"
 SETUP = (
-    "from palimpsest.model.script import says, calls\nfrom tests.frontends.room import load\n"
+    "from palimpsest.model.script import says, calls\nfrom tests.harness.kernel_session import load\n"
     "room = load(get_ipython())"
 )
 PLOT = (
@@ -329,7 +336,9 @@ class TestTerminal:
 
 def test_loads_by_itself_where_the_magic_is_declared_lazily(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, fresh=True) as kernel:
-        kernel.run("get_ipython().magics_manager.lazy_magics['agent'] = 'tests.frontends.lazy'")
+        kernel.run(
+            "get_ipython().magics_manager.lazy_magics['agent'] = 'tests.frontends.extension_module'"
+        )
         assert "So lazy." in kernel.run("%agent hi").story()
         assert "So lazy." in kernel.run("%%agent\nhi").story()
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.amount import SOAKING
-from tests.e2e.lab import READY, Lab, Seen, open_notebook
+from tests.e2e.jupyterlab import READY, Lab, Seen, open_notebook
 from tests.e2e.test_panel import RUN, book, open_panel
+from tests.sample_size import SOAKING
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

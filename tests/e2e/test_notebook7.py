@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import (
+from tests.e2e.jupyterlab import (
     READY,
     Classic,
     Seen,
@@ -19,8 +19,8 @@ from tests.e2e.lab import (
     running,
     seen_for_a_while,
 )
-from tests.e2e.live import SETUP, begin
-from tests.e2e.segments import MIME
+from tests.e2e.running_notebook import SETUP, begin
+from tests.e2e.saved_notebooks import MIME
 from tests.e2e.test_panel import (
     BEGIN,
     BLOCKS,

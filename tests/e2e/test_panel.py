@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.lab import READY, ROOT, Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, ROOT, Lab, Seen, choose_theme, open_notebook, photograph
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -29,7 +29,7 @@ SWITCH = """async name => {
 ROOM = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
 from palimpsest.model.script import calls, fails, says, stalls, thinks
-from tests.frontends.room import load
+from tests.harness.kernel_session import load
 room = load(get_ipython(), {{answers}})"""
 LINES = """all => all.map(one => {
   const words = document.createRange();

@@ -5,7 +5,7 @@ import os
 import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
-from tests.e2e.lab import Lab, Seen, photograph
+from tests.e2e.jupyterlab import Lab, Seen, photograph
 from tests.e2e.test_panel import at_rest, room, send, story
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -3,8 +3,8 @@
 import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.lab import Lab, Seen, choose_theme, photograph
-from tests.e2e.live import TELLS
+from tests.e2e.jupyterlab import Lab, Seen, choose_theme, photograph
+from tests.e2e.running_notebook import TELLS
 from tests.e2e.test_panel import (
     AXE,
     RUN,

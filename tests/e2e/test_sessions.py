@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.lab import Lab, Seen, choose_theme, photograph
+from tests.e2e.jupyterlab import Lab, Seen, choose_theme, photograph
 from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, room, send, story
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

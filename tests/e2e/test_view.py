@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.lab import (
+from tests.e2e.jupyterlab import (
     BUILT,
     Classic,
     Lab,
@@ -17,10 +17,10 @@ from tests.e2e.lab import (
     running,
     wait_until_drawn,
 )
-from tests.e2e.live import Notebook, begin
-from tests.e2e.segments import XSS
+from tests.e2e.running_notebook import Notebook, begin
+from tests.e2e.saved_notebooks import XSS
 from tests.e2e.test_panel import AXE, VIOLATIONS
-from tests.e2e.test_saved import RUNS
+from tests.e2e.test_saved_answer import RUNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.frontends.kernel import ROOT, Kernel
-from tests.frontends.unattended import as_text, settings
+from tests.harness.kernel import ROOT, Kernel
+from tests.harness.unattended_script import as_text, settings
 
 from palimpsest.model.script import says
 from palimpsest.testing import FaultServer

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.frontends.kernel import Kernel, Run
-from tests.frontends.planted import NOTEBOOK
+from tests.frontends.foreign_logs import NOTEBOOK
+from tests.harness.kernel import Kernel, Run
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ def opened(folder: Path, *words: str) -> Kernel:
     answers = ", ".join(f"says({one!r})" for one in words)
     run = kernel.client.run(
         "from palimpsest.model.script import says\n"
-        "from tests.frontends.planted import load\n"
+        "from tests.frontends.foreign_logs import load\n"
         f"app = load(get_ipython(), {answers})"
     )
     assert run.status == "ok", run.reply

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.frontends.kernel import Kernel, Message
-from tests.frontends.ways import Hands
+from tests.frontends.three_interfaces import Hands
+from tests.harness.kernel import Kernel, Message
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
 
 from palimpsest.app.wiring import App
 from palimpsest.model.adapter import litellm_model

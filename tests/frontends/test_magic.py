@@ -1,7 +1,7 @@
 """%agent and %%agent in a real kernel: they take prompts as typed and leave nothing behind."""
 
 import pytest
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
 
 PROMPT = "room.model.requests[-1].messages[-1]['content']"
 pytestmark = pytest.mark.slow

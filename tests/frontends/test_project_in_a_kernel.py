@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.frontends.kernel import Kernel
-from tests.frontends.ways import WAYS, Hands
+from tests.frontends.three_interfaces import WAYS, Hands
+from tests.harness.kernel import Kernel
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow

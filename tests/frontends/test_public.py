@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
 
 SETUP = """
 %load_ext palimpsest

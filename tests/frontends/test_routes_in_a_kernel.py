@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.frontends.kernel import Kernel
-from tests.frontends.ways import WAYS, Hands
+from tests.frontends.three_interfaces import WAYS, Hands
+from tests.harness.kernel import Kernel
 
 pytestmark = pytest.mark.slow
 each_way = pytest.mark.parametrize("way", WAYS)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
 
 GONE = "http://127.0.0.1:9"
 TOLD = f"The Ollama server at {GONE}, which OLLAMA_HOST names, does not answer. Start it, unset OLLAMA_HOST"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.frontends.kernel import AWAITING, BLOCKING, Gate, Kernel, Run
+from tests.harness.kernel import AWAITING, BLOCKING, Gate, Kernel, Run
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.frontends.kernel import Kernel
-from tests.frontends.ways import WAYS, Hands
+from tests.frontends.three_interfaces import WAYS, Hands
+from tests.harness.kernel import Kernel
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -295,7 +295,7 @@ def test_a_command_answers_where_somebody_types(hands: Hands) -> None:
 def test_a_page_shows_a_picture_that_lies_beside_the_log(hands: Hands) -> None:
     hands.begin("says('A square.')")
     hands.cell(
-        "from tests.session.test_prompt_attachments import png\n"
+        "from tests.session.prompts.test_attachments import png\n"
         "answer = now().start('What is it?', files=[png(300)]).result()"
     )
     (file,) = [p for p in hands.picture()["messages"][0]["parts"] if p["type"] == "file"]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.kernel import Kernel
-from tests.frontends.unattended import (
+from tests.harness.kernel import Kernel
+from tests.harness.unattended_script import (
     MANY,
     always,
     ends,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.kernel import Kernel, Message
+from tests.harness.kernel import Kernel, Message
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.kernel import ROOT, Kernel
+from tests.harness.kernel import ROOT, Kernel
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer

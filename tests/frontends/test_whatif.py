@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from tests.golden.upstream import ERRORS, NAMES
-from tests.loop.studio import until
+from tests.harness.session import until
 
 from palimpsest.model.interface import (
     ModelRequest,

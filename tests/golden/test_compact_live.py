@@ -14,8 +14,8 @@ from tests.golden.data import folder, load
 from tests.golden.test_compact import policy_of, written_tail
 from tests.golden.test_live import Trace
 from tests.golden.test_loop import write
-from tests.loop.studio import Studio, requested
-from tests.loop.test_room import SUMMARY
+from tests.harness.session import Studio, requested
+from tests.loop.context_management.test_fit_driver import SUMMARY
 
 from palimpsest.context.compaction.continuation import continuation_text
 from palimpsest.context.compaction.plan import compaction_plan, recorded_plan

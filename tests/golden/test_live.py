@@ -7,7 +7,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import pytest
-from tests.loop.studio import Studio, ask
+from tests.harness.session import Studio, ask
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.precheck import precheck

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.golden.test_live import Trace
-from tests.loop.compacting import SUMMARY, assert_rebuilt, summaries
-from tests.loop.studio import Studio, ask, until
+from tests.harness.compacted_sessions import SUMMARY, assert_rebuilt, summaries
+from tests.harness.session import Studio, ask, until
 
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.loop import turn_time_limit

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from tests.golden.test_live import Trace
-from tests.loop.studio import Studio, ask
-from tests.loop.test_room import SUMMARY, rebuilt, room
+from tests.harness.session import Studio, ask
+from tests.loop.context_management.test_fit_driver import SUMMARY, rebuilt, room
 
 from palimpsest.context.budget.overflow import longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import reducible, result_chars

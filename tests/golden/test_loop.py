@@ -22,7 +22,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.recorded_model import RecordedModel, RecordedTool
 from tests.golden.upstream import ERRORS, message
-from tests.loop.studio import Studio, requested, until
+from tests.harness.session import Studio, requested, until
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import SEPARATOR

@@ -9,7 +9,7 @@ from tests.golden.data import load
 from tests.golden.generations import GENERATIONS
 from tests.golden.openclaw import NEWEST, plain
 from tests.golden.test_live import Trace
-from tests.loop.studio import Studio, ask
+from tests.harness.session import Studio, ask
 
 from palimpsest.context.budget.overflow import cut_in_silence
 from palimpsest.context.policy_overrides import preset_policy

@@ -23,8 +23,8 @@ import pytest
 from tests.golden.data import load
 from tests.golden.recorded_model import RecordedTool
 from tests.golden.upstream import ERRORS
-from tests.loop.studio import Studio, ask
-from tests.processor.desk import Bench
+from tests.harness.session import Studio, ask
+from tests.harness.step import Bench
 
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.loop.model_requests import request_failures

@@ -142,7 +142,7 @@ def test_a_cleanup_removes_the_same_in_the_same_order() -> None:
 
 
 def test_undoing_no_revert_does_nothing_and_a_busy_session_refuses() -> None:
-    """Recorded for completeness; tests/session/test_revert.py shows ours do the same."""
+    """Recorded for completeness; tests/session/revert/test_revert.py shows ours do the same."""
     found = {case["name"]: case for case in cases()}
     if "unrevert_none" in found:
         assert (found["unrevert_none"]["ops"], found["unrevert_none"]["log"]) == ([], [])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.hostile.clone import Planted, plant
-from tests.hostile.servers import Thief, model_that_tries
+from tests.hostile.exfiltration_server import Thief, model_that_tries
 
 from palimpsest.testing import FaultServer
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from tests.frontends.kernel import ROOT, Kernel, Run
+from tests.harness.kernel import ROOT, Kernel, Run
 from tests.hostile.audit_log import read_audit
 from tests.hostile.clone import (
     AWS,
@@ -22,8 +22,8 @@ from tests.hostile.clone import (
     everything_below,
     lead_away,
 )
-from tests.hostile.servers import ATTEMPTS, Thief
-from tests.store.test_faults import mounted
+from tests.hostile.exfiltration_server import ATTEMPTS, Thief
+from tests.store.log.test_faults import mounted
 
 from palimpsest.session.config.setting_files import PROJECT_NAMES
 from palimpsest.testing import FaultServer

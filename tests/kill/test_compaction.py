@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.amount import amount
-from tests.kill.harness import Nursery, examine
+from tests.kill.kill_runs import Nursery, examine
+from tests.sample_size import amount
 
 from palimpsest.context.visible_messages.fold import good_summaries, marker
 from palimpsest.context.visible_messages.view import View
@@ -29,7 +29,7 @@ SESSION = "ses_victim"
 def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> None:
     rng, wrong = random.Random(4), []
     halves = between = 0
-    with Nursery("tests.kill.compactions:compactions") as nursery:
+    with Nursery("tests.kill.compaction_workload:compactions") as nursery:
         for number in range(KILLS):
             project = tmp_path / f"project{number // 3}"
             project.mkdir(exist_ok=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.amount import amount
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
+from tests.sample_size import amount
 from tests.waiting import eventually
 
 from palimpsest.store.log.jsonl_store import JsonlStore

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.amount import amount
-from tests.kill.harness import kill_many
+from tests.kill.kill_runs import kill_many
+from tests.sample_size import amount
 
 KILLS = int(os.environ.get("PALIMPSEST_KILLS", amount(25, 10_000)))
 WORTH = amount(12, 4)
@@ -26,7 +26,7 @@ def test_a_killed_journal_loses_nothing_that_it_acknowledged(tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.timeout(60 + KILLS)
 def test_a_kill_in_the_middle_of_a_turn_loses_nothing_that_was_told(tmp_path: Path) -> None:
-    tally = kill_many(tmp_path, KILLS, workload="tests.kill.turns:turns", seed=2)
+    tally = kill_many(tmp_path, KILLS, workload="tests.kill.turn_workload:turns", seed=2)
 
     assert tally.failures == []
     assert tally.kills == KILLS

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.amount import amount
+from tests.sample_size import amount
 
 from palimpsest.store.file_snapshots.file_restore import perform_restores, plan_moves, wanted_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots

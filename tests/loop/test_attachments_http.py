@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from tests.loop.house import PROVIDERS, House
-from tests.strict.dialects import problems
+from tests.harness.http_session import PROVIDERS, House
+from tests.provider_rules.dialects import problems
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.loop.house import PROVIDERS, House
-from tests.loop.studio import until
-from tests.strict.dialects import problems
+from tests.harness.http_session import PROVIDERS, House
+from tests.harness.session import until
+from tests.provider_rules.dialects import problems
 
 from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, stalls, thinks
 from palimpsest.testing import FaultServer

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.bench.generate_session import Author
-from tests.loop.studio import Studio, ask
+from tests.harness.session import Studio, ask
 
 from palimpsest.model.script import calls, says
 from palimpsest.store.interface import Owner

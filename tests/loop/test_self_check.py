@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.amount import amount
-from tests.loop.house import PROVIDERS, House
-from tests.strict.dialects import problems
+from tests.harness.http_session import PROVIDERS, House
+from tests.provider_rules.dialects import problems
+from tests.sample_size import amount
 
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.testing import FaultServer, ReceivedRequest

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.loop.studio import Studio, ask, requested, until
+from tests.harness.session import Studio, ask, requested, until
 
 from palimpsest.context.policy_overrides import without_task
 from palimpsest.context.presets import PRESETS

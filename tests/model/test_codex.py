@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.frontends.unattended import settings
+from tests.harness.unattended_script import settings
 
 from palimpsest.app.wiring import App
 from palimpsest.context.engine_text.model_guidance import MODEL_GUIDANCE

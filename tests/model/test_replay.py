@@ -1,7 +1,7 @@
 """A recorded session answers again, step by step."""
 
-from tests.model.replay import ReplayModel, recorded_steps
-from tests.model.requests import info, request, run
+from tests.model.adapter_requests import info, request, run
+from tests.model.replay_model import ReplayModel, recorded_steps
 
 from palimpsest.model.interface import ModelRequest, StepStarted, StreamEvent, TextDelta
 from palimpsest.model.script import calls, says

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from tests.review.laws import replayed_as_it_was
+from tests.harness.replay_checks import replayed_as_it_was
 
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare

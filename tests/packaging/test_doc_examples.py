@@ -15,7 +15,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
 from traitlets.config.loader import PyFileConfigLoader
 
 from palimpsest.frontends.magic.line_parser import COMMANDS

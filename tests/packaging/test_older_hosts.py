@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TESTS = ("tests/e2e/test_live.py", "tests/e2e/test_panel.py", "tests/e2e/test_notebook7.py")
+TESTS = ("tests/e2e/test_live_cell.py", "tests/e2e/test_panel.py", "tests/e2e/test_notebook7.py")
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 

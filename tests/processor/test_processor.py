@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.processor.desk import Bench
+from tests.harness.step import Bench
 
 from palimpsest.model.interface import (
     ReasoningDelta,

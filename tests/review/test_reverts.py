@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.loop.studio import Studio, ask, requested
-from tests.loop.test_room import SUMMARY, reads, room
-from tests.review.scenes import NO_PRUNE, Scene
-from tests.review.test_replay_laws import disk, folder, holds, studio
+from tests.harness.session import Studio, ask, requested
+from tests.loop.context_management.test_fit_driver import SUMMARY, reads, room
+from tests.review.decision_sessions import NO_PRUNE, Scene
+from tests.review.reconstruction.test_replay_laws import disk, folder, holds, studio
 
 from palimpsest.model.script import calls, says
 from palimpsest.session.open_sessions.live_session import LiveSession

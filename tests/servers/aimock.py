@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.request import Request, urlopen
 
-from tests.e2e.lab import needed
+from tests.e2e.jupyterlab import needed
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "labextension/node_modules/@copilotkit/aimock/dist/cli.js"

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
 from tests.servers.aimock import MODELS, PATHS, Aimock, Fixture, Wire, aimock, settings_for
-from tests.servers.relay import Relay, relaying
+from tests.servers.recording_proxy import Relay, relaying
 
 from palimpsest.model.catalog.discovery import choose
 from palimpsest.model.errors import retry

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.loop.studio import Studio
-from tests.review.laws import check_all
+from tests.harness.replay_checks import check_all
+from tests.harness.session import Studio
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.loop.compacting import SUMMARY
-from tests.review.laws import holds
+from tests.harness.compacted_sessions import SUMMARY
+from tests.harness.replay_checks import holds
 from tests.waiting import eventually
 
 from palimpsest.public.session_object import Session

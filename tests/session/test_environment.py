@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.loop.studio import Studio, ask
-from tests.loop.test_room import rebuilt
+from tests.harness.session import Studio, ask
+from tests.loop.context_management.test_fit_driver import rebuilt
 
 from palimpsest.context.engine_text.system_prompt import sections
 from palimpsest.context.presets import PRESETS

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.loop.studio import Studio, ask
-from tests.session.test_hooks import ALLOWED, notices, studio, tools
+from tests.harness.session import Studio, ask
+from tests.session.extensions.test_hooks import ALLOWED, notices, studio, tools
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel

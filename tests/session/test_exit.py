@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
-from tests.loop.studio import Studio, ask
+from tests.harness.session import Studio, ask
 
 from palimpsest.session.prompts.answers import defect_error
 from palimpsest.store.log.store_factory import open_store

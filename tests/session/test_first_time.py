@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.loop.studio import Studio, ask
+from tests.harness.session import Studio, ask
 
 from palimpsest.app import first_request_notice
 from palimpsest.app.first_request_notice import FirstRequestNotice

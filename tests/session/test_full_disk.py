@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.loop.studio import Studio, ask
-from tests.session.telling import everything
-from tests.store.builders import SESSION
-from tests.store.test_faults import mounted
+from tests.harness.sample_session import everything
+from tests.harness.session import Studio, ask
+from tests.store.log.test_faults import mounted
+from tests.store.record_builders import SESSION
 
 from palimpsest.model.script import calls, says
 from palimpsest.review.reconstruction.requests import rebuild_all

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.kernel import Kernel
+from tests.harness.kernel import Kernel
 
 import palimpsest
 from palimpsest.public.keyed_storage import KeyedStorage

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.model.listing_server import listing_server
+from tests.model.model_list_server import listing_server
 
 from palimpsest.app.wiring import SERVER, App
 from palimpsest.frontends.page_channel.notices import choices_of

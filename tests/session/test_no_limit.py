@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.loop.compacting import SUMMARY
-from tests.review.laws import holds
+from tests.harness.compacted_sessions import SUMMARY
+from tests.harness.replay_checks import holds
 
 from palimpsest.app.wiring import App
 from palimpsest.context.presets import PRESETS

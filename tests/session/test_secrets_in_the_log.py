@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.amount import amount
-from tests.loop.studio import Studio, ask
-from tests.transcript.test_secrets import SECRETS
+from tests.harness.session import Studio, ask
+from tests.sample_size import amount
+from tests.transcript.redaction.test_secrets import SECRETS
 
 from palimpsest.model.script import calls, fails, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.loop.studio import Studio, ask, until
+from tests.harness.session import Studio, ask, until
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.outline import outline_message

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jupyter_client.session import json_packer
-from tests.amount import amount
+from tests.sample_size import amount
 
 from palimpsest.frontends.page_channel.notices import pictures, records_since
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle

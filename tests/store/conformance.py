@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from tests.store.builders import (
+from tests.store.record_builders import (
     OTHER,
     OWNER,
     SESSION,

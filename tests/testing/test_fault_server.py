@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.model.strict_bodies import ANTHROPIC, GEMINI, MISTRAL, OPENAI
-from tests.strict.dialects import problems
+from tests.model.valid_bodies import ANTHROPIC, GEMINI, MISTRAL, OPENAI
+from tests.provider_rules.dialects import problems
 
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
 from palimpsest.model.script_file import parse_scenario, read_scenario

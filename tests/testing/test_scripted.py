@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from tests.model.requests import HELLO, info, request, run
+from tests.model.adapter_requests import HELLO, info, request, run
 from tests.waiting import until
 
 from palimpsest.model.interface import StepFinished, StreamEvent, TextDelta, ToolCalled

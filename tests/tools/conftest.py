@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.tools.desk import Bench
+from tests.harness.tools import Bench
 
 from palimpsest.tools.execution.bash import BashTool
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.model.rehearsal.house import House
+from tests.harness.rehearsal import House
 
 
 @pytest.fixture

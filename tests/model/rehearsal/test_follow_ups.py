@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.model.rehearsal.house import House
-from tests.model.rehearsal.unseen import Unseen, rows_of, unseen
+from tests.harness.rehearsal import House
+from tests.model.rehearsal.random_dataset import Unseen, rows_of, unseen
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.model.rehearsal.house import House
-from tests.model.rehearsal.unseen import unseen
+from tests.harness.rehearsal import House
+from tests.model.rehearsal.random_dataset import unseen
 
 from palimpsest.model.rehearsal.reply_rules import reply
 from palimpsest.transcript.values import ToolSpec

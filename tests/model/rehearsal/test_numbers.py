@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from tests.amount import amount
-from tests.model.rehearsal.house import Answered, House
+from tests.harness.rehearsal import Answered, House
+from tests.sample_size import amount
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.model.rehearsal.house import Answered, House
-from tests.model.rehearsal.unseen import Unseen, numbers_in, rows_of, unseen
+from tests.harness.rehearsal import Answered, House
+from tests.model.rehearsal.random_dataset import Unseen, numbers_in, rows_of, unseen
 
 SEEDS = (1, 2, 3)
 CLOSE = 2e-3

@@ -1,0 +1,64 @@
+"""The system prompt is a header for the model's family and a body about this session."""
+
+from pathlib import Path
+
+import pytest
+from tests.harness.session import Studio, ask, requested
+
+from palimpsest.context.engine_text.model_guidance import MODEL_GUIDANCE, manner
+from palimpsest.context.engine_text.system_prompt import HEADER, header
+from palimpsest.model.script import calls, says
+from palimpsest.testing import ScriptedModel
+
+
+@pytest.mark.parametrize(
+    ("model", "family"),
+    [
+        ("anthropic/claude-sonnet-5", "claude"),
+        ("openrouter/anthropic/claude-3.5", "claude"),
+        ("openai/gpt-5.1", "reasoning"),
+        ("openai/gpt-5.1-codex", "codex"),
+        ("groq/openai/gpt-oss-120b", "reasoning"),
+        ("azure/gpt-4o", "gpt"),
+        ("openai/o3-mini", "gpt"),
+        ("gemini/gemini-3.5-flash", "gemini"),
+        ("ollama/qwen3", "other"),
+        ("ollama/pro1-chat", "other"),
+    ],
+)
+def test_a_family_is_known_by_the_name_whoever_serves_it(model: str, family: str) -> None:
+    assert manner(model) == family
+
+
+def test_a_header_is_what_is_said_to_all_and_to_the_family() -> None:
+    assert header("anthropic/claude-sonnet-5") == f"{HEADER}\n{MODEL_GUIDANCE['claude']}"
+    assert len({header(f"p/{name}") for name in ("gpt-5", "gpt-4", "gemini-3", "claude", "x")}) == 5
+
+
+async def test_two_parts_stay_the_same_bytes_while_files_and_days_change(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Use metres.")
+    model = ScriptedModel(calls("list"), says("One."), says("Two."))
+    studio = Studio(tmp_path, model, extra_system="Be kind.")
+    session = await studio.session()
+
+    await ask(session, "One?", system="Be brief.")
+    (tmp_path / "AGENTS.md").write_text("Use feet.")
+    studio.clock.now += 3 * 86_400_000
+    await ask(session, "Two?", system="Be brief.")
+
+    systems = [
+        [m["content"] for m in one.messages if m["role"] == "system"] for one in model.requests
+    ]
+    assert systems[0] == systems[1] == systems[2]
+    told = "\n\n".join(str(part) for part in systems[0])
+    pieces = [
+        HEADER,
+        MODEL_GUIDANCE["other"],
+        "scripted/model",
+        str(tmp_path),
+        "Use metres.",
+        "Be kind.",
+        "Be brief.",
+    ]
+    assert sorted(pieces, key=told.index) == pieces
+    assert len({one.request.system.sha256 for one in requested(await studio.records(session))}) == 1

@@ -1,0 +1,159 @@
+"""Judge one written request twice: as the server that takes it would, and as the model's template would.
+
+The validators are the project's strict ones. A server with OpenAI's interface is judged by OpenAI's
+rules, without the fields that it documents beside them. A template behind a gateway is judged as its
+own interface would: the gateway may translate, and then has to make a valid request of what it is given.
+"""
+
+import copy
+import re
+from typing import Any
+
+from tests.context.request_paths import POLICY, READ, SYSTEM, Road, head
+from tests.provider_rules import gemini, mistral, openai
+
+from palimpsest.context.conversion.cache_marks import cache_mark_positions
+from palimpsest.context.conversion.model_transform import transform
+from palimpsest.context.message_repair.rule_order import repaired_in_order
+from palimpsest.context.request_assembly.projection import project
+from palimpsest.context.request_assembly.turn_limit import with_turn_limit
+from palimpsest.context.visible_messages.view import View
+from palimpsest.model.wire.provider_messages import sendable, to_provider, with_marks
+from palimpsest.model.wire.tool_call_text import uninterpreted_text
+from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
+from palimpsest.transcript.provider_profile.profile import profile
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+Body = dict[str, Any]
+
+BESIDE = ("cache_control", "copilot_cache_control", "reasoning_content")
+"""What OpenAI does not know and the servers that are sent it document."""
+FUNCTION = {
+    "name": READ.name,
+    "description": READ.description,
+    "parameters": READ.parameters,
+}
+CHAT_TOOL = {"type": "function", "function": FUNCTION}
+
+
+class _Interface(Road):
+    """An interface of its own, to which litellm translates; no request is sent to learn it."""
+
+    def __init__(self, dialect: Any, name: str, around: Body) -> None:
+        super().__init__(dialect, name)
+        self._around = {True: around, False: around}
+
+
+ANTHROPIC = _Interface(
+    "anthropic",
+    "claude-sonnet-4-5",
+    {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 1_000,
+        "tools": [{"name": READ.name, "input_schema": READ.parameters}],
+    },
+)
+GEMINI_TOOLS = {"tools": [{"functionDeclarations": [FUNCTION]}]}
+GEMINI = _Interface("gemini", "gemini-2.5-pro", GEMINI_TOOLS)
+GEMINI_WITH_IDS = _Interface("gemini", "gemini-3-pro-preview", GEMINI_TOOLS)
+
+
+def ref_of(model_id: str) -> ModelRef:
+    """Return the reference of a model's full id."""
+    provider, _, name = model_id.partition("/")
+    return ModelRef(provider=provider, name=name)
+
+
+def info_of(ref: ModelRef) -> ModelInfo:
+    """Return what is known of a model that can do everything."""
+    return ModelInfo(ref=ref, window=200_000, output_limit=8_000, vision=True, reasoning=True)
+
+
+def written_session(view: View, model: ModelInfo) -> list[Body]:
+    """Return a session as the model would be sent it, by the whole road of the default policy."""
+    projection = project(view, system=SYSTEM, tools=(READ,), model=model, policy=POLICY, count=len)
+    return _written(projection.messages, model)
+
+
+def written_history(history: NeutralMessages, model: ModelInfo) -> list[Body]:
+    """Return a flat history as the model would be sent it."""
+    flat = repaired_in_order(
+        history,
+        lambda messages: with_turn_limit(messages, None, POLICY.limit),
+        POLICY.hygiene.rule,
+        profile(model.ref),
+    )
+    return _written(transform(head() + flat, model, POLICY.transform), model)
+
+
+def _written(messages: NeutralMessages, model: ModelInfo) -> list[Body]:
+    sent = to_provider(messages, model)
+    found = with_marks(sent, cache_mark_positions([one["role"] for one in sent], model))
+    return copy.deepcopy(list(sendable(found, model)))
+
+
+def judged(messages: list[Body], wire: str, family: str, name: str = "") -> list[str]:
+    """Return what the server, and the template, would refuse."""
+    return [
+        *(f"wire {wire}: {one}" for one in _by_wire(messages, wire, family, name)),
+        *(f"family {family}: {one}" for one in _by_family(messages, wire, family)),
+    ]
+
+
+def _by_wire(messages: list[Body], wire: str, family: str, name: str) -> list[str]:
+    match wire:
+        case "anthropic":
+            return ANTHROPIC.problems(messages)
+        case "gemini":
+            return _gemini(name).problems(messages)
+        case "mistral":
+            return mistral.problems(_chat(messages))
+        case "bedrock" | "proxy" if family == "anthropic":
+            # Their validator is Anthropic's, whose words litellm puts the request into.
+            return ANTHROPIC.problems(messages)
+        case _:
+            return openai.problems(_chat([_plain(one) for one in messages]))
+
+
+def _by_family(messages: list[Body], wire: str, family: str) -> list[str]:
+    match family:
+        case "anthropic":
+            return ANTHROPIC.problems(messages)
+        case "mistral":
+            # The name beside a result is the wire's, and so are marks.
+            return mistral.problems(_chat([_plain(one) for one in messages]))
+        case "gemini" if wire != "gemini":
+            # On the way to Gemini litellm reads values into a result's text; a gateway need not.
+            return GEMINI_WITH_IDS.problems([_unread(one) for one in messages])
+        case _:
+            return []
+
+
+def _unread(message: Body) -> Body:
+    if message["role"] != "tool" or not isinstance(message["content"], str):
+        return message
+    return {**message, "content": uninterpreted_text(message["content"])}
+
+
+def _gemini(name: str) -> Road:
+    version = re.search(r"gemini-(\d+)", name)
+    return GEMINI_WITH_IDS if version and int(version[1]) >= 3 else GEMINI
+
+
+def _chat(messages: list[Body]) -> Body:
+    return {"model": "some-model", "messages": messages, "tools": [CHAT_TOOL]}
+
+
+def _plain(message: Body) -> Body:
+    bare = {name: value for name, value in message.items() if name not in BESIDE}
+    if isinstance(bare.get("content"), list):
+        bare["content"] = [
+            {name: value for name, value in one.items() if name not in BESIDE}
+            for one in bare["content"]
+        ]
+    return bare
+
+
+def schema_problems(schema: Body) -> list[str]:
+    """Return what Gemini would refuse in the schema of an input."""
+    return gemini.schema(schema, "parameters")

@@ -1,0 +1,347 @@
+"""JupyterLab, Notebook 7 and a browser, as plain values for the fixtures and the tests of this folder."""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from threading import Event, Thread
+from typing import IO, Any, ClassVar
+
+import nbformat
+import pytest
+from playwright.sync_api import ConsoleMessage, Error, Page
+from tests.e2e.forked_kernels import kernel_specs
+from tests.sample_size import SOAKING
+from tests.waiting import LAST_RESORT_SECONDS, eventually
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILT = ROOT / "labextension" / "dist"
+SCREENS = ROOT / "build" / "screens"
+PHOTOGRAPHED = bool(os.environ.get("PALIMPSEST_SCREENS")) or SOAKING
+"""A picture takes a quarter of a second, and there are more than a hundred of them."""
+BROWSERS = (
+    "chromium-headless-shell",  # the same browser without its own windows: a tenth less to do
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-gpu-rasterization",
+    "--disable-software-rasterizer",
+    "--disable-gpu-compositing",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+START_SECONDS = 60
+
+READY = """async () => {
+  const { sessionContext } = window.jupyterapp.shell.currentWidget;
+  await sessionContext.ready;
+  await sessionContext.session.kernel.info;
+}"""
+"""Resolves when the open notebook has its kernel."""
+
+DRAWN = """async () => {
+  const loads = [...document.images].filter(one => !one.complete && one.loading !== 'lazy');
+  await Promise.all(loads.map(one => new Promise(done => {
+    one.addEventListener('load', done);
+    one.addEventListener('error', done);
+  })));
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  await new Promise(done => requestIdleCallback(done));
+}"""
+"""Resolves when two frames were painted and nothing waits to be done."""
+
+RECORD = """where => {
+  const told = window.told = new Set();
+  const note = () => document.querySelectorAll(where).forEach(one => told.add(one.textContent));
+  note();
+  new MutationObserver(note).observe(document.body, {
+    subtree: true, childList: true, characterData: true
+  });
+}"""
+
+LATER = """() => {
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + 600;
+}"""
+
+OPEN = """async path => {
+  const widget = await window.jupyterapp.commands.execute('docmanager:open', { path });
+  await widget.context.ready;
+  await widget.revealed;
+}"""
+
+OVERRIDES = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}
+}
+
+
+def browser_path() -> str | None:
+    """Return the browser of this machine, or None."""
+    named = os.environ.get("PALIMPSEST_BROWSER")
+    return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+def needed(what: str) -> None:
+    """Skip with one sentence; where all must run, fail with it."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+CONNECTS_TO_ALL = tuple(map(int, version("jupyterlab").split(".")[:2])) < (4, 6)
+"""A page of an older JupyterLab also connects to kernels that just end, and tells its console so."""
+
+
+@dataclass
+class Lab:
+    """A running JupyterLab and the folder it shows."""
+
+    url: str
+    token: str
+    folder: Path
+    waiting: Page | None = None
+    """The page in which it waits, with nothing open."""
+    kind: str = "lab"
+    """The fixture that gives it."""
+
+    START: ClassVar[tuple[str, ...]] = (str(ROOT / "scripts" / "lab.py"),)
+    RUNNING: ClassVar[list["Lab"]] = []
+    """The servers of this process."""
+
+    def page_of(self, notebook: str) -> str:
+        """Return the address that opens a notebook alone, without the side bars."""
+        return f"{self.url}/doc/workspaces/test/tree/{notebook}?token={self.token}&reset"
+
+    def forget(self, ends: ThreadPoolExecutor) -> None:
+        """End the kernels, and forget the settings that a test chose; kernels end meanwhile."""
+        asked = [
+            ends.submit(self._ask, f"sessions/{one['id']}", "DELETE")
+            for one in self._ask("sessions")
+        ]
+        shutil.rmtree(self.folder.parent / "config" / "lab" / "user-settings", ignore_errors=True)
+        if CONNECTS_TO_ALL:
+            wait(asked)
+
+    def _ask(self, what: str, method: str = "GET") -> Any:
+        """Ask the server by its own interface."""
+        request = urllib.request.Request(
+            f"{self.url}/api/{what}",
+            method=method,
+            headers={"Authorization": f"token {self.token}"},
+        )
+        with suppress(OSError), urllib.request.urlopen(request, timeout=30) as answer:
+            return json.loads(answer.read() or "[]")
+        return []
+
+
+@dataclass
+class Classic(Lab):
+    """A running Notebook 7, where every notebook is a page of its own."""
+
+    START: ClassVar[tuple[str, ...]] = ("-m", "notebook", "--allow-root")
+
+    def page_of(self, notebook: str) -> str:
+        """Return the address that opens a notebook."""
+        return f"{self.url}/notebooks/{notebook}?token={self.token}"
+
+
+@dataclass
+class Seen:
+    """What went wrong in a page, as its console tells."""
+
+    errors: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def watching(self, page: Page) -> Iterator[None]:
+        """Note every error that the page reports meanwhile."""
+        page.on("console", self._on_console)
+        page.on("pageerror", self._on_error)
+        yield
+        page.remove_listener("console", self._on_console)
+        page.remove_listener("pageerror", self._on_error)
+
+    def _on_error(self, error: Error) -> None:
+        self.errors.append(str(error))
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            where = message.location.get("url", "")
+            self.errors.append(f"{message.text} ({where})")
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def accepts(port: int) -> bool:
+    """Say whether somebody listens on a port."""
+    with socket.socket() as asks:
+        return asks.connect_ex(("127.0.0.1", port)) == 0
+
+
+def follow(said: IO[bytes], log: Path, up: Event) -> None:
+    """Keep what a server says, and tell when it says that it can be asked."""
+    with log.open("wb", buffering=0) as kept:
+        for line in said:
+            kept.write(line)
+            if b" is running at:" in line:
+                up.set()
+    up.set()  # it has ended: nobody needs to wait
+
+
+def copy_notebooks(folder: Path) -> None:
+    """Copy the notebooks as they came, without what somebody who ran them left there."""
+    left = shutil.ignore_patterns(".palimpsest", "notes.md", ".ipynb*")
+    shutil.copytree(ROOT / "notebooks", folder, ignore=left)
+    for path in folder.glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
+        nbformat.write(notebook, path)
+
+
+@contextmanager
+def running(
+    home: Path,
+    front_end: Path,
+    kind: type[Lab] = Lab,
+    *,
+    ours: bool = True,
+    forks: Path | None = None,
+) -> Iterator[Lab]:
+    """Run JupyterLab as ``make lab`` starts it, or Notebook 7, on a copy of the notebooks.
+
+    Without ``ours`` our own extension is switched off, as a person does it in the manager; with
+    ``forks`` its kernels are forked by who listens there.
+    """
+    folder = home / "work"
+    copy_notebooks(folder / "notebooks")
+    extensions = home / "share" / "labextensions"
+    extensions.mkdir(parents=True)
+    (extensions / "jupyter-palimpsest").symlink_to(front_end)
+    kernel_specs(home / "share", forks)
+    settings = home / "config" / "labconfig"
+    settings.mkdir(parents=True)
+    (settings / "default_setting_overrides.json").write_text(json.dumps(OVERRIDES))
+    if not ours:
+        disabled = {"disabledExtensions": {"jupyter-palimpsest": True}}
+        (settings / "page_config.json").write_text(json.dumps(disabled))
+    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"} | {
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "JUPYTER_PATH": str(home / "share"),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
+        "IPYTHONDIR": str(home / "ipython"),
+        "JUPYTER_TOKEN": (token := secrets.token_hex(8)),
+    }
+    port, log = free_port(), home / "server.log"
+    command = [sys.executable, *kind.START, "--no-browser"]
+    command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]
+    command.append("--expose-app-in-browser")  # how the tests choose a theme
+    command.append("--KernelRestarter.time_to_dead=0.5")  # seconds, instead of three
+    server = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
+    )
+    assert server.stdout is not None
+    said = Thread(target=follow, args=(server.stdout, log, up := Event()), daemon=True)
+    said.start()
+    lab = kind(f"http://127.0.0.1:{port}", token, folder)
+    try:
+        if not up.wait(START_SECONDS) or server.poll() is not None:
+            pytest.fail(f"The server did not start:\n{log.read_text()[-4000:]}")
+        eventually(lambda: accepts(port))  # it says so a moment before it listens
+        Lab.RUNNING.append(lab)
+        yield lab
+        Lab.RUNNING.remove(lab)
+    finally:
+        # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
+        server.send_signal(signal.SIGTERM)
+        try:
+            server.wait(LAST_RESORT_SECONDS)
+        except subprocess.TimeoutExpired:  # it waits for a kernel; how a server ends is not ours
+            server.kill()
+            server.wait()
+        said.join()
+        server.stdout.close()
+
+
+def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
+    """Open a notebook and wait until its cells are drawn."""
+    waits = lab.waiting is page
+    for one in Lab.RUNNING:
+        if one.waiting is page:
+            one.waiting = None
+    if waits:
+        page.evaluate(OPEN, notebook)
+    else:
+        page.goto(lab.page_of(notebook))
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+
+
+def wait_until_drawn(page: Page) -> None:
+    """Wait until the page has drawn what it was told, and its pictures came or failed."""
+    page.evaluate(DRAWN)
+
+
+def record(page: Page, where: str) -> None:
+    """Keep all that is told in these places from now on: what stands there for a moment only, too."""
+    page.evaluate(RECORD, where)
+
+
+def recorded(page: Page) -> list[str]:
+    """Return every text that stood in the places that are recorded."""
+    told: list[str] = page.evaluate("[...window.told]")
+    return told
+
+
+def seen_for_a_while(page: Page) -> None:
+    """Let the page believe that a question has been in sight long enough to be answered by a key."""
+    page.evaluate(LATER)
+
+
+def into_command_mode(page: Page) -> None:
+    """Put the focus into the notebook, where a person who ran a cell has it, and leave the editor."""
+    page.evaluate("window.jupyterapp.shell.currentWidget.content.activate()")
+    page.wait_for_function("document.activeElement?.closest('.jp-Notebook')")
+    page.keyboard.press("Escape")
+
+
+def choose_theme(page: Page, theme: str) -> None:
+    """Change the theme as the menu does, and wait until its colours are there."""
+    page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
+    )
+    page.locator(f"body[data-jp-theme-name='{theme}']").wait_for(state="attached")
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+
+
+def photograph(page: Page, name: str) -> None:
+    """Keep a picture of the page in build/screens where ``PALIMPSEST_SCREENS`` is set, for a person to look at."""
+    if PHOTOGRAPHED:
+        SCREENS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENS / f"{name}.png")

@@ -1,0 +1,136 @@
+"""One browser for the tests of a process, and the page in which JupyterLab waits for the next of them.
+
+JupyterLab loads for three seconds of a processor. A page that a test left as it found it serves
+the next one: its notebooks are closed, and theme, size and side bar are as at the start.
+"""
+
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext, Page, sync_playwright
+from tests.e2e.jupyterlab import FLAGS, Classic, Lab
+
+STORED = "cookies,local_storage,indexeddb,service_workers,cache_storage"
+"""What pages leave in the browser, without the HTTP cache."""
+SIZE = {"width": 1280, "height": 900}
+MEDIA = {
+    "media": "null",
+    "color_scheme": "null",
+    "forced_colors": "null",
+    "reduced_motion": "reduce",
+}
+THEME = "JupyterLab Light"
+
+CLEAR = """async theme => {
+  const { commands, shell } = window.jupyterapp;
+  const dialogs = document.querySelectorAll('.jp-Dialog, .lm-Menu').length;
+  const chosen = document.body.dataset.jpThemeName;
+  if (chosen !== theme) {
+    await commands.execute('apputils:change-theme', { theme });
+  }
+  const widgets = [...shell.widgets('main')];
+  const contexts = widgets.map(({ sessionContext }) => sessionContext).filter(one => one);
+  const connected = async context => {
+    await context.ready;
+    const kernel = context.session?.kernel;
+    while (kernel?.connectionStatus === 'connecting') {
+      await new Promise(done => kernel.connectionStatusChanged.connect(done));
+    }
+  };
+  const quiet = await Promise.race([
+    Promise.all(contexts.map(connected)).then(() => true, () => false),
+    new Promise(done => setTimeout(() => done(false), 5000))
+  ]);
+  for (const widget of widgets) {
+    widget.dispose();
+  }
+  shell.collapseRight();
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return quiet && dialogs === 0;
+}"""
+"""Closes what a test opened; says whether JupyterLab is as it was at the start.
+
+A kernel that is still being connected to is waited for: closed before, JupyterLab would tell the
+next test that it cannot be found.
+"""
+
+
+class OneBrowser:
+    """The browser of this process: begun for the first test that needs one."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._window: BrowserContext | None = None
+
+    def window(self, program: str, profile: Path) -> BrowserContext:
+        """Return the window in which all tests open their pages.
+
+        Its profile keeps what was loaded and compiled: JupyterLab is ten megabytes of script.
+        """
+        if self._window is None:
+            playwright = self._stack.enter_context(sync_playwright())
+            self._window = playwright.chromium.launch_persistent_context(
+                profile,
+                executable_path=program,
+                args=[*FLAGS],
+                viewport={"width": 1280, "height": 900},
+                reduced_motion="reduce",
+            )
+            self._stack.callback(self._window.close)
+            self._window.set_default_timeout(60_000)
+        return self._window
+
+    def close(self) -> None:
+        """End it, if it was begun."""
+        for lab in Lab.RUNNING:
+            lab.waiting = None
+        self._window = None
+        self._stack.close()
+
+
+def waiting_page(window: BrowserContext, kinds: Collection[str]) -> Page:
+    """Return the page in which a JupyterLab that a test asks for waits, or a new one."""
+    waiting = [lab.waiting for lab in Lab.RUNNING if lab.kind in kinds and lab.waiting is not None]
+    if not waiting:
+        return window.new_page()
+    waiting[0].bring_to_front()
+    return waiting[0]
+
+
+def new_page(window: BrowserContext) -> Page:
+    """Return a page that has shown nothing; it takes over the process of those that waited."""
+    for lab in Lab.RUNNING:
+        if lab.waiting is not None:
+            lab.waiting.close()
+            lab.waiting = None
+    return window.new_page()
+
+
+def leave(window: BrowserContext, page: Page, ends: ThreadPoolExecutor, *, keep: bool) -> None:
+    """End what a test began; JupyterLab may stay in its page for the next test."""
+    (blank, *opened) = window.pages
+    waiting = [lab.waiting for lab in Lab.RUNNING if lab.waiting is not None]
+    keeps = keep and all(one is page or one in waiting for one in opened)
+    for lab in Lab.RUNNING:
+        if lab.waiting is page:
+            lab.waiting = None
+        if keeps and lab.waiting is None and shows(page, lab) and page.evaluate(CLEAR, THEME):
+            lab.waiting = page
+    for one in opened:
+        if all(one is not lab.waiting for lab in Lab.RUNNING):
+            one.close()
+        elif one is page:
+            one.set_viewport_size(SIZE)  # type: ignore[arg-type]
+            one.emulate_media(**MEDIA)  # type: ignore[arg-type]
+    session = window.new_cdp_session(blank)
+    for lab in Lab.RUNNING:
+        lab.forget(ends)
+        session.send("Storage.clearDataForOrigin", {"origin": lab.url, "storageTypes": STORED})
+    session.detach()
+
+
+def shows(page: Page, lab: Lab) -> bool:
+    """Say whether a page shows a notebook of this JupyterLab alone."""
+    return not isinstance(lab, Classic) and page.url.startswith(f"{lab.url}/doc/")

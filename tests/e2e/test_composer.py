@@ -1,0 +1,195 @@
+"""What a person writes, chooses, queues and looks up in the panel."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.jupyterlab import (
+    READY,
+    Lab,
+    Seen,
+    choose_theme,
+    open_notebook,
+    photograph,
+    wait_until_drawn,
+)
+from tests.e2e.test_panel import (
+    AXE,
+    BEGIN,
+    BLOCKS,
+    RUN,
+    VIOLATIONS,
+    at_rest,
+    book,
+    composer,
+    open_panel,
+    room,
+    send,
+    story,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+FOCUS_EARLY = """() => new Promise(resolve => {
+  const wait = setInterval(() => {
+    const { commands } = window.jupyterapp ?? {};
+    if (commands?.hasCommand('jupyter-palimpsest:focus-composer')) {
+      clearInterval(wait);
+      void commands.execute('jupyter-palimpsest:focus-composer');
+      resolve(document.querySelector('.plm-Composer-field') === null);
+    }
+  }, 5);
+})"""
+
+
+AT_END = """node => node.scrollHeight - node.scrollTop - node.clientHeight <= 1"""
+THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
+
+
+def violations(page: Page) -> list[str]:
+    """Return what a person who cannot see or point would stumble over in the panel."""
+    if not page.evaluate("'axe' in window"):
+        page.add_script_tag(path=AXE)
+    found: list[str] = page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel")
+    return found
+
+
+def test_the_text_field_gets_the_keyboard_when_the_kernel_has_answered(
+    page: Page, lab: Lab
+) -> None:
+    open_notebook(page, lab, book(lab, "early.ipynb", "%load_ext palimpsest"))
+    page.evaluate(READY)
+    page.evaluate(RUN, 0)
+    page.goto(page.url.replace("reset", ""))
+    was_early = page.evaluate(FOCUS_EARLY)
+
+    assert was_early, "the panel was there before it was asked for"
+    expect(composer(page.locator("#jupyter-palimpsest-panel"))).to_be_focused()
+
+
+def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: Seen) -> None:
+    code = BLOCKS.format(flag="edit.flag")
+    answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
+    panel = room(page, lab, "edit.ipynb", answers, "%%agent -y\nwork")
+    page.evaluate(BEGIN, 1)
+    expect(panel.get_by_role("button", name="Stop")).to_be_visible()
+    send(panel, "then that")
+    waiting = panel.get_by_role("group", name="Waiting prompt")
+    waiting.get_by_role("button", name="edit").click()
+    expect(composer(panel)).to_have_value("then that")
+    expect(composer(panel)).to_be_focused()
+    expect(waiting).to_have_count(0)
+    send(panel, "then this")
+    photograph(page, "composing-queued")
+    (lab.folder / "edit.flag").touch()
+
+    expect(story(panel).get_by_text("Second done.")).to_be_visible()
+    at_rest(panel)
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
+    assert seen.errors == []
+
+
+def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: Seen) -> None:
+    setting = "%load_ext palimpsest"
+    open_notebook(page, lab, book(lab, "choose.ipynb", setting, "%agent status"))
+    page.evaluate(READY)
+    panel = open_panel(page)
+    page.evaluate(RUN, 0)
+    chip = panel.get_by_role("button", name="Agent: build")
+    chip.click()
+    photograph(page, "composing-agents")
+    panel.get_by_role("button", name="plan").click()
+    expect(panel.get_by_role("button", name="Agent: plan")).to_be_focused()
+    panel.get_by_role("button", name="Model: rehearsal/rehearsal").click()
+    expect(panel.get_by_role("textbox", name="Find or write one")).to_be_focused()
+    photograph(page, "composing-models")
+    assert violations(page) == []
+    panel.get_by_role("textbox", name="Find or write one").press("Escape")
+    send(panel, "calculate 6*7")
+
+    expect(story(panel).locator(".plm-Text").first).to_be_visible()
+    at_rest(panel)
+    expect(panel.get_by_role("button", name="Agent: plan")).to_be_visible()
+    expect(panel.get_by_role("button", name="Allow once")).to_have_count(0)
+    page.reload()
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    panel = open_panel(page)
+    expect(panel.get_by_role("button", name="Agent: plan")).to_be_visible()
+    assert seen.errors == []
+
+
+def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
+    answers = "calls('python', code='print(list(range(3000)))'), says('Many numbers.')"
+    panel = room(page, lab, "gauge.ipynb", answers, "%%agent -y\nwork")
+    page.evaluate(RUN, 1)
+    at_rest(panel)
+    gauge = panel.get_by_role("button", name="Context window")
+    for theme in THEMES:
+        choose_theme(page, theme)
+        gauge.hover()
+        expect(panel.get_by_role("row", name="Tool outputs")).to_be_visible()
+        assert violations(page) == []
+        photograph(page, f"composing-gauge-{theme.rpartition(' ')[2].lower()}")
+        panel.locator(".plm-Composer-field").hover()
+        expect(panel.get_by_role("table")).to_have_count(0)
+    choose_theme(page, "JupyterLab Light")
+    page.reload()
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    panel = open_panel(page)
+    expect(panel.get_by_text("allowed by --yes")).to_be_visible()
+    gauge.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    expect(panel.get_by_role("row", name="Tool outputs")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel.get_by_role("table")).to_have_count(0)
+    assert seen.errors == []
+
+
+def test_it_stays_at_the_newest_when_its_size_or_theme_changes(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
+    lines = "\n\n".join(f"Line {number} of a long answer." for number in range(60))
+    panel = room(page, lab, "stays.ipynb", f"says({lines!r}), says('')")
+    send(panel, "Tell me much.")
+    expect(story(panel).get_by_text("Line 59")).to_be_visible()
+    at_rest(panel)
+    send(panel, "And what fails?")
+    expect(panel.get_by_role("button", name="Retry")).to_be_visible()
+    at_rest(panel)
+    for width, theme in zip((900, 1400, 1100), THEMES, strict=True):
+        page.set_viewport_size({"width": width, "height": 700 + width // 10})
+        choose_theme(page, theme)
+        expect(panel.get_by_role("button", name="Retry")).to_be_in_viewport()
+        assert violations(page) == []
+    choose_theme(page, THEMES[0])
+    transcript = story(panel)
+    at_end = transcript.element_handle()
+    page.wait_for_function(AT_END, arg=at_end)
+    transcript.hover()
+    page.mouse.wheel(0, -600)
+    expect(panel.get_by_role("button", name="To the newest")).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    wait_until_drawn(page)
+    assert not transcript.evaluate(AT_END), "a person who looks above stays there"
+    panel.get_by_role("button", name="To the newest").click()
+    page.wait_for_function(AT_END, arg=at_end)
+    assert seen.errors == []
+
+
+@pytest.mark.usefixtures("own_page")
+def test_the_panel_opens_at_start_where_a_person_set_so(page: Page, lab: Lab) -> None:
+    folder = lab.folder.parent / "config" / "lab" / "user-settings" / "jupyter-palimpsest"
+    folder.mkdir(parents=True, exist_ok=True)
+    setting = folder / "panel.jupyterlab-settings"
+    setting.write_text('{"openAtStart": true}')
+    try:
+        open_notebook(page, lab, book(lab, "start-open.ipynb", "1"))
+        panel = page.locator("#jupyter-palimpsest-panel")
+        expect(panel.get_by_text("is not loaded in the kernel of start-open.ipynb")).to_be_visible()
+    finally:
+        setting.unlink()
+    open_notebook(page, lab, book(lab, "start-closed.ipynb", "1"))
+    page.evaluate(READY)
+    assert page.evaluate("window.jupyterapp.commands.hasCommand('jupyter-palimpsest:open-panel')")
+    expect(page.locator("#jupyter-palimpsest-panel")).to_be_hidden()

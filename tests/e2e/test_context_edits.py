@@ -1,0 +1,124 @@
+"""Pinning, leaving out and restoring where a part stands: in the panel, by keyboard, in both looks."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.jupyterlab import Lab, Seen, choose_theme, photograph
+from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, room, send, story
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+SUMMARY = "## Goal\n- know the penguins\n\n## Numbers and facts\n- 43.92\n" + "- none\n" * 30
+ANSWERS = (
+    "calls('list', path='.'), says('There is one notebook. ' * 300), says('Two.'), says('Three.'),"
+    f"says({SUMMARY!r}), says('Four.')"
+)
+
+
+def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: Seen) -> None:
+    panel = room(page, lab, "panel-wishes.ipynb", ANSWERS, "%agent compact")
+    send(panel, "What is here?")
+    expect(story(panel).get_by_text("There is one notebook.").first).to_be_visible()
+    at_rest(panel)
+    row = story(panel).get_by_role("button", name="list")
+    row.press("Enter")
+
+    story(panel).get_by_role("button", name="Exclude").press("Enter")
+    expect(row).to_contain_text("left out")
+    expect(
+        story(panel).get_by_text("Excluded from every request, as asked; it is kept here")
+    ).to_be_visible()
+    row.scroll_into_view_if_needed()
+    photograph(page, "panel-left-out")
+    story(panel).get_by_role("button", name="Restore").click()
+    expect(row).not_to_contain_text("left out")
+    story(panel).get_by_role("button", name="Pin", exact=True).click()
+    expect(row).to_contain_text("pinned")
+    row.scroll_into_view_if_needed()
+    photograph(page, "panel-pinned")
+    choose_theme(page, "JupyterLab Dark")
+    photograph(page, "panel-pinned-dark")
+
+    page.add_script_tag(path=AXE)
+    assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
+    assert seen.errors == []
+
+
+def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Seen) -> None:
+    panel = room(page, lab, "panel-undo.ipynb", ANSWERS, "%agent compact")
+    for words, answer in (
+        ("First", "There is one notebook."),
+        ("Second", "Two."),
+        ("Third", "Three."),
+    ):
+        send(panel, words)
+        expect(story(panel).get_by_text(answer).first).to_be_visible()
+        at_rest(panel)
+    page.evaluate(
+        "() => { const { content } = window.jupyterapp.shell.currentWidget; content.activeCellIndex = 1;"
+        " void window.jupyterapp.commands.execute('notebook:run-cell'); }"
+    )
+    strip = story(panel).get_by_role("button", name="Compacted")
+    expect(strip).to_be_visible()
+    at_rest(panel)
+
+    strip.click()
+    photograph(page, "panel-undo")
+    story(panel).get_by_role("button", name="Undo the compaction").click()
+
+    expect(
+        story(panel).get_by_text("the model sees again what this summary stood for")
+    ).to_be_visible()
+    photograph(page, "panel-undone")
+    assert seen.errors == []
+
+
+def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: Seen) -> None:
+    chooses = (
+        "session = next(iter(room.workspace._open.values()))\n"
+        "for message in session.snapshot().messages[:2]:\n"
+        "    session.wish('exclude', message.id)"
+    )
+    panel = room(page, lab, "panel-words.ipynb", "says('One.'), says('Two.')", chooses)
+    for words, answer in (("The first question", "One."), ("The second question", "Two.")):
+        send(panel, words)
+        expect(story(panel).get_by_text(answer)).to_be_visible()
+        at_rest(panel)
+
+    page.evaluate(RUN, 1)
+
+    restore = story(panel).get_by_role("button", name="Restore")
+    expect(restore).to_have_count(2)
+    photograph(page, "panel-words-left-out")
+    restore.first.click()
+    expect(restore).to_have_count(1)
+    assert seen.errors == []
+
+
+@pytest.mark.parametrize("way", ["gauge", "keys", pytest.param("palette", marks=pytest.mark.soak)])
+def test_a_summary_is_asked_for_in_the_panel(page: Page, lab: Lab, seen: Seen, way: str) -> None:
+    answers = f"says('There is one notebook. ' * 300), says('Two.'), says({SUMMARY!r})"
+    panel = room(page, lab, f"panel-compacts-{way}.ipynb", answers)
+    may = "() => window.jupyterapp.commands.isEnabled('jupyter-palimpsest:compact')"
+    assert not page.evaluate(may)
+    for words, answer in (("First", "There is one notebook."), ("Second", "Two.")):
+        send(panel, words)
+        expect(story(panel).get_by_text(answer).first).to_be_visible()
+        at_rest(panel)
+    assert page.evaluate(may)
+
+    if way == "gauge":
+        panel.get_by_role("button", name="Context window").click()
+        photograph(page, "panel-gauge-menu")
+        page.keyboard.press("Tab")
+        expect(panel.get_by_role("button", name="Compact now")).to_be_focused()
+        page.keyboard.press("Enter")
+    elif way == "keys":
+        panel.get_by_role("textbox", name="Prompt for the agent").press("Control+Shift+K")
+    else:
+        page.keyboard.press("Control+Shift+C")
+        page.keyboard.type("Summarise the Agent")
+        page.keyboard.press("Enter")
+
+    expect(story(panel).get_by_role("button", name="Compacted")).to_be_visible()
+    at_rest(panel)
+    assert seen.errors == []

@@ -1,0 +1,159 @@
+"""What goes wrong is told in cell and panel, and what helps is one press away."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.jupyterlab import READY, Lab, Seen, open_notebook, photograph, record, recorded
+from tests.e2e.test_panel import (
+    BEGIN,
+    RUN,
+    at_rest,
+    book,
+    composer,
+    open_panel,
+    room,
+    send,
+    story,
+)
+
+from palimpsest.model.script import fails, says
+from palimpsest.testing import FaultServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+OUTPUT = ".jp-Notebook .plm-SegmentWidget"
+KILL = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+
+
+def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: Seen) -> None:
+    answers = "calls('python', code='6 * 7'), says(''), says('It is 42.')"
+    # After a tool an empty answer means "done", so the failure is one that the provider tells.
+    answers = answers.replace("says('')", "*[fails(503, retry_after=0.02)] * 6")
+    panel = room(page, lab, "again-cell.ipynb", answers, "%%agent -y\nwork")
+    page.evaluate(RUN, 1)
+    cell = page.locator(OUTPUT).last
+    retry = cell.get_by_role("button", name="Retry")
+    expect(retry).to_be_visible()
+    expect(panel.get_by_role("button", name="Retry")).to_be_visible()
+    photograph(page, "again-failed")
+
+    retry.click()
+
+    expect(cell.get_by_text("It is 42.")).to_be_visible()
+    expect(story(panel).get_by_text("It is 42.")).to_be_visible()
+    at_rest(panel)
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work"])
+    expect(panel.locator(".plm-Tool-name", has_text="python")).to_have_count(1)
+    expect(story(panel).get_by_text("allowed by --yes")).to_be_visible()
+    expect(page.get_by_role("button", name="Retry")).to_have_count(0)
+    photograph(page, "again-answered")
+    # What came is in the notebook too, for who opens it without a kernel.
+    page.wait_for_function(
+        "() => JSON.stringify(window.jupyterapp.shell.currentWidget.context.model.toJSON())"
+        ".includes('It is 42.')"
+    )
+    assert seen.errors == []
+
+
+def test_the_panel_tries_again_and_says_what_else_helps(page: Page, lab: Lab, seen: Seen) -> None:
+    answers = "says(''), says('At last.'), fails(401, 'No such key.')"
+    panel = room(page, lab, "again-panel.ipynb", answers)
+    send(panel, "Hello?")
+    expect(story(panel).get_by_text("without a word")).to_be_visible()
+    panel.get_by_role("button", name="Retry").press("Enter")
+    expect(story(panel).get_by_text("At last.")).to_be_visible()
+    at_rest(panel)
+    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["Hello?"])
+
+    send(panel, "And now?")
+    # The first failure says nearly the same, and stays.
+    expect(panel.locator(".plm-Failure-advice")).to_have_text("Or choose another model.")
+    at_rest(panel)
+    expect(panel.get_by_role("button", name="Retry")).to_have_count(0)
+    photograph(page, "again-key")
+    assert seen.errors == []
+
+
+def test_the_wait_before_the_next_attempt_is_counted_down(page: Page, lab: Lab) -> None:
+    with FaultServer(fails(429, retry_after=3), says("Here I am.")) as server:
+        setting = (
+            f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n"
+            "%env OPENAI_MODEL=fault\n%env PALIMPSEST_CONFIG_CONTENT=titles = false\n"
+            "%load_ext palimpsest"
+        )
+        open_notebook(page, lab, book(lab, "again-count.ipynb", setting, "%%agent\nHello?"))
+        page.evaluate(READY)
+        panel = open_panel(page)
+        page.evaluate(RUN, 0)
+        expect(composer(panel)).to_be_visible()
+        record(page, f"{OUTPUT} .plm-TurnFooter, #jupyter-palimpsest-panel")
+        page.evaluate(BEGIN, 1)
+
+        expect(panel.get_by_text("tries again in")).to_be_visible()
+        photograph(page, "again-counts")
+        expect(story(panel).get_by_text("Here I am.")).to_be_visible()
+        at_rest(panel)
+        assert len(server.requests) == 2
+        for words in (
+            "Attempt 2 in 2 s",
+            "Attempt 2 in 1 s",
+            "tries again in 2 s",
+            "tries again in 1 s",
+        ):
+            assert any(words in told for told in recorded(page)), words
+
+
+@pytest.fixture
+def mortal(lab: Lab) -> Iterator[Path]:
+    """A kernel that cannot start while a file is there; returns the file."""
+    flag = lab.folder / "mortal.flag"
+    folder = lab.folder.parent / "share" / "kernels" / "mortal"
+    folder.mkdir(parents=True)
+    start = f'test ! -e {flag} && exec {sys.executable} -m ipykernel_launcher -f "$0"'
+    spec = {
+        "argv": ["bash", "-c", start, "{connection_file}"],
+        "display_name": "Mortal",
+        "language": "python",
+    }
+    (folder / "kernel.json").write_text(json.dumps(spec))
+    yield flag
+    flag.unlink(missing_ok=True)
+
+
+@pytest.mark.usefixtures("own_page")
+def test_a_dead_kernel_is_restarted_from_the_panel(page: Page, lab: Lab, mortal: Path) -> None:
+    name = book(lab, "again-dead.ipynb", "%load_ext palimpsest", KILL, kernel="mortal")
+    open_notebook(page, lab, name)
+    page.evaluate(READY)
+    panel = open_panel(page)
+    page.evaluate(RUN, 0)
+    send(panel, "hello")
+    expect(panel.locator(".plm-Text").first).to_be_visible()
+    at_rest(panel)
+    composer(panel).fill("a draft")
+
+    mortal.touch()
+    page.evaluate(BEGIN, 1)
+    expect(panel.get_by_text("The kernel of again-dead.ipynb has died")).to_be_visible(
+        timeout=60_000
+    )
+    # JupyterLab says it too, in a dialog for each time it tried; they may come later than ours.
+    page.add_locator_handler(
+        page.locator(".jp-Dialog").first,
+        lambda dialog: dialog.get_by_role("button").last.click(),
+        no_wait_after=True,  # where two lie upon each other, one is still there
+    )
+    photograph(page, "again-dead")
+    mortal.unlink()
+    panel.get_by_role("button", name="Restart the kernel").click()
+
+    panel.get_by_role("button", name="Load it").click()
+    expect(panel.locator(".plm-TurnPrompt-text", has_text="hello")).to_be_visible()
+    expect(composer(panel)).to_have_value("a draft")
+    send(panel, "again")
+    expect(panel.locator(".plm-TurnPrompt-text", has_text="again")).to_be_visible()
+    at_rest(panel)

@@ -1,0 +1,53 @@
+"""The first notebook, run by a person in a real JupyterLab."""
+
+import pytest
+from playwright.sync_api import Error, Page, expect
+from tests.e2e.jupyterlab import READY, Lab, Seen, choose_theme, open_notebook, photograph
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.usefixtures("own_page")]
+
+START = "notebooks/00-start.ipynb"
+ASKS = ".jp-CodeCell [data-answer='once']:enabled"
+RUN_MS = 120_000
+RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.ran = true; })"
+
+
+def run_all(page: Page) -> int:
+    """Run every cell, allow once whatever asks, and return how often it asked."""
+    page.evaluate(READY)
+    page.evaluate(f"window.ran = false; void {RUN_ALL}")
+    asked = 0
+    while True:
+        try:
+            page.wait_for_function(
+                "asks => window.ran || document.querySelector(asks)", arg=ASKS, timeout=RUN_MS
+            )
+        except Error:
+            pytest.fail(f"The notebook did not come to its end: see {photograph(page, 'stuck')}.")
+        question = page.query_selector(ASKS)
+        if question is None:
+            return asked
+        photograph(page, "start-asks")
+        question.click()
+        asked += 1
+
+
+def test_the_first_notebook_runs_and_is_drawn_by_us(page: Page, lab: Lab, seen: Seen) -> None:
+    if not (lab.folder / START).is_file():
+        pytest.fail(f"There is no {START}.")
+    page.set_viewport_size({"width": 1280, "height": 4000})  # so that every cell is drawn
+    open_notebook(page, lab, START)
+    asked = run_all(page)
+
+    questions = page.locator(".jp-CodeCell", has_text="%%agent")
+    expect(questions.first.locator(".plm-Segment").first).to_be_visible()
+    for number in range(questions.count()):
+        assert questions.nth(number).locator(".plm-Segment").count() > 0
+    assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
+    assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    assert asked >= 1, "the approval did not appear"
+    assert seen.errors == []
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        choose_theme(page, theme)
+        photograph(page, f"start-{theme.rpartition(' ')[2].lower()}")
+    choose_theme(page, "JupyterLab Light")

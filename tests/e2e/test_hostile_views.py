@@ -1,0 +1,321 @@
+"""No words of others run, ask, float or command, in any view: one list of payloads against all of them."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.sign import NotebookNotary
+from playwright.sync_api import Page, expect
+from tests.e2e.jupyterlab import Lab, open_notebook, photograph
+from tests.e2e.leak_monitor import AT_REST, Watch, harmless, watching
+from tests.e2e.running_notebook import begin
+from tests.e2e.saved_notebooks import Story, segment, write
+from tests.e2e.test_panel import at_rest, open_panel
+from tests.e2e.test_view import VIEW
+from tests.harness.sample_session import BEGUN, Teller
+from tests.store.record_builders import SESSION
+
+from palimpsest.render.content.outline import Caps
+from palimpsest.render.formats.html_fragment import render_excerpt
+from palimpsest.render.formats.markdown import render_message
+from palimpsest.session.sharing.exports import export_session
+from palimpsest.session.sharing.share_page import write_page
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.transcript.session_record.events import TodoUpdated
+from palimpsest.transcript.values import Todo
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+CONTENT = ".plm-Rendered .jp-RenderedHTMLCommon, .plm-Rendered .jp-RenderedText"
+"""Where our views let a host draw what others wrote; all else is text of React's."""
+SEGMENTS = ".jp-Notebook .plm-Segment"
+
+
+@pytest.fixture
+def watch(page: Page) -> Iterator[Watch]:  # noqa: ARG001  # is there until all that it asked was heard
+    """A server that nobody may ask."""
+    with watching() as watch:
+        yield watch
+
+
+def everywhere(payloads: dict[str, str]) -> list[Story]:
+    """Tell every payload in every place where words of others stand."""
+    said, worked, odd = Story(), Story(), Story()
+    for text in payloads.values():
+        said.text(text)
+        said.thought(text)
+    for text in payloads.values():
+        worked.ran("python", text, code=text)
+    for text in list(payloads.values())[::7]:
+        odd.failed("bash", text, command=text)
+        odd.ran(text, text, path=text)
+        odd.ran("todowrite", "ok", todos=[{"content": text, "status": "pending", "id": "1"}])
+        odd.ran("question", "ok", questions=[
+            {"question": text, "header": text, "options": [{"label": text, "description": text}]}
+        ])  # fmt: skip
+    return [said, worked, odd]
+
+
+def saved(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
+    path = lab.folder / name
+    one, two, three = everywhere(payloads)
+    text = next(iter(payloads.values()))
+    diff = "--- a\n+++ b\n@@ -1 +1 @@\n" + "\n".join(f"+{line}" for line in payloads.values())
+    asks = [
+        {
+            "id": "per_1", "permission": "write", "patterns": [text], "always": [text],
+            "title": text, "input": {"path": text, "content": text}, "diff": diff,
+            "call_id": three.parts[-1].call_id,  # type: ignore[union-attr]
+        }
+    ]  # fmt: skip
+    write(
+        path,
+        segment(one.message()),
+        segment(two.message()),
+        segment(three.message(error={"type": "api", "message": text}), is_open=True, asks=asks),
+    )
+    return path
+
+
+def sign(home: Path, path: Path) -> None:
+    """Trust a notebook as the server does when a person says so."""
+    notary = NotebookNotary(data_dir=str(home / "data"))
+    notary.sign(nbformat.read(path, as_version=4))
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_saved_notebook(page: Page, lab: Lab, watch: Watch, *, trusted: bool) -> None:
+    path = saved(lab, f"drawn-saved-{trusted}.ipynb", watch.payloads())
+    if trusted:
+        sign(lab.folder.parent, path)
+    watch.follow(page)
+
+    open_notebook(page, lab, path.name)
+
+    page.locator(SEGMENTS).first.wait_for()
+    assert (
+        page.evaluate("window.jupyterapp.shell.currentWidget.model.cells.get(0).trusted") is trusted
+    )
+    harmless(page, watch, SEGMENTS, CONTENT)
+    photograph(page, f"drawn-saved-{trusted}")
+
+
+def live_script(payloads: dict[str, str]) -> str:
+    texts = list(payloads.values())
+    code = f"for text in {texts!r}:\n    print(text)"
+    todos = [
+        {"content": text, "status": "pending", "id": str(at)} for at, text in enumerate(texts[::9])
+    ]
+    return f"""texts = {texts!r}
+answer = says('Begin.')
+for text in texts:
+    answer = answer.thinks(text).says(text)
+room.script(
+    answer.calls('python', code={code!r}).calls('todowrite', todos={todos!r}),
+    says('Well.').calls(texts[0], path=texts[1]).calls('read', path=texts[2]),
+    says('Over.'),
+)"""
+
+
+def test_the_live_cell_the_panel_and_the_view(page: Page, lab: Lab, watch: Watch) -> None:
+    payloads = watch.payloads()
+    (first, *_) = payloads.values()
+    watch.follow(page)
+    notebook = begin(
+        page,
+        lab,
+        "drawn-live",
+        f"{VIEW}\n{live_script(payloads)}\nview()",
+        f"%%agent --yes\n{first}",
+    )
+    panel = open_panel(page)
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    expect(panel.get_by_text("Over.").first).to_be_attached(timeout=120_000)
+    at_rest(panel)
+    page.evaluate(AT_REST)
+
+    harmless(page, watch, ".jp-Notebook .plm-SegmentWidget", CONTENT)
+    harmless(page, watch, "#jupyter-palimpsest-panel", CONTENT)
+    harmless(page, watch, ".plm-View", CONTENT)
+    photograph(page, "drawn-live")
+
+
+def told(payloads: dict[str, str]) -> MemoryStore:
+    """Keep a session in which everybody says every payload."""
+    texts = list(payloads.values())
+    teller = Teller(title=texts[0])
+    for text in texts[::20]:
+        named = {"type": "file", "mime": "text/plain", "filename": text, "url": "data:text/plain,x"}
+        teller.prompt(text, named)
+    teller.answer(error={"type": "api", "message": texts[1]})
+    for text in texts:
+        teller.part(type="text", text=text)
+        teller.part(type="reasoning", text=text, time={"start": BEGUN, "end": BEGUN + 9})
+    for text in texts[::3]:
+        teller.call("python", {"code": text}, text)
+        teller.call(text, {"path": text}, text, title=text, metadata={"diff": f"+{text}"})
+    teller.events.append(TodoUpdated(todos=tuple(Todo(content=text) for text in texts)))
+    store = MemoryStore()
+    teller.write(store)
+    return store
+
+
+SAID = ".said, .row, .notice, .input, .output, .todo ul, nav ol, figcaption, .file, .muted"
+"""Where our own pages hold words of others."""
+
+
+@pytest.mark.usefixtures("own_page")
+@pytest.mark.parametrize("form", ["export", "share"])
+def test_a_page_of_a_session(page: Page, watch: Watch, tmp_path: Path, form: str) -> None:
+    store = told(watch.payloads())
+    path = tmp_path / "page.html"
+    if form == "share":
+        write_page(store, SESSION, path, {})
+    else:
+        export_session(store, SESSION, "html", path, cwd=tmp_path, environment={})
+    # Without its own policy, which would hold back what the page is to hold back itself.
+    words = path.read_text(encoding="utf-8")
+    head, _, rest = words.partition('<meta http-equiv="Content-Security-Policy"')
+    path.write_text(head + rest.partition(">")[2], encoding="utf-8")
+    watch.follow(page)
+
+    page.goto(path.as_uri())
+
+    harmless(page, watch, "body", SAID)
+    photograph(page, f"drawn-{form}")
+
+
+def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
+    """Write what a front end without our extension shows: an export, a cell's story, a view's words."""
+    store = told(payloads)
+    path = lab.folder / name
+    export_session(store, SESSION, "ipynb", path, cwd=lab.folder, environment={})
+    made = nbformat.read(path, as_version=4)
+    whole = Caps(call=10**6, lines=10**6, looking_lines=10**6, turn=10**8, text=10**8)
+    story = [one.message() for one in everywhere(payloads)]
+    view = render_excerpt(story, "x", mark="plm-view-none", caps=whole, room=10**8)
+    forms = [{"text/markdown": render_message(one, caps=whole)} for one in story]
+    for data in [*forms, {"text/html": view}]:
+        output = nbformat.v4.new_output("display_data", data)
+        made.cells.append(nbformat.v4.new_code_cell("1", execution_count=1, outputs=[output]))
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(made, path)
+    return path
+
+
+DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .row"
+
+
+# Without trust JupyterLab itself shows less.
+@pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
+def test_without_our_extension(page: Page, bare: Lab, watch: Watch, *, trusted: bool) -> None:
+    path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.payloads())
+    if trusted:
+        sign(bare.folder.parent, path)
+    watch.follow(page)
+
+    open_notebook(page, bare, path.name)
+    page.evaluate(AT_REST)
+
+    harmless(page, watch, ".jp-Notebook", DRAWN_BY_LAB)
+    photograph(page, f"drawn-plain-{trusted}")
+
+
+PREVIEW = """path => window.jupyterapp.commands.execute(
+  'docmanager:open', { path, factory: 'Markdown Preview' }
+)"""
+
+
+@pytest.mark.usefixtures("own_page")
+def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: Watch) -> None:
+    path = bare.folder / "drawn.md"
+    export_session(told(watch.payloads()), SESSION, "md", path, cwd=bare.folder, environment={})
+    watch.follow(page)
+
+    nbformat.write(nbformat.v4.new_notebook(), bare.folder / "drawn-beside.ipynb")
+    page.goto(bare.page_of("drawn-beside.ipynb").replace("/doc/", "/lab/"))
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    page.evaluate(PREVIEW, path.name)
+    page.locator(".jp-MarkdownViewer").wait_for()
+    page.evaluate(AT_REST)
+
+    harmless(page, watch, ".jp-MarkdownViewer", ".jp-RenderedMarkdown")
+
+
+ORDINARY = """## Found
+
+The mean is $\\bar x$, see [the paper](https://example.org), [the file](data/a.csv).
+
+$$\\int_0^1 x^2\\,dx$$
+
+| a | b |
+|:--|--:|
+| 1 | 2 |
+
+- [x] done
+
+```python
+def f(): pass
+```
+
+![red](data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==)
+
+```mermaid
+flowchart LR
+  A[Read] --> B
+```
+"""
+
+
+OPENED = """link => {
+  const { commands } = window.jupyterapp;
+  const { execute } = commands;
+  const done = [];
+  commands.execute = (name, { path }) => { done.push([name, path]); return Promise.resolve(); };
+  link.click();
+  commands.execute = execute;
+  return done;
+}"""
+"""Clicks a link; returns what JupyterLab was told to do."""
+
+
+def test_what_is_ordinary_is_drawn_as_it_was(page: Page, lab: Lab) -> None:
+    script = f"{VIEW}\nroom.script(says({ORDINARY!r}))\nview()"
+    notebook = begin(page, lab, "drawn-ordinary", script, "%%agent\nGo")
+    panel = open_panel(page)
+    notebook.run(1)
+    notebook.run(2)
+    at_rest(panel)
+
+    for shown in (
+        page.locator(".jp-Notebook .plm-SegmentWidget"),
+        panel,
+        page.locator(".plm-View"),
+    ):
+        # What is more than two screens away is only its words.
+        shown.locator(".plm-Segment").last.scroll_into_view_if_needed()
+        for seen in (
+            "h2",
+            "table td",
+            "li input:disabled",
+            "pre code span",
+            "img[src^='data:image/png']",
+        ):
+            expect(shown.locator(CONTENT).locator(seen).first).to_be_visible()
+        expect(shown.get_by_role("link", name="the paper")).to_have_attribute(
+            "rel", re.compile("noopener")
+        )
+    for shown in (page.locator(".jp-Notebook .plm-SegmentWidget"), panel):
+        maths = shown.locator("mjx-container")
+        expect(maths).to_have_count(2)
+        # MathJax writes its size there, so that formulas are as high as the words around them.
+        expect(maths.first).to_have_attribute("style", re.compile("font-size"))
+        assert shown.get_by_role("link", name="the file").evaluate(OPENED) == [
+            ["rendermime:handle-local-link", "data/a.csv"]
+        ]
+        expect(shown.locator("img.plm-Diagram")).to_be_visible()
+    expect(page.locator(".plm-View math")).to_have_count(2)
+    photograph(page, "drawn-ordinary")

@@ -1,0 +1,221 @@
+"""Long sessions in panel and cell: what is near is drawn whole, what is far stands there as its words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import CDPSession, Locator, Page, expect
+from tests.e2e.jupyterlab import READY, ROOT, Lab, open_notebook, photograph
+from tests.e2e.running_notebook import Notebook, begin
+from tests.e2e.test_panel import at_rest, book, open_panel
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+TURNS = 650
+"""Five messages and fifteen parts each: 9,750 parts."""
+SHORT = 3
+MOST_WHOLE = 10
+"""Two screens around what is seen, and what lies there."""
+
+OLD = f"""import random, sys; sys.path.insert(0, {str(ROOT)!r})
+from tests.bench.generate_session import Author, generate
+from tests.harness import kernel_session as rooms
+from palimpsest.transcript.values import ModelInfo
+rooms.INFO = ModelInfo(ref=rooms.INFO.ref, window=100_000_000, output_limit=4_000)
+room = rooms.load(get_ipython())
+def old(turns):
+    made = room.services.ids.new('ses', descending=True)
+    author = Author(made, random.Random(7), turns, turn_bytes=1000, compact_every=10**9)
+    generate(room.services.store, made, author=author, close=False)
+    return made
+def use(session):
+    get_ipython().run_line_magic('agent', f'use {{session}}')
+warm, short, long = old(1), old({SHORT}), old({TURNS})"""
+GO = "%%agent\\nGo on."
+
+COUNTS = """() => {
+  const all = selector => [...document.querySelectorAll(`.plm-Panel ${selector}`)];
+  const inside = row => row.querySelectorAll('*').length + 1;
+  const far = all('.plm-Turn[data-far="true"]');
+  return {
+    turns: all('.plm-Turn').length,
+    whole: all('.plm-Turn[data-far="false"]').length,
+    far_nodes: Math.max(0, ...far.map(inside)),
+    nodes: all('*').length,
+  };
+}"""
+TO = """(at) => {
+  const place = document.querySelector('.plm-Transcript');
+  place.dispatchEvent(new WheelEvent('wheel', { deltaY: -100 }));
+  place.scrollTop = at * place.scrollHeight;
+}"""
+COPIED = """() => {
+  const selection = document.getSelection();
+  selection.selectAllChildren(document.querySelector('.plm-Transcript-feed'));
+  const text = selection.toString();
+  selection.removeAllRanges();
+  return text.length;
+}"""
+NEWEST = """(turns) => {
+  const newest = document.querySelector(`.plm-Turn[aria-posinset="${turns}"] .plm-Text`);
+  return newest !== null && newest.textContent.trim() !== '';
+}"""
+AT_TOP = """() => {
+  const place = document.querySelector('.plm-Transcript').getBoundingClientRect();
+  const row = document.elementFromPoint(place.left + 40, place.top + 40)?.closest('.plm-Turn');
+  return row && [row.ariaPosInSet, Math.round(row.getBoundingClientRect().top)];
+}"""
+SETTLED = f"""() => new Promise(done => {{
+  const place = {AT_TOP};
+  let before = '', same = 0;
+  const next = () => {{
+    const now = place();
+    same = now && String(now) === before ? same + 1 : 0;
+    before = String(now);
+    same < 10 ? requestAnimationFrame(next) : done(now);
+  }};
+  next();
+}})"""
+"""Where what is seen stands, once what was jumped to is typeset: rows are lower until they are."""
+FRAMES = """() => new Promise(done => {
+  let left = 20;
+  const next = () => left-- > 0 ? requestAnimationFrame(next) : done();
+  next();
+})"""
+
+
+@pytest.fixture
+def cpu(page: Page) -> Iterator[CDPSession]:
+    """The page's own clock: what its thread has worked, whatever else the machine does."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    yield session
+    session.detach()
+
+
+def worked(cpu: CDPSession) -> float:
+    """Return for how many seconds the page's thread has worked."""
+    told = cpu.send("Performance.getMetrics")["metrics"]
+    return float({one["name"]: one["value"] for one in told}["TaskDuration"])
+
+
+def counts(page: Page) -> dict[str, Any]:
+    """Count rows and elements of the panel."""
+    found: dict[str, Any] = page.evaluate(COUNTS)
+    return found
+
+
+def old_sessions(page: Page, lab: Lab, name: str, *cells: str) -> tuple[Notebook, Locator]:
+    """Open a notebook whose kernel holds sessions of several lengths, and the panel beside it."""
+    open_notebook(page, lab, book(lab, f"{name}.ipynb", OLD, *cells))
+    page.evaluate(READY)
+    notebook = Notebook(page, lab.folder / f"{name}.ipynb")
+    notebook.run(0)
+    return notebook, open_panel(page)
+
+
+@pytest.mark.usefixtures("own_page")
+def test_ten_thousand_parts_cost_the_page_no_more_than_a_few(
+    page: Page, lab: Lab, cpu: CDPSession
+) -> None:
+    answer = "room.script(says('Some **new** words. ' * 400))"
+    cells = ("use(warm)", "use(short)", answer, GO, "use(long)", answer, GO)
+    notebook, panel = old_sessions(page, lab, "long", *cells)
+    notebook.run(1)
+    panel.locator(".plm-Text").last.wait_for()
+
+    def opened(cell: int, turns: int) -> float:
+        """Go on with a session; return the seconds of work until its newest answer is drawn."""
+        before = worked(cpu)
+        notebook.run(cell)
+        page.wait_for_function(NEWEST, arg=turns)
+        return worked(cpu) - before
+
+    def streamed(cell: int) -> float:
+        """Send a prompt; return the seconds of work until its answer has ended."""
+        notebook.run(cell)
+        before = worked(cpu)
+        notebook.run(cell + 1)
+        at_rest(panel)
+        return worked(cpu) - before
+
+    of_short, streams_short = opened(2, SHORT), streamed(3)
+    of_long = opened(5, TURNS)
+    page.wait_for_function(f"document.querySelectorAll('.plm-Turn').length === {TURNS}")
+    told = counts(page)
+    photograph(page, "long-newest")
+    streams_long = streamed(6)
+
+    assert of_long - of_short < 0.5
+    assert told["whole"] <= MOST_WHOLE
+    assert told["far_nodes"] <= 3
+    assert told["nodes"] < 2 * TURNS
+    assert streams_long < 2 * streams_short + 0.2
+
+
+@pytest.mark.usefixtures("own_page")
+def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: Lab) -> None:
+    notebook, panel = old_sessions(page, lab, "long-reading", "use(long)")
+    notebook.run(1)
+    turns = panel.get_by_role("article")
+    expect(turns).to_have_count(TURNS)
+    first, last = turns.first, turns.last
+    expect(last).to_have_attribute("aria-setsize", str(TURNS))
+    expect(last).to_have_attribute("aria-posinset", str(TURNS))
+    expect(last).to_have_attribute("data-far", "false")
+    expect(first).to_have_attribute("data-far", "true")
+
+    # What is far is there as text: to find, to copy, to be read.
+    assert page.evaluate(COPIED) > 500 * TURNS
+    words = (first.text_content() or "").split("\n")[0][:60]
+    assert page.evaluate("words => window.find(words, true, true)", words)
+
+    # What is looked at is drawn whole, and stands still while what is above it gets its height.
+    page.evaluate(TO, 0.5)
+    seen = panel.locator(".plm-Turn[data-far='false'] .plm-Text")
+    expect(seen.first).to_be_visible()
+    expect(last).to_have_attribute("data-far", "true")
+    assert counts(page)["whole"] <= MOST_WHOLE
+    photograph(page, "long-middle")
+    top = page.evaluate(SETTLED)
+    assert top
+    page.evaluate(FRAMES)
+    assert page.evaluate(AT_TOP) == top
+
+    # What a person opened stays, however far it is.
+    call = panel.locator(".plm-Turn[data-far='false'] .plm-Tool .plm-Disclosure-head").first
+    call.click()
+    opened = panel.locator(".plm-Tool[data-open='true']")
+    expect(opened).to_have_count(1)
+    page.get_by_role("button", name="To the newest").click()
+    expect(last).to_have_attribute("data-far", "false")
+    expect(opened).to_have_count(1)
+
+
+def test_a_long_answer_in_a_cell_is_drawn_where_it_is_seen(page: Page, lab: Lab) -> None:
+    script = "room.script(*(says(f'Step {n}.').calls('python', code=f'{n}') for n in range(60)), says('End.'))"
+    notebook = begin(page, lab, "long-cell", script, "%%agent -y\nGo.")
+    notebook.run(1)
+    notebook.run(2)
+    cell = notebook.cell(2)
+    expect(cell.get_by_text("End.")).to_be_visible()
+
+    stretches = cell.locator(".plm-LineGroup")
+    far = cell.locator(".plm-LineGroup[data-far='true']")
+    expect(far).not_to_have_count(0)
+    expect(far.first).to_contain_text("Step")
+    assert (
+        page.evaluate(
+            "all => Math.max(...all.map(one => one.querySelectorAll('*').length))",
+            far.element_handles(),
+        )
+        == 0
+    )
+
+    def seen() -> bool:
+        """Scroll to the first stretch, as often as the page moves while it draws what is near."""
+        stretches.first.scroll_into_view_if_needed()
+        return stretches.first.locator(".plm-Text").first.is_visible()
+
+    eventually(seen)

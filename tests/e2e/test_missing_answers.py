@@ -1,0 +1,125 @@
+"""An answer that the notebook lost, since it was not saved, is put back from the panel."""
+
+from typing import Any
+
+import nbformat
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from tests.e2e.jupyterlab import READY, Lab, Seen, open_notebook, photograph
+from tests.e2e.running_notebook import Notebook, begin
+from tests.e2e.saved_notebooks import MIME
+from tests.e2e.test_panel import open_panel, story
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+DRAWS = "from PIL import Image\ndisplay(Image.new('RGB', (200, 80), 'teal'))\nprint('drawn')"
+SCRIPT = f"room.script(calls('python', code={DRAWS!r}), says('It is **teal**.'), says('Again.'))"
+ASKS = "%%agent -y\nDraw it."
+REVERT = "window.jupyterapp.shell.currentWidget.context.revert()"
+INSERT = """async source => {
+  const { content, context } = window.jupyterapp.shell.currentWidget;
+  const { sharedModel } = context.model;
+  sharedModel.insertCell(sharedModel.cells.length, { cell_type: 'code', source });
+  content.activeCellIndex = sharedModel.cells.length - 1;
+}"""
+OUTPUTS = """cell => window.jupyterapp.shell.currentWidget.content.model.cells.get(cell).toJSON().outputs"""
+CLOSED = f"""cell => {{
+  const [first] = ({OUTPUTS})(cell);
+  const part = first?.data[{MIME!r}];
+  return (part?.end ?? null) !== null && part.messages.every(({{ info }}) => info.time.completed);
+}}"""
+"""Tells whether the part of the answer before its figure stands in the notebook as it stays."""
+WORDS = "Insert the answer again"
+
+
+def unnumbered(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the forms of outputs, without what counts the records that they tell of."""
+    found = []
+    for one in outputs:
+        data = {
+            mime: "".join(form) if isinstance(form, list) else form
+            for mime, form in one["data"].items()
+        }
+        if MIME in data:
+            data[MIME] = data[MIME] | {"seq": []}
+        data = {
+            mime: form.strip() if isinstance(form, str) else form for mime, form in data.items()
+        }
+        found.append(data)
+    return found
+
+
+def kept(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out the forms of a figure that the session does not keep."""
+    return [
+        data if MIME in data else {"image/png": data["image/png"]} for data in unnumbered(outputs)
+    ]
+
+
+def asked(page: Page, lab: Lab, name: str, *cells: str) -> Notebook:
+    """A notebook on disk with the words of these cells, run up to its script."""
+    notebook = begin(page, lab, name, SCRIPT, *cells)
+    notebook.run(1)
+    return notebook
+
+
+def back(panel: Locator) -> Locator:
+    return panel.get_by_role("button", name=WORDS)
+
+
+@pytest.mark.usefixtures("own_page")
+def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
+    notebook = asked(page, lab, "put-back", ASKS)
+    notebook.run(2)
+    cell = notebook.cell(2)
+    expect(cell.get_by_text("It is teal.")).to_be_visible()
+    page.wait_for_function(CLOSED, arg=2)
+    before = page.evaluate(OUTPUTS, 2)
+    panel = open_panel(page)
+    expect(story(panel).get_by_text("It is teal.")).to_be_visible()
+    expect(back(panel)).to_have_count(0)
+
+    page.goto("about:blank")
+    open_notebook(page, lab, notebook.path.name)
+    page.evaluate(READY)
+    panel = open_panel(page)
+    expect(back(panel)).to_be_visible()
+    expect(cell.locator(".jp-OutputArea-output")).to_have_count(0)
+    photograph(page, "put-back-offered")
+    back(panel).press("Enter")
+
+    expect(cell.locator(".plm-Segment")).to_have_count(2)
+    expect(cell.get_by_text("It is teal.")).to_be_visible()
+    expect(cell.locator(".jp-RenderedImage img")).to_be_visible()
+    expect(back(panel)).to_have_count(0)
+    expect(
+        panel.get_by_role("status").get_by_text("The answer is in the notebook.")
+    ).to_be_visible()
+    photograph(page, "put-back")
+    saved = notebook.save()["cells"][2]
+    assert kept(saved["outputs"]) == kept(before)
+    assert saved["execution_count"] == 3
+    assert seen.errors == []
+
+
+def test_a_cell_that_is_gone_comes_back_at_the_end(page: Page, lab: Lab, seen: Seen) -> None:
+    notebook = asked(page, lab, "put-back-gone")
+    panel = open_panel(page)
+    page.evaluate(INSERT, ASKS)
+    notebook.run(2)
+    expect(notebook.cell(2).get_by_text("It is teal.")).to_be_visible()
+
+    page.evaluate(REVERT)
+    expect(notebook.cell(2)).to_have_count(0)
+    back(panel).click()
+
+    expect(notebook.cell(2).get_by_text("It is teal.")).to_be_visible()
+    expect(back(panel)).to_have_count(0)
+    notebook.save()
+    written = nbformat.read(notebook.path, as_version=4)
+    nbformat.validate(written)
+    assert [cell.source for cell in written.cells[2:]] == ["%%agent\nDraw it."]
+    assert "It is **teal**." in written.cells[2].outputs[-1]["data"]["text/markdown"]
+    assert seen.errors == []

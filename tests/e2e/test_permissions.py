@@ -1,0 +1,121 @@
+"""How freely the agent works, what it may always do, and whom a person trusts, in the panel."""
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.jupyterlab import READY, Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.test_composer import violations
+from tests.e2e.test_panel import RUN, at_rest, book, composer, open_panel, send, story
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+LOAD = "%load_ext palimpsest"
+
+
+def begin(page: Page, lab: Lab, name: str, *cells: str):  # noqa: ANN201  the panel
+    """Open a notebook with the package loaded, and the panel beside it."""
+    (lab.folder / name).parent.mkdir(exist_ok=True)
+    open_notebook(page, lab, book(lab, name, LOAD, *cells))
+    page.evaluate(READY)
+    panel = open_panel(page)
+    page.evaluate(RUN, 0)
+    expect(composer(panel)).to_be_visible()
+    return panel
+
+
+def test_a_mode_is_chosen_and_stands_above_what_was_begun_in_it(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
+    panel = begin(page, lab, "modes/mode.ipynb", "%agent what is 2 + 2")
+    chip = panel.get_by_role("button", name="Permission mode: ask")
+    expect(chip).to_be_enabled()  # before the kernel said what there is, it takes no focus
+    chip.press("Enter")
+    choices = panel.get_by_role("group", name="Permission mode")
+    expect(choices.get_by_text("Nothing yet.", exact=False)).to_be_visible()
+    photograph(page, "permits-modes")
+    assert violations(page) == []
+    choices.get_by_role("button", name="plan").click()
+
+    planned = panel.get_by_role("button", name="Permission mode: plan")
+    expect(planned).to_be_focused()
+    page.evaluate(RUN, 1)
+    expect(page.locator(".jp-Notebook").get_by_text("Permission mode: plan")).to_be_visible()
+    photograph(page, "permits-plan-cell")
+    choose_theme(page, "JupyterLab Dark")  # which may take the focus, and with it the list
+    planned.press("Enter")
+    expect(choices).to_be_visible()
+    photograph(page, "permits-modes-dark")
+    assert violations(page) == []
+    choose_theme(page, "JupyterLab Light")
+    assert seen.errors == []
+
+
+def test_always_in_this_project_is_asked_once_listed_and_taken_back(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
+    panel = begin(page, lab, "always/one.ipynb", LOAD)
+    send(panel, "calculate 17*23")
+    always = panel.get_by_role("button", name="Always in this project")
+    expect(always).to_be_visible()
+    photograph(page, "permits-asks")
+    page.set_viewport_size({"width": 760, "height": 800})
+    photograph(page, "permits-asks-narrow")
+    choose_theme(page, "JupyterLab Dark")
+    photograph(page, "permits-asks-dark")
+    choose_theme(page, "JupyterLab Light")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert violations(page) == []
+    always.press("4")
+    expect(story(panel).get_by_text("391").first).to_be_visible()
+    at_rest(panel)
+
+    panel = begin(page, lab, "always/two.ipynb")
+    send(panel, "calculate 18*23")
+    expect(story(panel).get_by_text("414").first).to_be_visible()
+    at_rest(panel)
+    panel.get_by_role("button", name="Permission mode: ask").click()
+    expect(panel.get_by_text("python · this project", exact=False)).to_be_visible()
+    photograph(page, "permits-list")
+    panel.get_by_role("button", name="Revoke", exact=False).first.click()
+    expect(panel.get_by_text("Nothing yet.", exact=False)).to_be_visible()
+    panel.get_by_role("button", name="Permission mode: ask").press("Escape")
+    send(panel, "calculate 19*23")
+    expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
+    panel.get_by_role("button", name="Stop", exact=True).click()
+    at_rest(panel)
+    assert seen.errors == []
+
+
+def test_a_project_s_file_waits_until_it_is_trusted(page: Page, lab: Lab, seen: Seen) -> None:
+    folder = lab.folder / "trusting"
+    folder.mkdir()
+    (folder / "palimpsest.toml").write_text('mode = "accept-edits"\n[permission]\nbash = "allow"\n')
+    panel = begin(page, lab, "trusting/a.ipynb")
+    waits = panel.get_by_role("group", name="Trust")
+    expect(waits.get_by_text("accept-edits", exact=False)).to_be_visible()
+    photograph(page, "permits-trust")
+    assert violations(page) == []
+    waits.get_by_role("button", name="Trust this project").click()
+
+    expect(waits).to_have_count(0)
+    expect(panel.get_by_role("button", name="Permission mode: accept edits")).to_be_visible()
+    assert seen.errors == []
+
+
+def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: Seen) -> None:
+    # More than a title takes: it is asked for beside the turn, and may be paid for first.
+    panel = begin(page, lab, "limit/a.ipynb", "%agent budget 1000 tokens")
+    page.evaluate(RUN, 1)
+    send(panel, "calculate 17*23")
+    panel.get_by_role("button", name="Allow once").click()
+    expect(
+        story(panel).get_by_text("The spending limit of 1,000 tokens is reached")
+    ).to_be_visible()
+    photograph(page, "permits-limit")
+    panel.get_by_role("button", name="Stop").last.click()
+
+    expect(
+        story(panel).get_by_text("was stopped at its spending limit", exact=False)
+    ).to_be_visible()
+    at_rest(panel)
+    photograph(page, "permits-limit-stopped")
+    assert seen.errors == []

@@ -1,0 +1,201 @@
+"""What is wider than its place scrolls in it, by keyboard too, and says that there is more."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from tests.e2e.jupyterlab import (
+    Lab,
+    Seen,
+    choose_theme,
+    open_notebook,
+    photograph,
+    wait_until_drawn,
+)
+from tests.e2e.saved_notebooks import Story, segment, write
+from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
+from tests.e2e.test_view import scripted, shown
+
+from palimpsest.render.content.css import PAGE
+from palimpsest.render.formats.share_page import SharePageHead, share_page
+from palimpsest.transcript.messages import Message
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+NAMES = [f"bill_length_of_species_{number}" for number in range(9)]
+TABLE = "\n".join(
+    [
+        f"| {' | '.join(NAMES)} |",
+        f"|{'---|' * len(NAMES)}",
+        f"| {' | '.join('1234567.8901' for _ in NAMES)} |",
+    ]
+)
+SMALL = "| a | b |\n|---|---|\n| 1 | 2 |"
+CODE = f"```python\nlengths = [{', '.join(NAMES)}]\n```"
+MATHS = "$$\n" + " + ".join(f"x_{{{number}}}^2" for number in range(60)) + "\n$$"
+WORDS = f"Wide:\n\n{TABLE}\n\nNarrow:\n\n{SMALL}\n\n{CODE}\n\n{MATHS}\n\nThat is all."
+WIDTHS = (280, 400, 700, 1100, 1600)
+SPLIT = """cells => cells.flatMap(cell => {
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const split = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (const { 0: word, index } of node.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + word.length);
+      const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+      if (lines.size > 1) { split.push(word); }
+    }
+  }
+  return split;
+})"""
+"""The words and numbers of table cells that stand on two lines."""
+MOVED = """box => new Promise(done => {
+  const look = () => { if (box.scrollLeft > 0) { done(); } };
+  box.addEventListener('scroll', look);
+  look();
+})"""
+FADES = "box => getComputedStyle(box).maskImage !== 'none'"
+LINED = "box => getComputedStyle(box).borderRightStyle"
+
+
+def boxes(drawn: Locator) -> Locator:
+    """What scrolls and can be reached."""
+    return drawn.locator("[data-scrolls]")
+
+
+def named(drawn: Locator, name: str) -> Locator:
+    return drawn.get_by_role("group", name=name, exact=True)
+
+
+def test_in_a_cell_it_is_reached_scrolled_and_left_by_keys(
+    page: Page, lab: Lab, seen: Seen
+) -> None:
+    written = Story().text(WORDS).step()
+    write(lab.folder / "wide.ipynb", segment(written.message()))
+    open_notebook(page, lab, "wide.ipynb")
+    drawn = page.locator(".plm-Segment")
+
+    for name in ("Table", "Code", "Formula"):
+        expect(named(drawn, name)).to_have_count(1)
+        expect(named(drawn, name)).to_have_attribute("tabindex", "0")
+        assert named(drawn, name).evaluate(FADES), name
+    expect(drawn.get_by_role("table")).to_have_count(2)
+    expect(boxes(drawn)).to_have_count(3)
+    table = named(drawn, "Table")
+    page.evaluate("window.jupyterapp.shell.currentWidget.content.mode = 'command'")
+    table.focus()
+    expect(table).to_have_attribute("data-scrolls", "right")
+    page.keyboard.press("ArrowRight")
+    expect(table).to_have_attribute("data-scrolls", "left right")
+    photograph(page, "wide-focused")
+    page.keyboard.press("Tab")
+    expect(named(drawn, "Code")).to_be_focused()
+    assert seen.errors == []
+
+
+def test_what_fits_is_no_stop_of_the_keyboard(page: Page, lab: Lab, seen: Seen) -> None:
+    written = Story().text(f"{SMALL}\n\n```python\nx = 1\n```\n\n$$\nx^2\n$$").step()
+    write(lab.folder / "fits.ipynb", segment(written.message()))
+    open_notebook(page, lab, "fits.ipynb")
+    drawn = page.locator(".plm-Segment")
+    drawn.locator("mjx-container").wait_for()
+    wait_until_drawn(page)
+
+    expect(boxes(drawn)).to_have_count(0)
+    expect(drawn.locator("pre[tabindex], table[tabindex]")).to_have_count(0)
+    page.set_viewport_size({"width": 280, "height": 900})
+    assert drawn.locator("td, th").evaluate_all(SPLIT) == []
+    assert seen.errors == []
+
+
+def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> None:
+    written = Story().text(WORDS).step()
+    write(lab.folder / "wide-forced.ipynb", segment(written.message()))
+    page.emulate_media(forced_colors="active")
+    open_notebook(page, lab, "wide-forced.ipynb")
+    drawn = page.locator(".plm-Segment")
+
+    for name in ("Table", "Code", "Formula"):
+        assert named(drawn, name).evaluate(LINED) == "double", name
+    photograph(page, "wide-forced")
+    page.emulate_media(forced_colors="none")
+
+
+def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: Seen) -> None:
+    answers = f"calls('python', code='print(\"w\" * 400)'), says({WORDS!r})"
+    panel = room(page, lab, "wide-panel.ipynb", answers)
+    send(panel, "Show what is wide.")
+    panel.get_by_role("button", name="Allow once").click()
+    expect(story(panel).get_by_text("That is all.")).to_be_visible()
+    at_rest(panel)
+    drawn = story(panel)
+    page.add_script_tag(path=AXE)
+
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 1000})
+        wait_until_drawn(page)
+        photograph(page, f"wide-panel-{width}")
+        for name in ("Table", "Code", "Formula"):
+            expect(named(drawn, name).first).to_have_attribute("tabindex", "0")
+        assert drawn.evaluate("node => node.scrollWidth <= node.clientWidth + 1"), width
+        assert drawn.locator("td, th").evaluate_all(SPLIT) == [], width
+        assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == [], width
+    choose_theme(page, "JupyterLab Light")
+    assert seen.errors == []
+
+
+def test_in_a_view_without_the_extension_it_is_the_same(page: Page, bare: Lab, seen: Seen) -> None:
+    notebook = scripted(page, bare, "view-wide", "%%agent\nGo on", answers=f"says({WORDS!r})")
+    notebook.run(1)
+    notebook.run(2)
+    view = shown(notebook)
+    expect(view).to_contain_text("That is all.")
+
+    for name in ("Table", "Code", "Formula"):
+        expect(named(view, name)).to_have_attribute("tabindex", "0")
+    expect(view.get_by_role("table")).to_have_count(2)
+    expect(boxes(view)).to_have_count(3)
+    assert seen.errors == []
+
+
+def shared(tmp_path: Path) -> Path:
+    """The page of a session in which something wide was said, and something narrow."""
+    said = Message.model_validate(Story().text(WORDS).step().message())
+    made = "".join(
+        share_page(
+            SharePageHead(title="Wide", about=""),
+            [said],
+            scrub=lambda text: text,
+            embed=lambda _one: pytest.fail("nothing is attached"),
+            when=str,
+        )
+    )
+    assert PAGE.strip()[:40] in made
+    path = tmp_path / "wide.html"
+    path.write_text(made, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_shared_page_never_splits_what_stands_in_a_cell(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.goto(shared(tmp_path).as_uri())
+    photograph(page, f"wide-shared-{width}")
+
+    assert page.locator("td, th").evaluate_all(SPLIT) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    expect(page.get_by_role("table")).to_have_count(2)
+    table = named(page.locator("main"), "Table")
+    expect(table).to_have_count(1)
+    if table.evaluate("box => box.scrollWidth > box.clientWidth"):
+        table.focus()
+        page.keyboard.press("ArrowRight")
+        table.evaluate(MOVED)
+        page.emulate_media(forced_colors="active")
+        assert table.evaluate(LINED) == "double"
+    expect(named(page.locator("main"), "Code")).to_have_attribute("tabindex", "0")
+    context.close()

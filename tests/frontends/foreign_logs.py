@@ -1,0 +1,77 @@
+"""Logs that somebody else wrote, and a real application with a scripted model that opens them.
+
+In a test kernel: ``from tests.frontends.foreign_logs import load; load(get_ipython(), answers...)``.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from palimpsest import ipython_extension
+from palimpsest.app.wiring import App
+from palimpsest.frontends.frontend import Frontend
+from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+from palimpsest.frontends.magic.agent_magics import RunningCells, current_notebook
+from palimpsest.model.script import ModelAnswer
+from palimpsest.session.engine.thread import EngineThread
+from palimpsest.testing import ScriptedModel
+
+NOTEBOOK = "a.ipynb"
+SESSION = "ses_7ffffffffffffffffplanted00"
+
+
+def plant(project: Path, session_id: str = SESSION, **fields: Any) -> Path:
+    """Write a session's log as a stranger would, bound to the notebook; returns the log."""
+    folder = project / ".palimpsest" / "sessions" / session_id
+    folder.mkdir(parents=True)
+    layout = project / ".palimpsest" / "layout"
+    layout.write_text(json.dumps({"version": 1, "project_id": "planted"}))
+    session = {
+        "id": session_id,
+        "project_id": "planted",
+        "directory": str(project),
+        "notebook": NOTEBOOK,
+        "title": "Planted",
+        "version": "1",
+        "time": {"created": 1, "updated": 1},
+    }
+    records = [
+        {"type": "session.created", "session": session},
+        {"type": "session.updated", "session": {**session, **fields}},
+    ]
+    log = folder / "log-1.jsonl"
+    lines = [{"v": 1, "seq": at, "ts": 1, **one} for at, one in enumerate(records, 1)]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return log
+
+
+def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
+    """Return how the whole application is built around a scripted model."""
+
+    def build(shell: Any, cells: RunningCells) -> Frontend:
+        engine = EngineThread()
+        pump = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
+        model = ScriptedModel(*answers)
+        app = App(
+            start=Path.cwd(),
+            kernel_id=f"kernel-{os.getpid()}-{time.monotonic_ns()}",
+            python=pump.runner,
+            namespace=pump.runner,
+            engine=engine,
+            notebook=lambda: current_notebook(shell),
+            model=lambda _info: model,
+            overrides={"model": "rehearsal/rules", "titles": False, **overrides},
+        )
+        return Frontend(app, pump, shell=shell, cells_running=lambda: cells.running)
+
+    return build
+
+
+def load(shell: Any, *answers: ModelAnswer, **overrides: Any) -> Any:
+    """Load the extension with the whole application and a user's settings; returns it."""
+    ipython_extension.load_ipython_extension(shell, app_builder(*answers, **overrides))
+    extension = ipython_extension.extension_of(shell)
+    assert extension is not None
+    return extension.front().services

@@ -1,0 +1,147 @@
+"""A question waits for a page that answers pings, and for nobody else for long."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.harness.kernel import Kernel
+from tests.harness.session import Studio, ask, until
+from tests.waiting import eventually
+
+from palimpsest.frontends.page_channel.page_presence import (
+    FORGOTTEN_SECONDS,
+    PING_SECONDS,
+    PagePresence,
+)
+from palimpsest.model.script import calls, says
+from palimpsest.session.prompts.unattended_refusal import LOOK_SECONDS, refuse_unattended
+from palimpsest.testing import ScriptedModel
+
+ONE = "calls('python', code='x = 6 * 7').says('')"
+QUESTION = calls("question", questions=[{"question": "Which one?", "options": []}])
+
+
+class Page:
+    """A clock, what was pinged, and whether a page watches by the old rule."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.pings = 0
+        self.fresh = False
+        self.presence = PagePresence(lambda _: self.fresh, self._pinged, lambda: self.now)
+
+    def _pinged(self) -> None:
+        self.pings += 1
+
+    def after(self, seconds: float) -> bool:
+        self.now += seconds
+        return self.presence.present("ses_1")
+
+
+def test_a_page_that_was_just_heard_is_there_and_is_not_pinged() -> None:
+    page = Page()
+    page.presence.heard("a", None)
+
+    assert (page.after(PING_SECONDS - 1), page.pings) == (True, 0)
+
+
+def test_a_page_that_does_not_answer_a_ping_is_gone_after_five_seconds() -> None:
+    page = Page()
+    page.presence.heard("a", None)
+
+    assert (page.after(10), page.pings) == (True, 1)
+    assert (page.after(4), page.pings) == (True, 1)
+    assert (page.after(2), page.pings) == (False, 2)
+    page.presence.heard("a", None)
+    assert page.after(0)
+
+
+def test_a_page_that_says_goodbye_or_looks_at_another_session_is_not_there() -> None:
+    page = Page()
+    page.presence.heard("a", "ses_2")
+    assert not page.after(0)
+
+    page.presence.heard("b", "ses_1")
+    assert page.after(0)
+    page.presence.gone("b")
+    assert not page.after(0)
+
+
+def test_a_page_that_was_not_heard_for_long_is_pinged_no_more() -> None:
+    page = Page()
+    page.presence.heard("a", None)
+
+    assert (page.after(FORGOTTEN_SECONDS + 1), page.pings) == (False, 0)
+
+
+def test_of_a_page_that_knows_no_pings_the_watch_counts() -> None:
+    page = Page()
+    page.fresh = True
+
+    assert (page.after(15), page.pings) == (True, 0)
+
+
+@pytest.mark.parametrize("asks", [calls("write", path="a.txt", content="x"), QUESTION])
+async def test_who_went_away_is_waited_for_and_then_the_answer_is_a_recorded_no(
+    tmp_path: Path, asks: object
+) -> None:
+    session = await Studio(tmp_path, ScriptedModel(asks, says("Without it."))).session()
+    here, looks = True, 0
+
+    def attended() -> bool:
+        nonlocal looks
+        looks += 1
+        return here
+
+    refusing = asyncio.ensure_future(refuse_unattended(session, attended, 0.6))
+    asking = asyncio.ensure_future(ask(session, "go"))
+    await until(lambda: session.snapshot().asks or session.snapshot().questions)
+    await until(lambda: looks > 0.6 / LOOK_SECONDS)
+    assert not asking.done()
+
+    here = False
+    answer = await asking
+    refusing.cancel()
+    assert (answer.text, answer.stopped_by) == ("Without it.", "finished")
+    assert not (tmp_path / "a.txt").exists()
+
+
+@pytest.mark.slow
+class TestInAKernel:
+    """With a client that behaves as a page does."""
+
+    def test_a_dead_page_does_not_hold_a_cell_up(self, kernel: Kernel) -> None:
+        kernel.script(ONE, "says('Without it.')")
+        kernel.request(type="watch", client="dead", pings=True)
+
+        run_id = kernel.send("answer = %agent --new hi")
+        kernel.wait(lambda m: m["content"].get("kind") == "ping", timeout=15)
+        run = kernel.finish(run_id, timeout=10)
+
+        assert "Without it." in run.story()
+        assert "nobody was there to ask" in run.story()
+
+    def test_a_page_that_answers_pings_is_waited_for(self, kernel: Kernel) -> None:
+        kernel.script(ONE, "says('Done.')")
+        kernel.request(type="watch", client="alive", pings=True)
+
+        run_id = kernel.send("answer = %agent --new hi")
+        for _ in range(2):
+            since = len(kernel.iopub)
+            kernel.wait(lambda m: m["content"].get("kind") == "ping", timeout=15, since=since)
+            kernel.request(type="watch", client="alive", pings=True)
+        ask = kernel.request(type="hello", protocol=1)["session"]["asks"][0]
+        kernel.request(type="reply", ask_id=ask["id"], answer="once")
+        kernel.request(type="unwatch", client="alive")
+
+        assert "Done." in kernel.finish(run_id).story()
+
+    @pytest.mark.parametrize("asks", [ONE, "calls('question', questions=[{'question': 'Which?'}])"])
+    def test_a_background_turn_of_a_cell_without_input_waits_for_nobody(
+        self, kernel: Kernel, asks: str
+    ) -> None:
+        kernel.script(asks, "says('Without it.')")
+        assert kernel.run("handle = %agent --bg --new hi").status == "ok"
+
+        eventually(lambda: kernel.value("handle.done") == "True")
+        assert kernel.value("handle.answer.text") == "'Without it.'"

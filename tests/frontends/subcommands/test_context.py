@@ -1,0 +1,123 @@
+"""``%agent context`` in a real kernel: what the cell keeps, and that looking does nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbconvert import HTMLExporter, MarkdownExporter
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from tests.harness.kernel import Kernel, Run
+from tests.render.reports.test_context_window import alive
+
+pytestmark = pytest.mark.slow
+
+KEY = "sk-test-0123456789abcdef0123"
+HOSTILE = "<img src=x onerror=alert(1)> שלום `|` $\\href{javascript:alert(1)}{x}$"
+SETUP = f"""
+%load_ext palimpsest
+import palimpsest
+from palimpsest.model.rehearsal.scenario import register_scenario
+from palimpsest.model.script import calls, says
+register_scenario("reads", [
+    calls("read", path="big.txt"), says("Read, with {KEY}."), says("And again."),
+])
+"""
+ASK = f"%agent --model rehearsal/reads {HOSTILE}"
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Iterator[Kernel]:
+    (tmp_path / "big.txt").write_text("one two three\n" * 1_000)
+    (tmp_path / "AGENTS.md").write_text("Answer in metres.")
+    (tmp_path / "palimpsest.toml").write_text("[tool_output]\nmax_bytes = 5000\n")
+    env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
+    with Kernel(cwd=tmp_path, env=env) as kernel:
+        assert kernel.client.run(SETUP).status == "ok"
+        yield kernel
+
+
+def shown(run: Run) -> dict[str, Any]:
+    assert run.status == "ok"
+    [output] = run.outputs()
+    data: dict[str, Any] = output["data"]
+    return data
+
+
+def test_begins_no_session_where_none_is(kernel: Kernel) -> None:
+    data = shown(kernel.client.run("%agent context"))
+
+    assert data == {
+        "text/markdown": "This notebook has no session yet. Ask with %agent, then look again.",
+        "text/plain": "This notebook has no session yet. Ask with %agent, then look again.",
+    }
+    assert not list((kernel.folder / ".palimpsest").glob("sessions/*"))
+
+
+def test_shows_the_window_in_every_form(kernel: Kernel) -> None:
+    kernel.client.run(ASK)
+
+    data = shown(kernel.client.run("%agent context"))
+
+    assert set(data) == {"text/html", "text/markdown", "text/plain"}
+    for form in data.values():
+        for words in ("Context window of", "Instructions", "AGENTS.md", "Tool outputs", "big.txt"):
+            assert words in form
+        assert KEY not in form
+    assert "truncated" in data["text/plain"]
+    assert "turn 1, step 1" in data["text/plain"]
+    assert alive(data["text/html"]) == []
+    assert "\\href" not in data["text/html"]
+
+
+def test_looking_writes_nothing(kernel: Kernel) -> None:
+    kernel.client.run(ASK)
+    size = "palimpsest.current_session().snapshot.seq, len(palimpsest.current_session().messages)"
+    before = kernel.client.value(size)
+
+    kernel.client.run("%agent context")
+    kernel.client.run("palimpsest.current_session().context()")
+
+    assert kernel.client.value(size) == before
+
+
+def test_a_session_is_weighed_from_python_too(kernel: Kernel) -> None:
+    kernel.client.run(ASK)
+
+    data = shown(kernel.client.run("now = palimpsest.current_session().context(); now"))
+
+    assert set(data) == {"text/html", "text/markdown", "text/plain"}
+    assert data["text/plain"].startswith("Context window of rehearsal/reads")
+    assert kernel.client.value("now.used + now.free + now.reserve == now.window") == "True"
+    assert kernel.client.value("[one.way for one in now.gone]") == "['truncate']"
+    then = "palimpsest.current_session().context(palimpsest.current_session().requests()[0])"
+    assert kernel.client.value(f"[item.kind for item in {then}.items][-1]") == "'user'"
+    assert "no request" in str(
+        kernel.client.run("palimpsest.current_session().context('req_x')").reply
+    )
+
+
+def test_a_saved_notebook_is_valid_and_tells_it_everywhere(kernel: Kernel) -> None:
+    kernel.client.run(ASK)
+    data = shown(kernel.client.run("%agent context"))
+    cell = new_code_cell("%agent context", outputs=[new_output("display_data", data)])
+    notebook = new_notebook(cells=[cell])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+
+    nbformat.validate(notebook)
+    page, _ = HTMLExporter().from_notebook_node(notebook)
+    words, _ = MarkdownExporter().from_notebook_node(notebook)
+
+    assert "Kept for the answer" in page
+    assert "<img src=x" not in page
+    assert "Kept for the answer" in words
+
+
+def test_other_words_after_context_are_a_prompt(kernel: Kernel) -> None:
+    run = kernel.client.run("%agent --model rehearsal/reads context of this project, please")
+    assert "And again." in run.story() or "Read, with" in run.story()
+
+    kernel.client.run("%agent context of this project, please")
+
+    assert kernel.client.value("palimpsest.current_session().messages[-2].info.role") == "'user'"

@@ -1,0 +1,65 @@
+"""Every subcommand of %agent in a real kernel: it answers in words, whatever it is given."""
+
+from collections.abc import Iterator
+
+import pytest
+from tests.harness.kernel import Kernel, Run
+
+from palimpsest.frontends.magic.line_parser import COMMANDS
+
+pytestmark = pytest.mark.slow
+
+GOES = frozenset({"archive"})
+"""What puts the session away, so that there is none for the others; it has tests of its own."""
+
+
+def said(run: Run) -> str:
+    """Return what a person reads below the cell: words, or the sentence of a refusal."""
+    refusal = run.reply["content"].get("ename", "")
+    assert refusal in {"", "UsageError"}
+    return run.story() + run.stream("stdout") + run.stream("stderr")
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """A kernel in which nobody has asked anything yet."""
+    with Kernel(cwd=tmp_path_factory.mktemp("empty")) as kernel:
+        kernel.load_room()
+        yield kernel
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - GOES))
+def test_answers_where_there_is_no_session_yet(empty: Kernel, command: str) -> None:
+    words = said(empty.client.run(f"%agent {command}"))
+
+    assert len(words.split()) > 2
+    assert "Traceback" not in words
+
+
+@pytest.fixture(scope="module")
+def asked(kernel: Kernel) -> Kernel:
+    """A kernel with a session in which a question was answered."""
+    kernel.script("says('Good morning.')")
+    kernel.client.run("%agent Good morning?")
+    return kernel
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - GOES))
+def test_answers_after_a_turn(asked: Kernel, command: str) -> None:
+    words = said(asked.client.run(f"%agent {command}", stdin=True))
+
+    assert len(words.split()) > 2
+    assert "Traceback" not in words
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_an_option_that_no_command_has_is_named_and_sends_nothing(
+    kernel: Kernel, command: str
+) -> None:
+    kernel.script("says('This was sent.')")
+
+    run = kernel.client.run(f"%agent {command} --no-such-option=1")
+
+    assert run.reply["content"]["ename"] == "UsageError"
+    assert "--no-such-option" in run.reply["content"]["evalue"]
+    assert kernel.requests() == "[]"

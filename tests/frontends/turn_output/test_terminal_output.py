@@ -1,0 +1,98 @@
+"""A terminal prints each thing once, in the words of every other view."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.render import reader_samples as told
+from tests.render.sample_parts import assistant, ran, user
+
+from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
+from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.messages import Message
+from palimpsest.transcript.session_record.sessions import Idle
+
+
+class Feed:
+    """What a turn's feed tells a view."""
+
+    def __init__(self, *messages: Message) -> None:
+        self.changes = 0
+        self.problems = 0
+        self.notes = OutlineNotes()
+        self._messages = messages
+
+    def snapshot(self) -> Any:
+        return SimpleNamespace(status=Idle(), problem="")
+
+    def messages(self, _snapshot: Any) -> tuple[Message, ...]:
+        self.changes += 1
+        return self._messages
+
+
+def cleared(part_id: str, number: int = 1) -> Decision:
+    return Decision(
+        id=f"dec_{number}",
+        action="clear",
+        rule="prune/batch",
+        part_id=part_id,
+        message_id="msg_2",
+        numbers={"reason": "read-again"},
+        tokens_before=4_000,
+        tokens_after=15,
+    )
+
+
+def printed(
+    feed: Feed, capsys: pytest.CaptureFixture[str], story: TerminalOutput | None = None
+) -> str:
+    feed.changes += 1
+    (story or TerminalOutput(feed, scrub=str)).refresh()  # type: ignore[arg-type]
+    return capsys.readouterr().out
+
+
+def test_a_call_stands_with_what_the_model_no_longer_sees_of_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    feed = Feed(assistant(ran("read", "line", path="a.txt")))
+    feed.notes = OutlineNotes(decisions=(cleared("prt_c"),))
+
+    assert (
+        "    --- Cleared for the model: 4,000 → 15 tokens, by rule prune/batch; the whole text is kept. "
+        "The same file was read again later. ---\n"
+    ) in printed(feed, capsys)
+
+
+def test_what_is_cleared_later_is_said_once_for_all_that_are_alike(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    feed = Feed(assistant(ran("read", "one", "prt_a"), ran("read", "two", "prt_b")))
+    story = TerminalOutput(feed, scrub=str)  # type: ignore[arg-type]
+    assert "---" not in printed(feed, capsys, story)
+
+    feed.notes = OutlineNotes(decisions=(cleared("prt_a", 1), cleared("prt_b", 2)))
+
+    assert printed(feed, capsys, story) == (
+        "--- 2 earlier outputs · Cleared for the model: 8,000 → 30 tokens, by rule prune/batch; the "
+        "whole text is kept. The same file was read again later. ---\n"
+    )
+    assert printed(feed, capsys, story) == ""
+
+
+@pytest.mark.parametrize("part", told.PARTS, ids=lambda part: f"{part.type} {part.id}")
+def test_every_part_is_told_but_what_is_streamed_or_still_waits(
+    part: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    html = told.render_message(assistant(part))
+    still = part.type == "tool" and part.state.status in ("pending", "running")
+    still = still or (part.type == "text" and "\n" not in part.text)  # a line that is written
+    elsewhere = part.type == "retry" or (part.type == "step-finish" and part.reason != "length")
+
+    made = printed(Feed(assistant(part)), capsys)
+
+    assert bool(made.strip()) == (bool(html) and not still and not elsewhere)
+
+
+def test_what_a_person_typed_is_not_said_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(Feed(user("How many?")), capsys) == ""

@@ -1,0 +1,39 @@
+"""The last picture of a turn waits for the records that it shows, however long the disk takes."""
+
+import asyncio
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.harness.session import Studio, ask
+from tests.waiting import settled
+
+from palimpsest.frontends.turn_output import turn_feed as module
+from palimpsest.frontends.turn_output.turn_feed import TurnFeed
+from palimpsest.model.script import says
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.messages import Origin
+
+
+async def test_the_end_of_a_turn_waits_until_its_last_record_was_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio = Studio(tmp_path, ScriptedModel(says("Well.")))
+    session = await studio.session()
+    feed = TurnFeed("pmt_other", Origin(kind="api"))
+    feed.attach(session)
+    await ask(session, "Hello")
+    await studio.records(session)
+    clock = iter(range(10_000))
+    # A second passes whenever somebody looks.
+    hurried = SimpleNamespace(monotonic=lambda: next(clock))
+    monkeypatch.setattr(module, "time", hurried, raising=False)
+
+    waiting = asyncio.ensure_future(feed.caught_up(session.snapshot().seq + 1))
+    await settled()
+    waited = not waiting.done()
+    session.wish("pin", session.snapshot().messages[0].parts[0].id)
+    await asyncio.wait_for(waiting, 60)
+
+    assert waited
+    feed.detach()

@@ -1,0 +1,73 @@
+"""A session that talks to a real model server on loopback, in one of two wire formats."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.harness.session import Studio, ask
+from tests.model.expected_body import expected_bodies
+
+from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.session.interfaces.prompt_answer import Answer as SessionAnswer
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.testing import FaultServer
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+PROVIDERS = ["openai", "anthropic"]
+
+
+class House:
+    """A session that talks to the fault server."""
+
+    def __init__(
+        self,
+        provider: str,
+        root: Path,
+        server: FaultServer,
+        *,
+        window: int = 100_000,
+        policy: str = "palimpsest",
+    ) -> None:
+        base = server.openai_base if provider == "openai" else server.anthropic_base
+        name = "gpt-test" if provider == "openai" else "claude-test"
+        self.server = server
+        self.root = root
+        self.model = LitellmModel(read_timeout_seconds=1.0)
+        self.studio = Studio(
+            root,
+            self.model,
+            info=ModelInfo(
+                ref=ModelRef(provider=provider, name=name),
+                window=window,
+                output_limit=2_000,
+                api_base=base,
+            ),
+            policy=policy,
+        )
+        self.id = f"{provider}/{name}"
+        self.opened: LiveSession | None = None
+
+    async def session(self) -> LiveSession:
+        """Open the session, once."""
+        if self.opened is None:
+            self.opened = await self.studio.session()
+        return self.opened
+
+    async def ask(self, text: str, **options: Any) -> SessionAnswer:
+        """Ask the server's model."""
+        return await ask(await self.session(), text, model=self.id, **options)
+
+    async def check_requests(self) -> None:
+        """Every body that arrived equals the rebuilt request of its step, retries included."""
+        session = await self.session()
+        records = await self.studio.records(session)
+        rebuilt = list(rebuild_all(self.studio.store, session.id, records))
+        assert all(found.matches for found in rebuilt)
+        expected = expected_bodies([found.request for found in rebuilt])
+        arrived = list(self.server.bodies)
+        for body in expected:
+            assert arrived, "a recorded request never arrived"
+            assert arrived[0] == body
+            while arrived and arrived[0] == body:
+                arrived.pop(0)
+        assert arrived == [], "a request arrived that the log does not know"

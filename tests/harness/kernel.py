@@ -1,0 +1,478 @@
+"""A real kernel for tests: run cells, watch iopub, answer stdin, send control requests."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import zmq
+from jupyter_client.connect import write_connection_file
+from jupyter_client.session import Session
+from tests.harness.kernel_forks import nursery
+from tests.waiting import eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+Message = dict[str, Any]
+
+
+@dataclass
+class Run:
+    """What one cell gave."""
+
+    id: str
+    reply: Message = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def status(self) -> str:
+        return str(self.reply["content"]["status"])
+
+    def of(self, kind: str) -> list[Message]:
+        """Return the contents of the cell's messages of one type."""
+        return [m["content"] for m in self.messages if m["header"]["msg_type"] == kind]
+
+    def stream(self, name: str = "stdout") -> str:
+        return "".join(c["text"] for c in self.of("stream") if c["name"] == name)
+
+    def outputs(self) -> list[Message]:
+        """Return the outputs as a notebook would hold them: displays, updated in place."""
+        found: list[Message] = []
+        places: dict[str, Message] = {}
+        for message in self.messages:
+            kind, content = message["header"]["msg_type"], message["content"]
+            name = content.get("transient", {}).get("display_id")
+            if kind == "update_display_data" and name in places:
+                places[name]["data"] = content["data"]
+            elif kind in ("display_data", "execute_result"):
+                output = {"kind": kind, "data": content["data"]}
+                found.append(output)
+                if name is not None:
+                    places[name] = output
+            elif kind == "error":
+                found.append({"kind": "error", "data": content})
+        return found
+
+    def story(self) -> str:
+        """Return the Markdown of the cell, figures as a word."""
+        texts = []
+        for output in self.outputs():
+            data = output["data"]
+            if "image/png" in data:
+                texts.append("[figure]")
+            elif output["kind"] != "error":
+                texts.append(data.get("text/markdown") or data.get("text/plain", ""))
+        return "\n\n".join(texts)
+
+
+BLOCKING = "print('begun')\nimport threading\nthreading.Event().wait()"
+AWAITING = "print('begun')\nimport asyncio\nawait asyncio.Event().wait()"
+"""Code that ends when it is stopped, and never before."""
+
+
+class Gate:
+    """A place in a cell's code where it waits until the test lets it go on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / f"gate-{uuid.uuid4().hex[:8]}"
+        self._there = self._path.with_suffix(".there")
+        os.mkfifo(self._path)
+        self.arrive = f"open({str(self._there)!r}, 'w').close()"
+        """Only says that the code came to it."""
+        self.blocking = f"{self.arrive}\nopen({str(self._path)!r}).read()"
+        """Holds the main thread."""
+        self.awaiting = (
+            f"import asyncio\n{self.arrive}\n"
+            f"await asyncio.to_thread(lambda: open({str(self._path)!r}).read())"
+        )
+        """Leaves the main thread to others."""
+
+    def reached(self) -> None:
+        """Wait until the code stands there."""
+        eventually(self._there.exists)
+
+    def open(self) -> None:
+        """Let the code go on."""
+        self._path.open("w").close()
+
+
+STARTS = 3
+"""How often a kernel is started whose ports another process took before it had them."""
+
+
+class KernelEnded(AssertionError):
+    """A kernel ended before it answered."""
+
+
+class Client:
+    """One client: sends requests, reads iopub in a thread, answers questions."""
+
+    def __init__(self, info: Message, folder: Path) -> None:
+        self.info = info
+        self._folder = folder
+        self.session = Session(
+            key=info["key"].encode() if isinstance(info["key"], str) else info["key"]
+        )
+        self._context = zmq.Context()
+        identity = self.session.bsession
+        self._sockets = {
+            name: self._connect(name, zmq.DEALER, identity)
+            for name in ("shell", "control", "stdin")
+        }
+        self._subscriber = self._connect("iopub", zmq.SUB)
+        self._subscriber.subscribe(b"")
+        self.iopub: list[Message] = []
+        self._arrived = threading.Condition()
+        self._lulls = 0
+        self._open = True
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def wait_until_ready(
+        self, timeout: float = 60, *, runs: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Wait until the kernel answers and iopub is heard; raises KernelEnded where it no longer ``runs``."""
+        end = time.monotonic() + timeout
+        asked: list[str] = []
+        while time.monotonic() < end:
+            if not runs():
+                raise KernelEnded
+            message = self.session.msg("kernel_info_request", {})
+            self.session.send(self._sockets["shell"], message)
+            asked.append(message["header"]["msg_id"])
+            try:
+                self._receive("shell", asked[-1], 1)
+            except TimeoutError:
+                continue
+            with contextlib.suppress(AssertionError):  # iopub is not connected yet: once more
+                self.wait(lambda m: any(_idle(m, one) for one in asked), timeout=0.1)
+                # A question to somebody who is not connected yet is dropped without a word.
+                if self._greeting.poll(1_000):
+                    return
+        raise AssertionError("The kernel did not start.")
+
+    def close(self) -> None:
+        """Close the sockets."""
+        self._open = False
+        self._reader.join(5)
+        self._sockets["stdin"].disable_monitor()
+        self._greeting.close(linger=0)
+        for socket in self._sockets.values():
+            socket.close(linger=0)
+        self._subscriber.close(linger=0)
+        self._context.term()
+
+    def _connect(self, name: str, kind: int, identity: bytes | None = None) -> Any:
+        socket = self._context.socket(kind)
+        if identity is not None:
+            socket.setsockopt(zmq.IDENTITY, identity)
+        if name == "stdin":
+            self._greeting = socket.get_monitor_socket(zmq.EVENT_HANDSHAKE_SUCCEEDED)
+        socket.connect(f"{self.info['transport']}://{self.info['ip']}:{self.info[f'{name}_port']}")
+        return socket
+
+    def _read(self) -> None:
+        while self._open:
+            if not self._subscriber.poll(100):
+                self._lulls += 1
+                continue
+            _, message = self.session.recv(self._subscriber, mode=0)
+            message["arrived"] = time.monotonic()
+            with self._arrived:
+                self.iopub.append(message)
+                self._arrived.notify_all()
+
+    def _receive(self, channel: str, request: str | None, timeout: float) -> Message:
+        """Return the next reply on a channel, to a request or to any."""
+        end = time.monotonic() + timeout
+        socket = self._sockets[channel]
+        while True:
+            left = end - time.monotonic()
+            if left <= 0 or not socket.poll(max(1, int(left * 1000))):
+                raise TimeoutError(f"No answer on {channel} within {timeout} s.")
+            _, message = self.session.recv(socket, mode=0)
+            if request is None or message["parent_header"].get("msg_id") == request:
+                found: Message = message
+                return found
+
+    @contextmanager
+    def subshell(self) -> Iterator[str]:
+        """Yield the id of a subshell, in which cells run beside those of the main shell."""
+        made = self._control("create_subshell_request", {})
+        yield str(made["subshell_id"])
+        self._control("delete_subshell_request", {"subshell_id": made["subshell_id"]})
+
+    def _control(self, kind: str, content: Message) -> Message:
+        message = self.session.msg(kind, content)
+        self.session.send(self._sockets["control"], message)
+        reply = self._receive("control", message["header"]["msg_id"], 10)
+        found: Message = reply["content"]
+        return found
+
+    def send(
+        self,
+        code: str,
+        *,
+        stdin: bool = False,
+        subshell: str | None = None,
+        console: bool = False,
+        **metadata: Any,
+    ) -> str:
+        """Send a cell without waiting; from a page, which says more of it, or a console."""
+        if stdin and not console:
+            metadata.setdefault("recordTiming", False)
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": stdin,
+            "stop_on_error": True,
+        }
+        message = self.session.msg("execute_request", content, metadata=metadata)
+        if subshell is not None:
+            message["header"]["subshell_id"] = subshell
+        self.session.send(self._sockets["shell"], message)
+        return str(message["header"]["msg_id"])
+
+    def finish(self, run_id: str, timeout: float = 60) -> Run:
+        """Wait for a cell's reply and its idle, and collect what it gave."""
+        run = Run(run_id, self._receive("shell", run_id, timeout))
+        self.wait(lambda m: _idle(m, run_id), timeout=timeout)
+        run.messages = [m for m in self.iopub if m["parent_header"].get("msg_id") == run_id]
+        return run
+
+    def run(self, code: str, *, timeout: float = 60, stdin: bool = False, **metadata: Any) -> Run:
+        """Run a cell to its end."""
+        began = time.monotonic()
+        run = self.finish(self.send(code, stdin=stdin, **metadata), timeout)
+        run.seconds = time.monotonic() - began
+        return run
+
+    def wait(
+        self, test: Callable[[Message], Any], timeout: float = 30, *, since: int = 0
+    ) -> Message:
+        """Wait for an iopub message; looks at those that came already too, from ``since`` on."""
+        end = time.monotonic() + timeout
+        seen = since
+        with self._arrived:
+            while True:
+                for message in self.iopub[seen:]:
+                    if test(message):
+                        return message
+                seen = len(self.iopub)
+                left = end - time.monotonic()
+                if left <= 0 or not self._arrived.wait(left):
+                    kinds = [m["header"]["msg_type"] for m in self.iopub[-12:]]
+                    raise AssertionError(f"Nothing like it came; the last were {kinds}.")
+
+    def wait_text(self, text: str, timeout: float = 30) -> Message:
+        """Wait until some output holds a text."""
+        return self.wait(lambda m: text in str(m["content"]), timeout)
+
+    def request(self, **command: Any) -> Message:
+        """Send a control request and return the reply's content."""
+        command.setdefault("id", uuid.uuid4().hex)
+        return self._control("palimpsest_request", command)
+
+    def drain(self) -> None:
+        """Wait until nothing more arrives."""
+        lulls = self._lulls
+        eventually(lambda: self._lulls > lulls + 1)
+
+    def stands_in(self, function: str) -> None:
+        """Wait until the main thread runs a function with that qualified name."""
+        code = (
+            "import sys, threading\n"
+            "frame = sys._current_frames()[threading.main_thread().ident]\n"
+            "while frame: print(frame.f_code.co_qualname); frame = frame.f_back"
+        )
+        with self.subshell() as subshell:
+            eventually(lambda: function in self.finish(self.send(code, subshell=subshell)).stream())
+
+    def question(self, timeout: float = 60) -> str:
+        """Wait until the kernel asks for input; returns the words."""
+        self._asked = self._receive("stdin", None, timeout)
+        return str(self._asked["content"]["prompt"])
+
+    def answer(self, text: str) -> None:
+        """Type an answer to the newest question."""
+        content = {"value": text, "status": "ok"}
+        message = self.session.msg("input_reply", content, parent=self._asked)
+        self.session.send(self._sockets["stdin"], message)
+
+    def complete(self, code: str) -> list[str]:
+        """Return what the kernel proposes at the end of a line."""
+        content = {"code": code, "cursor_pos": len(code)}
+        message = self.session.msg("complete_request", content)
+        self.session.send(self._sockets["shell"], message)
+        reply = self._receive("shell", message["header"]["msg_id"], 20)
+        return [str(match) for match in reply["content"]["matches"]]
+
+    def notices(self, kind: str) -> list[Message]:
+        """Return the notices of one kind so far."""
+        return [
+            m["content"]
+            for m in self.iopub
+            if m["header"]["msg_type"] == "palimpsest_notice" and m["content"].get("kind") == kind
+        ]
+
+    def gate(self) -> Gate:
+        """Return a place where code waits until it is let go on."""
+        return Gate(self._folder)
+
+    def value(self, expression: str) -> str:
+        """Return the repr of an expression, evaluated without leaving a trace."""
+        content = {
+            "code": "",
+            "silent": True,
+            "store_history": False,
+            "user_expressions": {"value": expression},
+            "allow_stdin": False,
+        }
+        message = self.session.msg("execute_request", content)
+        self.session.send(self._sockets["shell"], message)
+        run = self.finish(message["header"]["msg_id"])
+        found = run.reply["content"]["user_expressions"]["value"]
+        return str(found["data"]["text/plain"]) if found["status"] == "ok" else str(found)
+
+
+class Kernel:
+    """One kernel process and one client of it.
+
+    It speaks the protocol over plain sockets: a blocking client would leave event loops behind,
+    and with two clients of one manager one loses its replies (spec/kernel.md F). It comes out of
+    the nursery, where it is not ``fresh``; one that asks a ``provider`` has litellm already.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: Path,
+        env: dict[str, str] | None = None,
+        fresh: bool = False,
+        provider: bool = False,
+    ) -> None:
+        self.folder = cwd
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": f"{ROOT / 'kernel_ext'}:{ROOT}",
+            "IPYTHONDIR": str(cwd / ".ipython"),
+            **(env or {}),
+        }
+        self._environment.pop(
+            "PYTEST_CURRENT_TEST", None
+        )  # ipykernel then would not watch descriptors
+        self._fresh = fresh or "PYTHONPATH" in (env or {})
+        self._provider = provider
+        self._started: subprocess.Popen[bytes] | None = None
+        for _ in range(STARTS - 1):
+            with contextlib.suppress(KernelEnded):
+                self._start()
+                return
+        self._start()
+
+    def _start(self) -> None:
+        """Start it on ports that are free; raises KernelEnded where another process was quicker."""
+        file = str(self.folder / f"kernel-{uuid.uuid4().hex[:8]}.json")
+        _, info = write_connection_file(file)
+        if self._fresh:
+            self._started = subprocess.Popen(
+                [sys.executable, "-m", "ipykernel_launcher", "-f", file],
+                cwd=self.folder,
+                env=self._environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            pid = self._started.pid
+        else:
+            pid = nursery(provider=self._provider).start(file, self.folder, self._environment)
+        self.process = psutil.Process(pid)
+        self.client = Client(info, self.folder)
+        try:
+            self.client.wait_until_ready(runs=self._runs)
+        except KernelEnded:
+            self.client.close()
+            raise
+
+    def _runs(self) -> bool:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return bool(self.process.status() != psutil.STATUS_ZOMBIE)
+        return False
+
+    def second_client(self) -> "Client":
+        """Return another client of the same kernel; the caller closes it."""
+        return Client(self.client.info, self.folder)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.client, name)
+
+    def interrupt(self) -> float:
+        """Press the stop button; returns the moment."""
+        os.kill(self.process.pid, signal.SIGINT)
+        return time.monotonic()
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time that the kernel has used."""
+        used = psutil.Process(self.process.pid).cpu_times()
+        return float(used.user + used.system)
+
+    def memory(self) -> int:
+        """Return the resident memory of the kernel in bytes."""
+        return int(psutil.Process(self.process.pid).memory_info().rss)
+
+    def close(self) -> None:
+        """End the kernel."""
+        self.client.close()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self.process.terminate()
+            try:
+                self.process.wait(3)
+            except psutil.TimeoutExpired:
+                self.process.kill()
+                self.process.wait(5)
+        if self._started is not None:
+            self._started.wait(5)
+
+    def __enter__(self) -> "Kernel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def load_room(self) -> None:
+        """Load the extension with a scripted model and an empty script."""
+        run = self.client.run(
+            "from palimpsest.model.script import says, calls, stalls, thinks, fails\n"
+            "from tests.harness.kernel_session import load\n"
+            "room = load(get_ipython())"
+        )
+        assert run.status == "ok", run.reply["content"]
+
+    def script(self, *answers: str) -> None:
+        """Let the model answer like this from now on, and forget what it was asked."""
+        found = self.client.value(f"room.script({', '.join(answers)})")
+        assert found == "None", found
+
+    def requests(self) -> str:
+        """Return what the model was asked since the last script."""
+        return self.client.value("[r.messages for r in room.model.requests]")
+
+
+def _idle(message: Message, run_id: str) -> bool:
+    return (
+        message["header"]["msg_type"] == "status"
+        and message["content"]["execution_state"] == "idle"
+        and message["parent_header"].get("msg_id") == run_id
+    )

@@ -1,0 +1,147 @@
+"""Kernels without the second that each needs to import what all of them import.
+
+``python -m tests.harness.kernel_forks`` imports once, then forks a kernel for every order that comes on
+its socket. What is tested in such a kernel is what happens after its start; a kernel that stands in a
+hostile folder, or whose imports or start are the matter, is started as Jupyter starts it.
+"""
+
+import atexit
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Nursery:
+    """The process that imported everything, seen from the tests."""
+
+    def __init__(self, *, provider: bool) -> None:
+        self._socket, theirs = socket.socketpair()
+        path = f"{ROOT / 'kernel_ext'}{os.pathsep}{ROOT}"
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "tests.harness.kernel_forks",
+                str(theirs.fileno()),
+                *["provider"][: int(provider)],
+            ],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        theirs.close()
+        self._replies = self._socket.makefile("r")
+        atexit.register(self.close)
+
+    def start(self, file: str, cwd: Path, environment: dict[str, str]) -> int:
+        """Start a kernel with this connection file; returns its process id."""
+        order = {"file": file, "cwd": str(cwd), "environment": environment}
+        self._socket.sendall(json.dumps(order).encode() + b"\n")
+        pid = self._replies.readline()
+        assert pid, "The nursery of kernels ended; its error is above."
+        return int(pid)
+
+    def close(self) -> None:
+        """End it; kernels that are left go on."""
+        self._replies.close()
+        self._socket.close()
+        self._process.wait(30)
+
+
+@cache
+def nursery(*, provider: bool = False) -> Nursery:
+    """Return this test process's own nursery; that for kernels that ask a provider has litellm, too."""
+    return Nursery(provider=provider)
+
+
+def main() -> None:
+    """Fork a kernel per order until the tests end."""
+    sys.path.remove(str(ROOT))  # python -m put it first; the environment names it once more
+    _import_everything()
+    if "provider" in sys.argv:
+        _import_litellm()
+    gc.collect()
+    gc.freeze()  # no kernel looks through what it shares
+    orders = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGCHLD, _reap)
+    for line in orders.makefile("r"):
+        order = json.loads(line)
+        # A thread that holds a lock while it is left behind would hold it in the kernel for ever.
+        assert threading.active_count() == 1
+        pid = os.fork()
+        if pid == 0:
+            orders.detach()
+            _be_a_kernel(order["file"], order["cwd"], order["environment"])
+        orders.sendall(f"{pid}\n".encode())
+
+
+def _import_everything() -> None:
+    import tests.frontends.foreign_logs  # noqa: PLC0415
+    import tests.harness.kernel_session  # noqa: F401, PLC0415
+
+    from palimpsest.model.tokenizer import counter  # noqa: PLC0415
+
+    counter("tiktoken/o200k_base")("loaded once")
+
+
+def _import_litellm() -> None:
+    import asyncio  # noqa: PLC0415
+
+    from palimpsest.model.adapter.litellm_model import LIBRARY  # noqa: PLC0415
+
+    LIBRARY.wait(60)
+    asyncio.run(LIBRARY.warm(openai=True))
+
+
+def _reap(*_: object) -> None:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def _be_a_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
+    """Do what ``python -m ipykernel_launcher -f FILE`` does once it has imported."""
+    from palimpsest.model.adapter import litellm_model  # noqa: PLC0415
+    from palimpsest.session.config import state_folder  # noqa: PLC0415
+
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nothing, fd)
+    os.closerange(3, 256)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(cwd)
+    if "provider" in sys.argv:
+        for name, value in litellm_model.ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+    sys.argv = ["ipykernel_launcher", "-f", file]
+
+    from ipykernel.kernelapp import launch_new_instance  # noqa: PLC0415
+
+    # The one thing of the environment that is read when it is imported.
+    state_folder._NAMED = environment.get(state_folder.VARIABLE)
+
+    code = 1
+    try:
+        launch_new_instance()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

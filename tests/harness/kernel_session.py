@@ -1,0 +1,94 @@
+"""A real session layer with a scripted model, wired into a shell: what a kernel test loads.
+
+In a test kernel: ``from tests.harness.kernel_session import load; load(get_ipython(), answers...)``.
+"""
+
+import os
+import random
+import secrets
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from palimpsest import ipython_extension
+from palimpsest.context.policy_overrides import preset_policy
+from palimpsest.frontends.frontend import Frontend
+from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+from palimpsest.frontends.magic.agent_magics import RunningCells
+from palimpsest.model.script import ModelAnswer
+from palimpsest.session.definitions.agents import known_agents
+from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.open_sessions.workspace import Workspace
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.interface import Owner
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.testing import ScriptedModel
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.registry import Registry, builtin_tools
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+INFO = ModelInfo(ref=ModelRef(provider="test", name="scripted"), window=100_000, output_limit=4_000)
+
+
+class Room:
+    """What ``Frontend`` needs of an application."""
+
+    def __init__(
+        self, shell: Any, model: ScriptedModel, rules: Any = None, *, snapshots: bool = False
+    ) -> None:
+        self.model = model
+        self.engine = EngineThread()
+        self.pump = MainThread(shell, lambda: self.engine.loop, main_loop_of(shell))
+        root = Path.cwd()
+        self.services = Services(
+            store=MemoryStore(),
+            ids=Ids(lambda: time.time_ns() // 1_000_000, secrets.token_bytes),
+            clock=lambda: time.time_ns() // 1_000_000,
+            jitter=random.random,
+            root=root,
+            cwd=root,
+            registry=Registry(builtin_tools(kernel=True)),
+            model=lambda _info: self.model,
+            info=lambda _name, _variant: INFO,
+            default_model=lambda: "test/scripted",
+            count=lambda _name: lambda text: len(text) // 4,
+            agents=known_agents({}, {}),
+            default_agent="build",
+            rules=DEFAULT_RULES if rules is None else rules,
+            policy=preset_policy("palimpsest"),
+            python=self.pump.runner,
+            namespace=self.pump.runner,
+            snapshots=keeping(root) if snapshots else None,
+        )
+        owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")
+        self.workspace = Workspace(self.services, owner, project_id="prj_test")
+
+    def script(self, *answers: ModelAnswer) -> None:
+        """Let a fresh model play these answers from now on."""
+        self.model = ScriptedModel(*answers)
+
+
+def keeping(root: Path) -> Snapshots:
+    """Return what keeps the files of a folder as they were."""
+    kept = root / ".palimpsest" / "snapshots"
+    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
+
+
+def load(shell: Any, *answers: ModelAnswer, rules: Any = None, snapshots: bool = False) -> Room:
+    """Load the extension with a model that plays these answers; returns the room."""
+    made: list[Room] = []
+
+    def build(shell: Any, cells: RunningCells) -> Frontend:
+        room = Room(shell, ScriptedModel(*answers), rules, snapshots=snapshots)
+        made.append(room)
+        return Frontend(room, room.pump, shell=shell, cells_running=lambda: cells.running)
+
+    ipython_extension.load_ipython_extension(shell, build)
+    extension = ipython_extension.extension_of(shell)
+    assert extension is not None
+    extension.front()
+    return made[0]

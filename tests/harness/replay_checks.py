@@ -1,0 +1,45 @@
+"""What holds for the log of any session: it is rebuilt, decided again, and replayed as it was."""
+
+from collections.abc import Sequence
+
+from tests.harness.session import Studio
+
+from palimpsest.review.counterfactual.whatif import WhatIf, whatif
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.store.interface import Store
+
+
+def holds(store: Store, session_id: str) -> WhatIf:
+    """Check all three laws of a log."""
+    again = redecide(store, session_id)
+    assert again.same, again.text
+    return replayed_as_it_was(store, session_id)
+
+
+def replayed_as_it_was(store: Store, session_id: str) -> WhatIf:
+    """Check that the own policy gives every recorded request to the byte, and decides the same for it."""
+    found = whatif(store, session_id)
+    was, other = found.recorded, found.other
+    rebuilt = list(rebuild_all(store, session_id, store.read(session_id)))
+    assert all(one.matches for one in rebuilt)
+    assert found.same, f"step {found.first_difference} is another one"
+    assert [step.tokens for step in other.steps] == [step.tokens for step in was.steps]
+    assert [step.cached for step in other.steps] == [step.cached for step in was.steps]
+    rules = [[one.rule for one in step.decisions] for step in was.steps]
+    assert [[one.rule for one in step.decisions] for step in other.steps] == rules
+    assert not any(one.stand_in for one in other.compactions)
+    steps = [one.request for one in rebuilt if one.request.purpose == "step"]
+    # A session that is still open may have sent more since.
+    assert [step.request for step in other.steps] == steps[: len(other.steps)]
+    return found
+
+
+def check_all(opened: Sequence[Studio]) -> None:
+    """Check what a test left behind: every session of every studio is replayed as it was."""
+    for store in {id(one.store): one.store for one in opened}.values():
+        for session in store.list():
+            try:
+                replayed_as_it_was(store, session.id)
+            except AssertionError as broken:
+                raise AssertionError(f"Session {session.id}: {broken}") from broken

@@ -1,0 +1,114 @@
+"""A whole session without a kernel: real workspace, real journal, scripted or HTTP model."""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tests.harness.step import Clock
+from tests.waiting import until as until
+
+from palimpsest.context.presets import PRESETS
+from palimpsest.model.interface import Model
+from palimpsest.model.tokenizer import counter
+from palimpsest.session.definitions.agents import BUILT_IN
+from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.open_sessions.workspace import Workspace
+from palimpsest.store.interface import Store
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.registry import Registry, builtin_tools
+from palimpsest.tools.tool import Tool
+from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.ids import Ids
+from palimpsest.transcript.session_record.events import Record, StepRequested
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+FEW = frozenset({"bash", "edit", "glob", "grep", "list", "read", "recall", "write"})
+
+
+def tools(*, few: bool) -> tuple[Tool, ...]:
+    """Return the tools that need no kernel, or the few whose room the windows here are made for."""
+    return tuple(one for one in builtin_tools(kernel=False) if not few or one.name in FEW)
+
+
+class Studio:
+    """Opens sessions of one project with one model.
+
+    Who says how large the window is gets few tools: a new one would make it smaller.
+    """
+
+    opened: ClassVar[list["Studio"]] = []
+    """All of one test, whose sessions are replayed when it has ended."""
+
+    def __init__(
+        self,
+        root: Path,
+        model: Model,
+        *,
+        store: Store | None = None,
+        rules: Rules = DEFAULT_RULES,
+        info: ModelInfo | None = None,
+        kernel_id: str = "kernel-test",
+        policy: str = "palimpsest",
+        few: bool | None = None,
+        **more: Any,
+    ) -> None:
+        self.opened.append(self)
+        self.clock = Clock()
+        self.store = store or MemoryStore()
+        self._info = info
+        self.services = Services(
+            store=self.store,
+            ids=Ids(self.clock, secrets.token_bytes),
+            clock=self.clock,
+            jitter=lambda: 0.0,
+            root=root,
+            cwd=root,
+            registry=Registry(tools(few=info is not None if few is None else few)),
+            model=lambda _: model,
+            info=self.info,
+            default_model=lambda: "scripted/model",
+            count=counter,
+            agents=more.pop("agents", BUILT_IN),
+            default_agent="build",
+            rules=rules,
+            policy=PRESETS[policy],
+            **more,
+        )
+        self.workspace = Workspace(self.services, this_owner(kernel_id), project_id="project")
+
+    def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
+        if "/" not in model_id:
+            raise ConfigError(f"There is no model {model_id!r}.")
+        provider, _, name = model_id.partition("/")
+        ref = ModelRef(provider=provider, name=name, variant=variant)
+        if self._info is not None:
+            return self._info.model_copy(update={"ref": ref})
+        return ModelInfo(ref=ref, window=100_000, output_limit=4_000)
+
+    def narrow(self, info: ModelInfo) -> None:
+        """Let every model have other limits from now on."""
+        self._info = info
+
+    async def session(self, notebook: str | None = "a.ipynb") -> LiveSession:
+        session = await self.workspace.current(notebook)
+        assert isinstance(session, LiveSession)
+        return session
+
+    async def records(self, session: LiveSession) -> Sequence[Record]:
+        await session.journal.flush()
+        return tuple(self.store.read(session.id))
+
+
+async def ask(session: LiveSession, text: str, **options: Any) -> Answer:
+    return await asyncio.wait_for(session.prompt(text, PromptOptions(**options)), 60)
+
+
+def requested(records: Sequence[Record]) -> list[StepRequested]:
+    return [record.event for record in records if isinstance(record.event, StepRequested)]

@@ -1,0 +1,54 @@
+"""A session whose agent hands work to others: a studio with a library of Markdown files."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.harness.session import Studio
+
+from palimpsest.session.config.setting_files import ConfigFolders
+from palimpsest.session.definitions.project_definitions import (
+    DefinitionSources,
+    ProjectDefinitions,
+    register_definitions,
+)
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def library(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> ProjectDefinitions:
+    """Read what lies in a project, and nothing of this machine's home folder."""
+    home = root.parent / "nobody"
+    more.setdefault("trusts", lambda _digest: True)
+    return ProjectDefinitions(
+        DefinitionSources(root, ConfigFolders((), (), home), **more), lambda: rules
+    )
+
+
+def helped(root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any) -> Studio:
+    """Return a studio with the agents, commands and skills of its folder."""
+    found = library(root, rules)
+    studio = Studio(root, model, rules=rules, library=found, agents=found.agents, **more)
+    register_definitions(studio.services.registry, found)
+    return studio
+
+
+def at_work(studio: Studio, session: LiveSession) -> list[LiveSession]:
+    """Return the sessions of tasks that a session has open."""
+    opened = studio.workspace._open.values()
+    found = [one for one in opened if isinstance(one, LiveSession) and one.read_only]
+    return [one for one in found if one.snapshot().session.parent_id == session.id]  # type: ignore[union-attr]
+
+
+async def children(studio: Studio, session: LiveSession) -> list[LiveSession]:
+    """Open the sessions that a session began, oldest first."""
+    found = [
+        await studio.workspace.open(one.id) for one in await studio.workspace.children(session.id)
+    ]
+    return [one for one in found if isinstance(one, LiveSession)]

@@ -1,0 +1,61 @@
+"""What a victim does until it is killed: summarise a conversation that is too long for one request."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.harness.compacted_sessions import DEFAULT, INFO
+from tests.harness.session import Studio
+from tests.kill.journal_workload import open_journal
+from tests.kill.victim import Ack
+
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.script import ModelAnswer, says
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.session_record.events import Record
+
+WIDE = INFO.model_copy(update={"window": 60_000})
+TURNS = 9
+
+
+def numbers(count: int) -> str:
+    """Return rising numbers, so that a hole or a repeat would show."""
+    return "".join(f"{number} " for number in range(count))
+
+
+async def compactions(project: Path, session_id: str, seed: int, ack: Ack) -> None:
+    """Grow in a wide window, then ask in a narrow one; the first word is that a summary begins."""
+    told = [0]
+    begun = []
+
+    def answer(request: ModelRequest) -> ModelAnswer:
+        if request.purpose != "compaction":
+            return says(numbers(900)).in_pieces(4_000)
+        if not begun:
+            ack(told[0])
+        begun.append(request)
+        return says(numbers(120)).in_pieces(30)
+
+    book = open_journal(project, session_id)
+    model = ScriptedModel(*[answer] * 100_000)
+    studio = Studio(project, model, info=WIDE, store=JsonlStore(prepare(project)))
+    object.__setattr__(studio.services, "policy", DEFAULT)
+    session = LiveSession(studio.services, book, asyncio.get_running_loop())
+
+    def listen(records: Sequence[Record]) -> None:
+        told[0] = records[-1].seq
+        if begun:
+            ack(told[0])
+
+    session.subscribe(listen)
+    for turn in range(10_000):
+        studio.narrow(WIDE)
+        for number in range(TURNS):
+            text = f"go on {seed} {turn} {number} " + "and on " * 150
+            await session.prompt(text, PromptOptions(yes=True))
+        studio.narrow(INFO)
+        await session.prompt(f"go on {seed} {turn} now", PromptOptions(yes=True))

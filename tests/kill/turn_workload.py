@@ -1,0 +1,55 @@
+"""What a victim does until it is killed: whole turns, through runner, loop, processor and tools."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.harness.session import Studio
+from tests.kill.journal_workload import open_journal
+from tests.kill.victim import Ack
+
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.script import ModelAnswer, says
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.session_record.events import Record
+
+
+def numbers(rng: random.Random) -> str:
+    """Return rising numbers, so that a hole or a repeat would show."""
+    return "".join(f"{number} " for number in range(rng.randrange(20, 80)))
+
+
+def scripted(rng: random.Random) -> ModelAnswer:
+    """Return words and a few tool calls, or words alone, which end the turn."""
+    answer = says(numbers(rng))
+    for _ in range(rng.randrange(3)):
+        call = rng.choice(["list", "glob", "grep"])
+        given = {"pattern": "*"} if call == "glob" else {"pattern": "x"} if call == "grep" else {}
+        answer = answer.calls(call, **given)
+    return answer
+
+
+async def turns(project: Path, session_id: str, seed: int, ack: Ack) -> None:
+    """Run turns, saying which records subscribers were told of."""
+    rng = random.Random(seed)
+    (project / "x.txt").write_text("x\n" * 200)
+
+    def answer(_request: ModelRequest) -> ModelAnswer:
+        return scripted(rng)
+
+    book = open_journal(project, session_id)
+    first = book.state.seq
+    await book.flush(sync=True)
+    ack(first)
+    studio = Studio(project, ScriptedModel(*[answer] * 100_000))
+    session = LiveSession(studio.services, book, asyncio.get_running_loop())
+
+    def told(records: Sequence[Record]) -> None:
+        ack(records[-1].seq)
+
+    session.subscribe(told)
+    for _ in range(10_000):
+        await session.prompt("go on " * 20, PromptOptions(yes=True, max_steps=50))

@@ -1,0 +1,109 @@
+"""After a compaction that failed, the next one summarises what it planned to, under every preset.
+
+The newest recorded OpenCode puts a tail in front even where its summary failed, and hides what came
+before it (tests/golden/test_fold.py); so does its preset.
+"""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.harness.replay_checks import holds
+from tests.harness.session import Studio, ask
+from tests.loop.context_management.test_fit_driver import SUMMARY, rebuilt, room
+
+from palimpsest.context.policy_overrides import policy_with_changes
+from palimpsest.context.presets import PRESETS
+from palimpsest.model.script import ModelAnswer, fails, overflows, says
+from palimpsest.review.counterfactual.whatif import replay
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
+
+TURNS = {"First": 2_000, "Second": 300, "Third": 300}
+"""Words of the answers in each turn."""
+
+
+async def talked(
+    tmp_path: Path, preset: str, *later: ModelAnswer, tail_tokens: int = 820
+) -> tuple[Studio, ScriptedModel, LiveSession]:
+    """Return a session of three turns, of which a compaction keeps one and a half."""
+    policy = policy_with_changes(PRESETS[preset], {"compact.tail_tokens": tail_tokens})
+    answers = [says(f"{turn} answer." + " word" * words) for turn, words in TURNS.items()]
+    studio, model = room(tmp_path, *answers, *later, window=60_000, policy=policy)
+    session = await studio.session()
+    for turn in TURNS:
+        await ask(session, f"{turn} prompt, in a sentence of several words.")
+    return studio, model, session
+
+
+def told(model: ScriptedModel, number: int) -> list[str]:
+    """Return which turns' words a request holds."""
+    words = str(model.requests[number].messages)
+    pieces = (f"{turn} {what}" for turn in (*TURNS, "Fourth") for what in ("prompt", "answer"))
+    return [piece for piece in pieces if piece in words]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+async def test_a_compaction_after_a_failed_one_tells_what_it_does_not_keep(
+    tmp_path: Path, preset: str
+) -> None:
+    studio, model, session = await talked(
+        tmp_path, preset, fails(400, "no"), says(SUMMARY), says("Well.")
+    )
+    await asyncio.wait_for(session.compact(), 20)
+    await asyncio.wait_for(session.compact(), 20)
+    await ask(session, "Fourth prompt.")
+
+    summarised, kept = told(model, 4), told(model, 5)
+    match preset:
+        case "opencode-1.1":
+            # There a failed summary cuts like a good one.
+            assert (summarised, kept) == ([], ["Fourth prompt"])
+        case "opencode-1.18":
+            # The tail of the failed one is all that the second one saw.
+            assert summarised == ["Second answer"]
+            assert kept == ["Third prompt", "Third answer", "Fourth prompt"]
+        case _:
+            assert summarised == ["First prompt", "First answer"]
+            assert kept == [*told(model, 2)[2:], "Third answer", "Fourth prompt"]
+    await rebuilt(studio, session, model)
+    holds(studio.store, session.id)
+
+
+async def test_a_compaction_that_did_not_fit_itself_hides_nothing_under_the_newest_opencode(
+    tmp_path: Path,
+) -> None:
+    studio, model, session = await talked(
+        tmp_path, "opencode-1.18", overflows(), says("Well."), says(SUMMARY), says("Yes.")
+    )
+    await asyncio.wait_for(session.compact(), 20)
+    await ask(session, "Fourth prompt.")
+
+    assert len(told(model, 4)) == 7
+    await rebuilt(studio, session, model)
+    holds(studio.store, session.id)
+
+
+async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_it_too(
+    tmp_path: Path,
+) -> None:
+    """The tail goes up to the marker (spec/session-engine.md 1.10 and 1.14), live and in a what-if."""
+    studio, model, session = await talked(
+        tmp_path, "opencode-1.18", overflows(), says(SUMMARY), says("Well.")
+    )
+    await ask(session, "Fourth prompt.")
+    await session.journal.flush()
+
+    found = holds(studio.store, session.id)
+    assert [str(request.messages).count("Fourth prompt") for request in model.requests[3:]] == [
+        1,
+        0,
+        2,
+    ]
+    request = found.other.steps[-1].request
+    assert request is not None
+    assert str(request.messages).count("Fourth prompt") == 2
+    plain = replay(studio.store, session.id, Policy())
+    for step in plain.steps:
+        assert str(step.request).count("Fourth prompt") <= 1

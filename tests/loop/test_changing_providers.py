@@ -1,0 +1,78 @@
+"""One session goes from provider to provider, and each of them, strict as it is, takes all of it."""
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.session import Studio, ask
+from tests.model.expected_body import expected_bodies
+from tests.model.valid_bodies import PNG
+from tests.provider_rules.dialects import problems
+
+from palimpsest.model.adapter.litellm_model import LitellmModel
+from palimpsest.model.script import ModelAnswer, calls, says, thinks
+from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.session.interfaces.prompt_answer import Answer as SessionAnswer
+from palimpsest.testing import FaultServer
+from palimpsest.transcript.values import ModelInfo
+
+BASES = {"openai": "openai", "anthropic": "anthropic", "gemini": "gemini", "mistral": "mistral"}
+MODELS = (
+    "gemini/gemini-3-pro-preview",
+    "openai/gpt-5.1",
+    "anthropic/claude-sonnet-4-5",
+    "mistral/mistral-large-latest",
+    "gemini/gemini-2.5-pro",
+)
+ROUTES = [MODELS, MODELS[::-1], (*MODELS[2:], *MODELS[:2])]
+
+
+class Street(Studio):
+    """A studio whose models live on the formats of one strict server."""
+
+    def __init__(self, root: Path, server: FaultServer) -> None:
+        self.server = server
+        super().__init__(root, LitellmModel(read_timeout_seconds=2.0))
+
+    def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
+        found = super().info(model_id, variant)
+        dialect: Any = BASES[found.ref.provider]
+        return found.model_copy(update={"vision": True, "api_base": self.server.base(dialect)})
+
+
+@pytest.fixture
+def street(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Street]:
+    for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
+        monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
+    (tmp_path / "a.png").write_bytes(base64.b64decode(PNG))
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    with FaultServer(check=problems) as server:
+        yield Street(tmp_path, server)
+
+
+def turn() -> tuple[ModelAnswer, ...]:
+    """Look at a picture, twice at a file, ask for what is not there, and answer."""
+    looks = thinks("Hm.").says("I look.").calls("read", path="a.png").calls("read", path="a.txt")
+    return (looks.calls("read", path="a.txt"), calls("no such tool!", x=1), says("Done."))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route[0])
+async def test_a_session_wanders_through_all_providers(
+    street: Street, route: tuple[str, ...]
+) -> None:
+    session = await street.session()
+    told: list[SessionAnswer] = []
+    for model in route:
+        street.server.script(*turn())
+        told.append(await ask(session, f"Look again, {model}.", model=model, yes=True))
+
+    assert [asked.problems for asked in street.server.requests] == [[]] * 3 * len(route)
+    assert [(answer.text, answer.error, answer.steps) for answer in told] == [
+        ("Done.", None, 3)
+    ] * len(route)
+    rebuilt = list(rebuild_all(street.store, session.id, await street.records(session)))
+    assert all(found.matches for found in rebuilt)
+    assert expected_bodies([found.request for found in rebuilt]) == street.server.bodies

@@ -1,0 +1,56 @@
+"""Tasks over real HTTP: what arrives is what the logs of parent and child rebuild."""
+
+import asyncio
+import importlib
+from pathlib import Path
+
+import pytest
+from tests.harness.http_session import PROVIDERS, House
+from tests.harness.session import ask
+from tests.harness.subagent_session import children, library, write
+from tests.model.expected_body import expected_bodies
+from tests.provider_rules.dialects import problems
+
+from palimpsest.model.script import calls, says
+from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.session.definitions.project_definitions import register_definitions
+from palimpsest.testing import FaultServer
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_a_task_and_its_parent_send_what_their_logs_say(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    write(tmp_path / ".agents/skills/count/SKILL.md", "---\ndescription: Counts\n---\nUse read.")
+    # Its first import takes longer than an answer may, on a machine with other work.
+    await asyncio.to_thread(importlib.import_module, "litellm")
+    with FaultServer(check=problems) as server:
+        server.script(
+            calls("task", description="Count", prompt="Count a.txt", agent="explore"),
+            calls("read", path="a.txt"),
+            says("Two."),
+            says("There are two."),
+        )
+        house = House(provider, tmp_path, server)
+        register_definitions(house.studio.services.registry, library(tmp_path))
+        session = await house.session()
+
+        answer = await ask(session, "How many lines?", model=house.id)
+
+        assert answer.text == "There are two."
+        (part,) = [p for m in answer.messages for p in m.parts if isinstance(p, ToolPart)]
+        assert isinstance(part.state, ToolCompleted)
+        (child,) = await children(house.studio, session)
+        bodies = []
+        for one in (session, child):
+            records = await house.studio.records(one)
+            rebuilt = list(rebuild_all(house.studio.store, one.id, records))
+            assert all(found.matches for found in rebuilt)
+            bodies.append(expected_bodies([found.request for found in rebuilt]))
+        (first, last), (reads, told) = bodies
+        assert list(server.bodies) == [first, reads, told, last]

@@ -1,0 +1,172 @@
+"""litellm is loaded without asking the network, and without touching what is the user's."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+HOOK = """
+    import os, socket, sys
+    asked = []
+    real = socket.getaddrinfo
+    def hooked(host, *rest, **more):
+        asked.append(host)
+        return real(host, *rest, **more)
+    socket.getaddrinfo = hooked
+    os.environ["OPENAI_API_KEY"] = os.environ["ANTHROPIC_API_KEY"] = "sk-test-0123456789"
+"""
+
+ASK = """
+    import asyncio
+    from tests.model.adapter_requests import info, request, run
+    from palimpsest.testing import FaultServer
+    from palimpsest.model.custom_provider import CustomFinish, CustomText
+    from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
+    from palimpsest.model.interface import TextDelta
+    from palimpsest.model.script import says, thinks
+
+    class Parrot:
+        async def stream(self, messages, tools, parameters, session_id, purpose):
+            yield CustomText("Hi.")
+            yield CustomFinish("stop")
+
+    model = LitellmModel()
+    model.register_custom("parrot", Parrot())
+
+    def ask(provider):
+        with FaultServer(thinks("Hm.").says("Hi.")) as server:
+            where = None if provider == "parrot" else server
+            events, error = asyncio.run(run(request(info(provider, where)), model))
+        assert error is None, error
+        assert "Hi." in [event.text for event in events if isinstance(event, TextDelta)]
+
+    for provider in ("openai", "anthropic", "parrot"):
+        ask(provider)
+"""
+
+
+def python(code: str, folder: Path) -> str:
+    root = Path(__file__).parents[3]
+    parts = [textwrap.dedent(part) for part in code.split("\n#--\n")]
+    # litellm leaves names in the environment of the process that runs the tests.
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("LITELLM_", "TIKTOKEN_"))}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; sys.path.insert(0, sys.argv[1])\n" + "\n".join(parts),
+            str(root),
+        ],
+        cwd=folder,
+        env=clean,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def together(*parts: str) -> str:
+    return "\n#--\n".join(parts)
+
+
+def test_asks_no_name_server_and_reads_no_env_file(tmp_path: Path) -> None:
+    inner = tmp_path / "notebooks"
+    inner.mkdir()
+    (tmp_path / ".env").write_text("FROM_ENV_FILE=read\n")
+
+    shown = python(
+        together(
+            HOOK,
+            ASK,
+            """
+            assert set(asked) <= {"127.0.0.1"}, asked
+            assert "FROM_ENV_FILE" not in os.environ
+            assert "TIKTOKEN_CACHE_DIR" not in os.environ
+            assert LIBRARY.ours
+            """,
+        ),
+        inner,
+    )
+
+    assert shown == ""
+
+
+def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) -> None:
+    shown = python(
+        together(
+            HOOK,
+            """
+            os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+            os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"
+            import gc, logging, litellm
+            def simple(value):
+                if isinstance(value, dict):
+                    return {repr(k): repr(v)[:200] for k, v in value.items()}
+                return repr(value)
+            def state():
+                plain = (bool, int, float, str, list, dict, tuple, set, type(None))
+                kept = {k: simple(v) for k, v in vars(litellm).items() if isinstance(v, plain)}
+                return kept | {"level": logging.getLogger("LiteLLM").level, "frozen": gc.get_freeze_count()}
+            environment, before = dict(os.environ), state()
+            """,
+            ASK,
+            """
+            now = state()
+            changed = {k for k in before if before[k] != now[k]}
+            assert not {k for k in changed if not k.startswith("_")}, changed
+            assert litellm._custom_providers == [] and litellm.custom_provider_map == []
+            assert not LIBRARY.ours
+            names = {k for k in os.environ if os.environ[k] != environment.get(k)}
+            assert names <= {"TIKTOKEN_CACHE_DIR"}, names  # set by litellm itself when it counts
+            """,
+        ),
+        tmp_path,
+    )
+
+    assert "Traceback" not in shown
+
+
+def test_importing_the_adapter_imports_neither_litellm_nor_tiktoken(tmp_path: Path) -> None:
+    python(
+        """
+        import sys
+        import palimpsest.model.adapter.litellm_model, palimpsest.model.catalog.model_info, palimpsest.model.tokenizer
+        palimpsest.model.catalog.model_info.model_info("gpt-4o")
+        assert not {"litellm", "tiktoken", "openai"} & set(sys.modules)
+        """,
+        tmp_path,
+    )
+
+
+def test_a_model_of_our_own_answers_without_it(tmp_path: Path) -> None:
+    asking = ASK.replace('("openai", "anthropic", "parrot")', '("parrot",)')
+
+    python(
+        together(HOOK, asking, 'assert not {"litellm", "openai"} & set(sys.modules)'),
+        tmp_path,
+    )
+
+
+def test_a_cancelled_request_leaves_the_import_to_the_others(tmp_path: Path) -> None:
+    python(
+        """
+        import asyncio
+        from palimpsest.model.adapter.litellm_model import LIBRARY
+        async def hasty():
+            getting = asyncio.create_task(LIBRARY.get())
+            await asyncio.sleep(0)
+            getting.cancel()
+            await asyncio.gather(getting, return_exceptions=True)
+            assert (await LIBRARY.get()).__name__ == "litellm"
+        asyncio.run(hasty())
+        """,
+        tmp_path,
+    )

@@ -1,0 +1,137 @@
+"""What servers do that nobody documents, on the wire: fields of their own, tags, ends and comments."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from tests.model.adapter_requests import info, request, run
+from tests.model.raw_server import answer, serving
+
+from palimpsest.model.adapter.stream_joiner import StreamJoiner
+from palimpsest.model.interface import (
+    ReasoningDelta,
+    StepFinished,
+    StreamEvent,
+    TextDelta,
+    ToolCalled,
+)
+from palimpsest.transcript.errors import ApiError, ErrorValue
+
+pytestmark = pytest.mark.usefixtures("litellm")
+
+END = "data: [DONE]\n\n"
+
+
+def chunk(finish: str | None = None, **delta: Any) -> str:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    value = {
+        "id": "x",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+    }
+    return f"data: {json.dumps(value)}\n\n"
+
+
+async def streamed(*pieces: str) -> tuple[list[StreamEvent], ErrorValue | None]:
+    async with serving(answer("".join(pieces), kind="text/event-stream")) as host:
+        return await run(request(info("openai", api_base=f"http://{host}/v1")))
+
+
+def said(events: Iterable[StreamEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def thought(events: Iterable[StreamEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, ReasoningDelta))
+
+
+async def test_a_refusal_in_its_own_field_is_shown_and_no_answer() -> None:
+    events, error = await streamed(
+        chunk(role="assistant", refusal="I will not "),
+        chunk(refusal="do that."),
+        chunk("stop"),
+        END,
+    )
+
+    assert error is None
+    assert said(events) == "I will not do that."
+    assert isinstance(events[-1], StepFinished)
+    assert events[-1].reason == "content-filter"
+
+
+async def test_the_older_function_call_is_a_tool_call() -> None:
+    events, error = await streamed(
+        chunk(function_call={"name": "python", "arguments": '{"co'}),
+        chunk(function_call={"arguments": 'de": "1"}'}),
+        chunk("function_call"),
+        END,
+    )
+
+    assert error is None
+    called = next(event for event in events if isinstance(event, ToolCalled))
+    assert (called.tool, called.input) == ("python", {"code": "1"})
+    assert isinstance(events[-1], StepFinished)
+    assert events[-1].reason == "tool-calls"
+
+
+async def test_an_end_of_the_stream_is_an_end_without_a_finish() -> None:
+    events, error = await streamed(chunk(content="Hello."), END)
+
+    assert error is None
+    assert said(events) == "Hello."
+    assert isinstance(events[-1], StepFinished)
+    assert events[-1].reason == "stop"
+
+
+async def test_an_end_after_nothing_is_no_answer() -> None:
+    _, error = await streamed(END)
+
+    assert isinstance(error, ApiError)
+    assert error.retryable
+
+
+async def test_comments_numbers_and_delays_between_events_are_passed_over() -> None:
+    events, error = await streamed(
+        ": OPENROUTER PROCESSING\n\n",
+        "id: 1\nretry: 100\nevent: message\n",
+        chunk(content="Hel"),
+        ": ping\r\n\r\n",
+        chunk(content="lo."),
+        chunk("stop"),
+        END,
+    )
+
+    assert (said(events), error) == ("Hello.", None)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 200])
+def test_thinking_between_tags_is_thinking_wherever_it_is_cut(size: int) -> None:
+    words = "\n<think>\nIs 1 < 2? </thin no.</think>\n\nYes: <think> is a word."
+    joiner = StreamJoiner("other")
+    events: list[StreamEvent] = []
+    for at in range(0, len(words), size):
+        events += joiner.delta(Delta(content=words[at : at + size]))
+    events += joiner.end()
+
+    assert thought(events) == "Is 1 < 2? </thin no."
+    assert said(events).lstrip("\n") == "Yes: <think> is a word."
+
+
+@pytest.mark.parametrize("words", ["<th", "<b>bold</b>", "  <think", "plain"])
+def test_what_only_looks_like_a_tag_is_said(words: str) -> None:
+    joiner = StreamJoiner("other")
+
+    events = [event for letter in words for event in joiner.delta(Delta(content=letter))]
+    events += joiner.end()
+
+    assert (said(events), thought(events)) == (words, "")
+
+
+class Delta:
+    """A delta with one field."""
+
+    def __init__(self, content: str) -> None:
+        self.content = content

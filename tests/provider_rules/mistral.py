@@ -1,0 +1,193 @@
+"""Mistral's chat completions: what the provider answers with a 400 or a 422.
+
+Looks like OpenAI's format, and is stricter: ids of nine letters and digits, no user right after a
+tool's result, no answer at the end, and no field that it does not know.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from tests.provider_rules.json_checks import (
+    Check,
+    among,
+    anything,
+    filled,
+    flag,
+    items,
+    mapping,
+    matching,
+    nullable,
+    number,
+    record,
+    sayable,
+    spoken,
+    tagged,
+    text,
+    whole,
+    words_or,
+)
+from tests.provider_rules.media import url_problems
+from tests.provider_rules.tool_messages import (
+    NAME,
+    NAME_SAYS,
+    arguments,
+    choice_needs_tools,
+    names_once,
+    pairs,
+    schema,
+)
+
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+MAY_FOLLOW: Mapping[str, frozenset[str]] = {
+    "system": frozenset({"system", "user", "assistant"}),
+    "user": frozenset({"system", "user", "assistant"}),
+    "assistant": frozenset({"user", "assistant", "tool"}),
+    "tool": frozenset({"assistant", "tool"}),
+}
+"""Which roles may stand after a role."""
+
+name = matching(NAME, NAME_SAYS)
+call_id = matching(r"[a-zA-Z0-9]{9}", "exactly nine letters and digits")
+
+
+def _image(value: Any, where: str) -> list[str]:
+    return url_problems(value, where, IMAGE_TYPES)
+
+
+def _arguments(value: Any, where: str) -> list[str]:
+    return [] if isinstance(value, dict) else arguments(value, where)
+
+
+said = tagged(
+    {
+        "text": record({"type": anything, "text": spoken}),
+        "thinking": record({"type": anything, "thinking": items(mapping)}, {"closed": flag}),
+    }
+)
+asked = tagged(
+    {
+        "text": record({"type": anything, "text": spoken}),
+        "image_url": record(
+            {
+                "type": anything,
+                "image_url": words_or(record({"url": _image}, {"detail": text}), _image),
+            }
+        ),
+        "document_url": record(
+            {"type": anything, "document_url": matching(r"https?://.+", "a web address")},
+            {"document_name": nullable(text)},
+        ),
+        "file": record({"type": anything, "file_id": filled}),
+        "input_audio": record({"type": anything, "input_audio": anything}),
+        "reference": record({"type": anything, "reference_ids": items(anything)}),
+    }
+)
+call = record(
+    {
+        "id": call_id,
+        "function": record({"name": name, "arguments": _arguments}),
+    },
+    {"type": among("function"), "index": whole(0)},
+)
+words = words_or(items(said, least=1))
+
+
+MESSAGES: dict[str, Check] = {
+    "system": record({"role": anything, "content": words}),
+    "user": record({"role": anything, "content": words_or(items(asked, least=1))}),
+    "assistant": record(
+        {"role": anything},
+        {
+            "content": nullable(words_or(items(said), text)),
+            "tool_calls": nullable(items(call)),
+            "prefix": flag,
+        },
+    ),
+    "tool": record(
+        {
+            "role": anything,
+            "tool_call_id": call_id,
+            "content": nullable(words_or(items(asked), text)),
+        },
+        {"name": name},
+    ),
+}
+tool = record(
+    {
+        "type": among("function"),
+        "function": record(
+            {"name": filled, "parameters": schema}, {"description": text, "strict": flag}
+        ),
+    }
+)
+FIELDS: Mapping[str, Check] = {
+    "frequency_penalty": number(-2, 2),
+    "guardrails": items(mapping),
+    "max_tokens": nullable(whole(1)),
+    "metadata": mapping,
+    "n": whole(1),
+    "parallel_tool_calls": flag,
+    "prediction": mapping,
+    "presence_penalty": number(-2, 2),
+    "prompt_cache_key": text,
+    "prompt_mode": among("reasoning"),
+    "random_seed": whole(0),
+    "reasoning_effort": among("none", "low", "medium", "high"),
+    "response_format": tagged({"text": mapping, "json_object": mapping, "json_schema": mapping}),
+    "safe_prompt": flag,
+    "stop": words_or(items(filled), filled),
+    "stream": flag,
+    "temperature": number(0, 1.5),
+    "tool_choice": words_or(mapping, among("none", "auto", "any", "required")),
+    "tools": items(tool),
+    "top_p": number(0, 1),
+}
+body_shape = record({"model": filled, "messages": items(tagged(MESSAGES, "role"), least=1)}, FIELDS)
+
+
+def problems(body: Any) -> list[str]:
+    """Return what Mistral would refuse in the body of a chat completion."""
+    found = sayable(body) + body_shape(body, "")
+    if found:
+        return found
+    messages = body["messages"]
+    return [
+        *_order(messages),
+        *_answers(messages),
+        *pairs(messages),
+        *names_once(body.get("tools", []), name),
+        *choice_needs_tools(body, "tool_choice", "parallel_tool_calls"),
+    ]
+
+
+def _order(messages: list[dict[str, Any]]) -> list[str]:
+    roles = [message["role"] for message in messages]
+    found = [
+        f"messages[{i + 1}] has the role {after!r}, which may not follow {before!r}."
+        for i, (before, after) in enumerate(pairwise(roles))
+        if after not in MAY_FOLLOW[before]
+    ]
+    if roles[0] in {"assistant", "tool"}:
+        found.append("The user or the system must speak first.")
+    if roles[-1] == "assistant" and not messages[-1].get("prefix"):
+        found.append("The last message must be a user's, a tool's, or an assistant's prefix.")
+    if roles[-1] == "system" and len(roles) > 1:
+        found.append("The last message must not be the system's.")
+    return found
+
+
+def _answers(messages: list[dict[str, Any]]) -> list[str]:
+    found: list[str] = []
+    for i, message in enumerate(messages):
+        if message["role"] != "assistant":
+            continue
+        if _silent(message.get("content")) and not message.get("tool_calls"):
+            found.append(f"messages[{i}] has neither content nor tool_calls.")
+        if message.get("prefix") and i < len(messages) - 1:
+            found.append(f"messages[{i}] is a prefix and not the last message.")
+    return found
+
+
+def _silent(content: Any) -> bool:
+    return not (content.strip() if isinstance(content, str) else content)

@@ -1,0 +1,92 @@
+"""What formats with tool messages of their own (OpenAI's, Mistral's) say about calls and results.
+
+Every call is answered exactly once, directly after the message that made it, and nothing else is
+answered. Expects messages whose shape is checked.
+"""
+
+import json
+from typing import Any
+
+from tests.provider_rules.json_checks import Check, text
+
+NAME = r"[a-zA-Z0-9_-]{1,64}"
+NAME_SAYS = "1 to 64 letters, digits, underscores and dashes"
+
+
+def arguments(value: Any, where: str) -> list[str]:
+    """Take the text of a JSON object."""
+    found = text(value, where)
+    if found:
+        return found
+    try:
+        # NaN and Infinity are Python's, not JSON's.
+        parsed = json.loads(value, parse_constant=_refuse)
+    except ValueError:
+        return [f"{where} is no JSON."]
+    return [] if isinstance(parsed, dict) else [f"{where} is JSON, but no object."]
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def schema(value: Any, where: str) -> list[str]:
+    """Take the JSON schema of an object."""
+    if not isinstance(value, dict):
+        return [f"{where} must be an object."]
+    if value and value.get("type") != "object":
+        return [f"{where}.type must be 'object'."]
+    return []
+
+
+def choice_needs_tools(body: dict[str, Any], *fields: str) -> list[str]:
+    """Return which fields say something about tools where none are offered."""
+    if body.get("tools"):
+        return []
+    return [f"{name} is only allowed together with tools." for name in fields if name in body]
+
+
+def names_once(tools: list[Any], name: Check) -> list[str]:
+    """Return which tools have the name of another one."""
+    seen: set[str] = set()
+    found: list[str] = []
+    for i, tool in enumerate(tools):
+        called = str(tool["function"]["name"])
+        found += name(called, f"tools[{i}].function.name")
+        if called in seen:
+            found.append(f"tools[{i}] has the name {called!r} of another tool.")
+        seen.add(called)
+    return found
+
+
+def pairs(messages: list[dict[str, Any]]) -> list[str]:
+    """Return which calls and results do not belong together."""
+    found: list[str] = []
+    open_calls: list[str] = []
+    caller = -1
+    for i, message in enumerate(messages):
+        if message["role"] == "tool":
+            found += _answer(message["tool_call_id"], open_calls, i)
+            continue
+        found += _unanswered(open_calls, caller)
+        open_calls, caller = _calls(message), i
+        found += [
+            f"messages[{i}] has two calls with the id {one!r}."
+            for one in sorted({one for one in open_calls if open_calls.count(one) > 1})
+        ]
+    return found + _unanswered(open_calls, caller)
+
+
+def _calls(message: dict[str, Any]) -> list[str]:
+    return [call["id"] for call in message.get("tool_calls") or ()]
+
+
+def _answer(identifier: str, open_calls: list[str], i: int) -> list[str]:
+    if identifier in open_calls:
+        open_calls.remove(identifier)
+        return []
+    return [f"messages[{i}] answers {identifier!r}, which no call directly before it has."]
+
+
+def _unanswered(open_calls: list[str], caller: int) -> list[str]:
+    return [f"messages[{caller}] has a call {one!r} without a result." for one in open_calls]

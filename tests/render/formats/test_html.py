@@ -1,0 +1,230 @@
+"""A session's page stands alone, and nothing in it comes alive."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.render.active_html import Page
+from tests.render.sample_parts import (
+    ASKS,
+    DECISIONS,
+    EVERYTHING,
+    PAYLOADS,
+    REPLIES,
+    T0,
+    assistant,
+    everywhere,
+    text,
+    tool,
+    user,
+)
+from tests.sample_size import amount
+
+from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.render.formats.html import render_page
+from palimpsest.render.formats.markdown import render_message as as_markdown
+from palimpsest.render.formats.text import render_message as as_text
+from palimpsest.render.reports.gauge import TokenShare, gauge
+from palimpsest.render.safety.markdown_to_html import to_html
+from palimpsest.transcript.errors import AbortedError, ContextOverflowError
+from palimpsest.transcript.parts import Attachment, Span, ToolCompleted, ToolFailed
+
+OUR_OWN = {
+    "<html>",
+    "<head>",
+    "<body>",
+    "<main>",
+    "<header>",
+    "<section>",
+    "<meta>",
+    "<title>",
+    "<style>",
+    "<details>",
+    "<summary>",
+    "<b>",
+    "<figure>",
+    "<svg>",
+    "<rect>",
+    "html.lang",
+    "meta.charset",
+    "meta.name",
+    "meta.content",
+    "meta.http-equiv",
+    "details.open",
+    "a.rel",
+    "svg.role",
+    "svg.width",
+    "svg.height",
+    "svg.viewbox",
+    "svg.aria-label",
+    "rect.x",
+    "rect.y",
+    "rect.width",
+    "rect.height",
+    "rect.fill",
+    "declaration doctype html",
+}
+
+
+def alive(html: str) -> list[str]:
+    return [found for found in Page(html).alive if found not in OUR_OWN]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
+    error = ContextOverflowError(message=payload)
+    session = (user(payload), assistant(*everywhere(payload), error=error))
+
+    page = render_page(session, payload, facts=((payload, payload),))
+
+    assert alive(page) == []
+    assert page.count("<style>") == 1
+
+
+@pytest.mark.slow
+@settings(max_examples=amount(100, 3_000), deadline=None)
+@given(st.lists(st.sampled_from([*PAYLOADS, "\n", "\n\n", "- ", "| ", "> ", "`", "**", "x"])))
+def test_lets_no_mixture_come_alive(pieces: list[str]) -> None:
+    assert alive(to_html("".join(pieces))) == []
+
+
+@given(st.text())
+def test_never_raises(words: str) -> None:
+    assert alive(render_page((user(words), assistant(*everywhere(words))), words)) == []
+
+
+def test_needs_nothing_from_elsewhere() -> None:
+    page = render_page((user("Hello"), assistant(*EVERYTHING)), "Penguins")
+
+    assert "http:" not in page
+    assert "script" not in page.replace("Content-Security", "")
+    assert "default-src 'none'" in page
+
+
+def test_tells_one_of_everything() -> None:
+    notes = OutlineNotes(ASKS, REPLIES, DECISIONS)
+
+    words = "".join(Page(render_page((assistant(*EVERYTHING),), "Penguins", notes=notes)).words)
+
+    for sentence in (
+        "Thought for 3.2 s",
+        "allowed once",
+        "refused: not there",
+        "waiting for you",
+        "step 1 · 12,480 in (11,020 cached) · 311 out · $0.012 · 4.1 s",
+        "23% of 200k",
+        "cost unknown",
+        "Truncated for the model",
+        "if a < b and List<int>:",
+    ):
+        assert sentence in words.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_shows_figures_and_only_figures() -> None:
+    figures = (
+        Attachment(mime="image/png", url="data:image/png;base64,iVBORw0KGgo="),
+        Attachment(
+            mime="image/svg+xml", filename="x.svg", url="data:image/svg+xml;base64,PHN2Zz4="
+        ),
+        Attachment(mime="image/png", filename="y.png", url="https://evil.example/y.png"),
+    )
+    state = ToolCompleted(
+        input={"code": "plot()"}, output="", time=Span(start=T0, end=T0), attachments=figures
+    )
+
+    page = render_page((assistant(tool("python", state)),), "Penguins")
+
+    assert page.count("<img ") == 1
+    assert "x.svg (image/svg+xml)" in page
+    assert "evil.example" not in page
+
+
+def test_folds_calls_that_only_look() -> None:
+    page = render_page((assistant(*EVERYTHING),), "Penguins")
+
+    read, python = page.index(">read<"), page.index(">python<")
+    assert page.rindex("<details", 0, read) == page.rindex('<details class="call">', 0, read)
+    assert page.rindex("<details", 0, python) == page.rindex(
+        '<details class="call" open>', 0, python
+    )
+
+
+def test_knows_the_markdown_that_models_write() -> None:
+    assert to_html(
+        "## A *b*\n\n1. x\n   - y `z<`\n2. w\n\n> q\n\n| a | b |\n|--|-:|\n| 1 | 2 |"
+    ) == (
+        "<h4>A <em>b</em></h4>\n"
+        "<ol><li>x<ul><li>y <code>z&lt;</code></li></ul></li><li>w</li></ol>\n"
+        "<blockquote><p>q</p></blockquote>\n"
+        '<table><thead><tr><th>a</th><th class="right">b</th></tr></thead>'
+        '<tbody><tr><td>1</td><td class="right">2</td></tr></tbody></table>'
+    )
+
+
+def test_keeps_snake_case_and_stars_of_code() -> None:
+    assert to_html("bill_length_mm * 2 and 3 * 4") == "<p>bill_length_mm * 2 and 3 * 4</p>"
+
+
+@pytest.mark.slow
+def test_is_quick_on_hostile_text() -> None:
+    for piece in ("**a", "[a](", "`", "> ", "- ", "| a", "_a", "*", "1. \n ", "~~"):
+        to_html(piece * (60_000 // len(piece)))
+
+
+def test_draws_the_window_in_the_same_order_always() -> None:
+    shares = [
+        TokenShare("output", 30),
+        TokenShare("system", 10),
+        TokenShare("nonsense", 5),
+        TokenShare("user", 20),
+    ]
+
+    drawn = gauge(shares, 200, reserve=20)
+
+    fills = [piece.split(")")[0] for piece in drawn.split("var(--")[1:]]
+    assert fills == ["free", "system", "user", "output", "reserve"]
+    assert "30% of 200 tokens used: system 10, user 20, output 30" in drawn
+
+
+@given(st.lists(st.tuples(st.text(), st.integers())), st.integers(), st.integers())
+def test_draws_whatever_the_numbers_are(
+    shares: list[tuple[str, int]], window: int, reserve: int
+) -> None:
+    drawn = gauge([TokenShare(*share) for share in shares], window, reserve=reserve)
+
+    assert alive(drawn) == []
+
+
+def test_that_a_turn_was_stopped_is_said_once_in_every_form() -> None:
+    state = ToolFailed(
+        input={"code": "wait()"},
+        error="Stopped.",
+        metadata={"output": "half of it", "interrupted": True},
+        time=Span(start=T0, end=T0 + 10),
+    )
+    said = assistant(tool("python", state))
+    info = said.info.model_copy(update={"error": AbortedError(message="Stopped.")})
+    stopped = said.model_copy(update={"info": info})
+
+    for made in (render_page([stopped], "S"), as_markdown(stopped), as_text(stopped)):
+        assert made.count("Stopped.") == 1
+        assert "half of it" in made
+
+
+def test_words_have_the_direction_of_their_script() -> None:
+    page = render_page([user("שלום"), assistant(text("مرحبا `code`"))], "S")
+
+    assert page.count('<div class="said" dir="auto">') == 2
+    assert "unicode-bidi: plaintext" in page
+
+
+def test_a_number_stands_on_one_line_with_its_unit() -> None:
+    """At 400 pixels a line ended in "4.1", and the next one began with "s"."""
+    page = render_page(
+        (assistant(*EVERYTHING),), "Penguins", notes=OutlineNotes(ASKS, REPLIES, DECISIONS)
+    )
+    lines = re.findall(r'<p class="(?:step|notice|strip)[^>]*>.*?</p>', page)
+
+    assert "4.1\N{NO-BREAK SPACE}s" in "".join(lines)
+    assert re.findall(r"\d (?:s|min|h|in|out|tokens)\b", "".join(lines)) == []

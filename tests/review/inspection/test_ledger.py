@@ -1,0 +1,595 @@
+"""A ledger tells what fills a context window, to the token, and what is gone from it."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.harness.compacted_sessions import LONG, SUMMARY
+from tests.harness.session import Studio, ask, requested, until
+
+from palimpsest.context.budget.budget_check import check_budget
+from palimpsest.context.presets import PRESETS
+from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls, thinks
+from palimpsest.model.tokenizer import counter
+from palimpsest.review.inspection.context_report import ContextReport
+from palimpsest.review.inspection.report_builder import (
+    _calibrated,
+    build_context_report,
+    build_recorded_report,
+)
+from palimpsest.review.inspection.report_view import _since
+from palimpsest.review.inspection.window_contents import Reduction, ReportItem
+from palimpsest.session.open_sessions.followed_session import FollowedSession
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import ContentFilterError, NotFound, SessionHeld
+from palimpsest.transcript.parts import TextPart
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.user_notices import user_notice
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+WINDOW, ANSWER = 64_000, 4_000
+INFO = ModelInfo(
+    ref=ModelRef(provider="scripted", name="model"), window=WINDOW, output_limit=ANSWER
+)
+DEFAULT = PRESETS["palimpsest"]
+CSV = "species,bill_length_mm,43.92\n" * 300
+"""About 3,600 tokens as the read tool shows them."""
+
+
+def changed(base: Policy = DEFAULT, **groups: dict[str, Any]) -> Policy:
+    """Return a policy with some of its numbers changed, by group."""
+    made = {name: getattr(base, name).model_copy(update=new) for name, new in groups.items()}
+    return base.model_copy(update=made)
+
+
+SHORT = changed(truncate={"max_bytes": 6_000})
+PRUNING = changed(
+    prune={
+        "protect_tokens": 1_000,
+        "minimum_tokens": 1_000,
+        "full_window": 1_000,
+        "start_share": 0.05,
+        "target_share": 0.02,
+        "protect_turns": 1,
+    }
+)
+
+
+def studio(root: Path, *answers: ModelAnswer, policy: Policy = DEFAULT, **more: Any) -> Studio:
+    for number in range(3):
+        (root / f"{number}.csv").write_text(CSV)
+    room = Studio(root, ScriptedModel(*answers), info=INFO, **more)
+    object.__setattr__(room.services, "policy", policy)
+    return room
+
+
+async def look(session: LiveSession) -> ContextReport:
+    await session.journal.flush()
+    return build_context_report(session.basis(), lambda only: session.records_after(0, only))
+
+
+def read(number: int) -> ModelAnswer:
+    return calls("read", path=f"{number}.csv")
+
+
+def named(ledger: ContextReport, kind: str) -> list[str]:
+    return [item.name for item in ledger.items if item.kind == kind]
+
+
+def of(ledger: ContextReport, way: str) -> list[Reduction]:
+    return [one for one in ledger.gone if one.way == way]
+
+
+def without_tokens(items: tuple[ReportItem, ...]) -> list[tuple[object, ...]]:
+    return [(i.kind, i.name, i.words, i.message_id, i.part_id, i.shown, i.pinned) for i in items]
+
+
+# Laws
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=40), st.floats(0.5, 4.0))
+def test_what_is_corrected_one_by_one_adds_up_to_the_corrected_sum(
+    tokens: list[int], ratio: float
+) -> None:
+    corrected = list(_calibrated(tokens, ratio))
+
+    assert sum(corrected) == round(sum(tokens) * ratio)
+    assert all(number >= 0 for number in corrected)
+
+
+@pytest.mark.slow
+async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Answer in metres.")
+    room = studio(
+        tmp_path,
+        says(LONG),
+        thinks("Hm.").says("I look.").calls("read", path="0.csv"),
+        read(1),
+        says("Read."),
+        says(SUMMARY),
+        read(2),
+        says("Done."),
+        policy=SHORT,
+    )
+    session = await room.session()
+    for question in ("One?", "Two?"):
+        await ask(session, question)
+    await session.compact("the numbers")
+    await ask(session, "Three?")
+    records = requested(await room.records(session))
+
+    ledgers = [
+        build_recorded_report(room.store, session.id, one.request.id, counter) for one in records
+    ]
+
+    assert [one.request.purpose for one in records].count("compaction") == 1
+    for one, ledger in zip(records, ledgers, strict=True):
+        request = one.request
+        assert ledger.used == check_budget(request.tokens, request.facts).tokens
+        assert ledger.used == sum(item.tokens for item in ledger.items)
+        assert ledger.used + ledger.free + ledger.reserve == WINDOW
+        assert sum(ledger.kinds.values()) == ledger.used
+        if request.facts.calibration == 1.0:
+            assert ledger.kinds == request.kinds
+            assert (ledger.kinds.get("instructions", 0) > 0) == (request.purpose == "step")
+    # The same from Python's side of the log: nothing of it was written by looking.
+    assert len(records) == len(requested(await room.records(session)))
+
+
+async def test_what_would_be_sent_is_what_is_sent_then(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Answer in metres.")
+    room = studio(tmp_path, read(0), says("Read."), says("Yes."))
+    session = await room.session()
+
+    empty = await look(session)
+    await ask(session, "How many?")
+    later = await look(session)
+    await ask(session, "Sure?")
+
+    records = requested(await room.records(session))
+    first, last = (
+        build_recorded_report(room.store, session.id, records[at].request.id, counter)
+        for at in (0, -1)
+    )
+    assert empty.items == first.items[:-1]
+    assert first.items[-1].words == "How many?"
+    assert without_tokens(later.items) == without_tokens(last.items[:-1])
+    assert later.calibration == last.calibration != 1.0
+    assert (empty.request_id, first.request_id) == ("", records[0].request.id)
+
+
+async def test_looking_writes_nothing_and_settles_nothing(tmp_path: Path) -> None:
+    room = studio(tmp_path, says("Yes."))
+    session = await room.session()
+    before = await room.records(session)
+
+    empty = await look(session)
+    (tmp_path / "AGENTS.md").write_text("Written after somebody looked.")
+
+    assert await room.records(session) == before
+    assert named(empty, "instructions") == []
+    await ask(session, "Hello")
+    assert named(await look(session), "instructions") == ["AGENTS.md"]
+
+
+# What fills it
+
+
+async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("# House rules\nAnswer in metres.")
+    room = studio(tmp_path, extra_system="Speak Dutch.")
+    session = await room.session()
+
+    ledger = await look(session)
+
+    assert named(ledger, "system") == ["how to work", "environment"]
+    assert named(ledger, "instructions") == ["AGENTS.md", "further words"]
+    rules = next(item for item in ledger.items if item.name == "AGENTS.md")
+    assert rules.words == "# House rules"
+    assert named(ledger, "tools") == [
+        room.services.registry.spec(tool).name
+        for tool in room.services.registry.offered(room.services.rules, None)
+    ]
+    assert list(ledger.kinds) == ["system", "tools", "instructions"]
+
+
+async def test_names_what_every_block_is_and_works_on(tmp_path: Path) -> None:
+    room = studio(
+        tmp_path, thinks("Hm.").says("I look.").calls("read", path="0.csv"), says("Three.")
+    )
+    session = await room.session()
+    await ask(session, "How many\nspecies?")
+
+    told = [(i.kind, i.name, i.words) for i in (await look(session)).items if i.message_id]
+
+    assert told == [
+        ("user", "prompt", "How many species?"),
+        ("reasoning", "thoughts", "Hm."),
+        ("assistant", "answer", "I look."),
+        ("assistant", "read call", "0.csv"),
+        ("output", "read", "0.csv"),
+        ("assistant", "answer", "Three."),
+    ]
+
+
+async def test_a_window_that_is_assumed_is_said_to_be(tmp_path: Path) -> None:
+    room = studio(tmp_path)
+    object.__setattr__(room, "_info", INFO.model_copy(update={"window_assumed": True}))
+
+    ledger = await look(await room.session())
+
+    assert ledger.window_assumed
+    assert "this window is assumed" in ledger.text
+    assert "this window is assumed" in ledger.html
+    assert "this window is assumed" in ledger.markdown
+
+
+async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_path: Path) -> None:
+    room = studio(tmp_path, stalls())
+    session = await room.session()
+    asking = asyncio.ensure_future(ask(session, "How many?", tools=(), system="Speak Dutch."))
+    await until(lambda: session.snapshot().request is not None)
+
+    ledger = await look(session)
+
+    assert ledger.items[-1].words == "How many?"
+    assert "tools" not in ledger.kinds
+    assert named(ledger, "instructions") == ["further words"]
+    [sent] = requested(await room.records(session))
+    then = build_recorded_report(room.store, session.id, sent.request.id, counter)
+    assert (then.items, then.window, then.reserve) == (ledger.items, ledger.window, ledger.reserve)
+    session.cancel()
+    await asking
+
+
+@pytest.mark.slow
+async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_path: Path) -> None:
+    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    room = studio(tmp_path, read(0), says("Read."), store=store, policy=SHORT)
+    session = await room.session()
+    await session.journal.flush()
+    theirs = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    other = studio(tmp_path, store=theirs, kernel_id="kernel-b")
+    followed = await other.workspace.open(session.id)
+    assert isinstance(followed, FollowedSession)
+
+    with pytest.raises(SessionHeld, match="has asked nothing yet"):
+        followed.basis()
+    await ask(session, "Read it.")
+    ours = await look(session)
+    await until(lambda: followed.snapshot().seq == session.snapshot().seq)
+
+    seen = build_context_report(followed.basis(), lambda only: followed.records_after(0, only))
+    assert without_tokens(seen.items) == without_tokens(ours.items)
+    assert [one.way for one in seen.gone] == ["truncate"]
+    assert seen.gone[0].since == ours.gone[0].since
+    await other.workspace.close()
+    await room.workspace.close()
+
+
+@pytest.mark.slow
+async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
+    room = studio(tmp_path, says("word " * 70_000))
+    session = await room.session()
+    await ask(session, "Much, please.")
+
+    ledger = await look(session)
+
+    assert ledger.over == ledger.used - ledger.budget > 0
+    assert ledger.free == 0
+    assert f"It does not fit: {ledger.over:,} tokens" in ledger.text
+
+
+# What is gone
+
+
+async def test_a_truncated_output_tells_its_rule_and_the_step_that_ran_it(tmp_path: Path) -> None:
+    room = studio(tmp_path, says("Hi."), read(0), read(1), says("Done."), policy=SHORT)
+    session = await room.session()
+    await ask(session, "Hello")
+    await ask(session, "Read.")
+
+    ledger = await look(session)
+
+    first, second = of(ledger, "truncate")
+    assert (first.name, first.words, first.rule) == ("read", "0.csv", "truncate")
+    assert first.since is not None
+    assert (first.since.turn, first.since.step) == (2, 1)
+    assert second.since is not None
+    assert (second.since.turn, second.since.step) == (2, 2)
+    assert first.tokens_before is not None
+    assert first.tokens_after is not None
+    assert first.saved == first.tokens_before - first.tokens_after > 1_000
+    assert "longer than 2,000 lines or 6,000 bytes" in first.reason
+    assert [i.shown for i in ledger.items if i.kind == "output"] == ["truncated", "truncated"]
+    assert f"{first.tokens_before:,} → {first.tokens_after:,} tokens" in ledger.text
+
+
+async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Path) -> None:
+    room = studio(
+        tmp_path, read(0), says("One."), read(1), says("Two."), says("Three."), policy=PRUNING
+    )
+    session = await room.session()
+    for question in ("A?", "B?", "C?"):
+        await ask(session, question)
+
+    ledger = await look(session)
+
+    cleared = of(ledger, "clear")
+    assert cleared[0].words == "0.csv"
+    assert cleared[0].rule == "prune/batch"
+    assert "Older than the newest 1,000 tokens of tool output." in cleared[0].reason
+    assert "tokens went at once" in cleared[0].reason
+    assert cleared[0].since is not None
+    since = cleared[0].since
+    steps = [
+        build_recorded_report(room.store, session.id, one.request.id, counter)
+        for one in requested(await room.records(session))
+    ]
+    shown = [
+        next((i.shown for i in one.items if i.words == "0.csv" and i.kind == "output"), "")
+        for one in steps
+    ]
+    # It was whole up to a request, and cleared from the one that is named on.
+    places = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1)]
+    assert shown[0] == ""
+    assert shown[1 : places.index((since.turn, since.step or 0))] == ["whole"] * (
+        places.index((since.turn, since.step or 0)) - 1
+    )
+    assert set(shown[places.index((since.turn, since.step or 0)) :]) == {"cleared"}
+
+
+async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: Path) -> None:
+    store = JsonlStore(prepare(tmp_path))
+    answers = (says(LONG), says(LONG), says("It is 43.92 in bill_depth_mm."), says(SUMMARY))
+    room = studio(tmp_path, *answers, store=store, policy=changed(compact={"tail_turns": 1}))
+    session = await room.session()
+    for question in ("First question", "Second question", "Third question"):
+        await ask(session, question)
+    await session.compact("the numbers")
+
+    ledger = await look(session)
+    await room.workspace.close()
+    again = studio(tmp_path, store=store, policy=changed(compact={"tail_turns": 1}))
+    reopened = await look(await again.session())
+    await again.workspace.close()
+
+    assert "1 prompt, 1 note by the engine" in ledger.text
+    [summary] = of(ledger, "summarise")
+    assert summary.words == "4 messages told in a summary, as asked"
+    assert summary.saved > 3_000
+    assert summary.since is not None
+    assert (summary.since.turn, summary.since.step) == (3, None)
+    assert "after turn 3" in ledger.text
+    sizes = f"{summary.tokens_before:,} → {summary.tokens_after:,} tokens"
+    assert f"the whole conversation {sizes}, with the messages that stay as they are" in ledger.text
+    assert named(ledger, "summary") == ["summary"]
+    assert "First question" not in ledger.text
+    assert "Third question" in ledger.text
+    [later] = of(reopened, "summarise")
+    assert later.words == summary.words
+    assert later.since == summary.since
+    assert reopened.items == ledger.items
+
+
+async def test_what_a_summary_lost_is_named(tmp_path: Path) -> None:
+    room = studio(
+        tmp_path,
+        says(LONG),
+        says("See results/final.csv: ValueError: no rows, 12345. " * 40),
+        says(SUMMARY),
+        policy=changed(compact={"tail_turns": 0}),
+    )
+    session = await room.session()
+    await ask(session, "First question")
+    await ask(session, "Second question")
+    await session.compact()
+
+    [summary] = of(await look(session), "summarise")
+
+    assert "1 of 1 paths (results/final.csv)" in summary.reason
+    assert "12345" in summary.reason
+
+
+async def test_an_undone_summary_is_gone_itself(tmp_path: Path) -> None:
+    room = studio(
+        tmp_path, says(LONG), says(LONG), says(SUMMARY), policy=changed(compact={"tail_turns": 0})
+    )
+    session = await room.session()
+    await ask(session, "First question")
+    await ask(session, "Second question")
+    await session.compact()
+    assert of(await look(session), "summarise")
+
+    session.wish("undo")
+
+    ledger = await look(session)
+    assert ledger.gone == ()
+    assert "First question" in ledger.text
+
+
+async def test_words_that_only_keep_the_turns_in_order_are_no_prompt(tmp_path: Path) -> None:
+    room = studio(tmp_path, says("Yes."))
+    session = await room.session()
+    await ask(session, "Hm?", model="anthropic/claude-sonnet-4-5")
+
+    ledger = await look(session)
+
+    assert [item.words for item in ledger.items if item.name == "prompt"] == ["Hm?"]
+    assert [item.words for item in ledger.items if item.name == "note"] == ["(Please go on.)"]
+
+
+async def test_what_a_person_pinned_and_left_out_is_told(tmp_path: Path) -> None:
+    room = studio(tmp_path, read(0), says("Read."), says("Yes."))
+    session = await room.session()
+    await ask(session, "Read it.")
+    await ask(session, "A secret of mine.")
+    [*_, prompt, _] = [message.id for message in session.snapshot().messages]
+
+    session.wish("pin", "last")
+    session.wish("exclude", prompt)
+
+    ledger = await look(session)
+    assert [i.words for i in ledger.items if i.pinned and i.kind == "output"] == ["0.csv"]
+    [excluded] = of(ledger, "drop")
+    assert excluded.words == "A secret of mine."
+    assert excluded.rule == "user/exclude"
+    assert "A person left this out" in excluded.reason
+
+
+async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) -> None:
+    room = studio(tmp_path, says("Yes."))
+    session = await room.session()
+    await ask(session, "Go on.")
+    prompt = session.snapshot().messages[0].info
+    ids = {"session_id": session.id, "message_id": prompt.id, "ignored": True}
+    said = user_notice("prt_note", session.id, prompt.id, "hook", "The hook failed.")
+    typed = TextPart(id="prt_typed", text="/review", metadata={"command": "review"}, **ids)
+    other = TextPart(id="prt_other", text="Not this.", **ids)
+
+    session.journal.append(*(PartUpdated(part=part) for part in (said, typed, other)))
+
+    assert [one.words for one in (await look(session)).gone] == ["Not this."]
+
+
+async def test_turns_behind_the_history_limit_are_counted(tmp_path: Path) -> None:
+    limited = changed(limit={"rule": "sliding"}).model_copy(update={"history_limit": 2})
+    room = studio(tmp_path, *[says(f"Answer {n}.") for n in range(4)], policy=limited)
+    session = await room.session()
+    for number in range(4):
+        await ask(session, f"Question {number}")
+
+    ledger = await look(session)
+
+    [gone] = of(ledger, "limit")
+    assert gone.words == "2 turns not sent"
+    assert gone.since is None
+    assert gone.saved > 0
+    assert "The history limit of this session is 2 turns." in ledger.text
+    assert [i.words for i in ledger.items if i.name == "prompt"] == ["Question 2", "Question 3"]
+
+
+async def test_answers_that_failed_are_said_not_to_be_sent(tmp_path: Path) -> None:
+    room = studio(tmp_path, fails(ContentFilterError()), says("Now."))
+    session = await room.session()
+    await ask(session, "Hm?")
+
+    [failed] = of(await look(session), "fail")
+
+    assert failed.words == "1 not sent again"
+    assert failed.tokens_before is None
+
+
+async def test_what_a_request_left_that_was_sent_again_is_said_not_to_be_sent(
+    tmp_path: Path,
+) -> None:
+    half = says("Half an answer").disconnects()
+    room = studio(tmp_path, half, says("Whole."), half, says("Whole again."))
+    session = await room.session()
+    await ask(session, "Hm?")
+    await ask(session, "Hm again?")
+
+    ledger = await look(session)
+
+    [failed] = of(ledger, "fail")
+    assert failed.words == "what came of 2 answers before the connection broke"
+    assert "Half an answer" not in str([item.words for item in ledger.items])
+
+
+async def test_what_a_failed_summary_hides_under_a_preset_is_told(tmp_path: Path) -> None:
+    broken = fails(ContentFilterError())
+    policy = changed(PRESETS["opencode-1.18"], compact={"tail_tokens": 100})
+    room = studio(tmp_path, says(LONG), says(LONG), says("Third."), broken, policy=policy)
+    session = await room.session()
+    for question in ("First question", "Second question", "Third question"):
+        await ask(session, question)
+    await session.compact()
+
+    ledger = await look(session)
+
+    assert "First question" not in str([item.words for item in ledger.items])
+    [hidden] = of(ledger, "summarise")
+    assert hidden.words.endswith("hidden by a summary that failed")
+
+
+async def test_an_undone_summary_is_not_counted_in_the_next_one(tmp_path: Path) -> None:
+    answers = (says(LONG), says(LONG), says(SUMMARY), says(SUMMARY))
+    room = studio(tmp_path, *answers, policy=changed(compact={"tail_turns": 0}))
+    session = await room.session()
+    await ask(session, "First question")
+    await ask(session, "Second question")
+    await session.compact()
+    session.wish("undo")
+    await session.compact()
+
+    [summary] = of(await look(session), "summarise")
+
+    assert summary.words == "4 messages told in a summary, as asked"
+
+
+async def test_a_restored_output_is_no_longer_gone(tmp_path: Path) -> None:
+    room = studio(tmp_path, read(0), says("Done."), policy=SHORT)
+    session = await room.session()
+    await ask(session, "Read.")
+    assert of(await look(session), "truncate")
+
+    session.wish("restore", "last")
+
+    assert (await look(session)).gone == ()
+
+
+# In words
+
+
+@pytest.mark.slow
+async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
+    reads = [calls("read", path="0.csv", offset=line) for line in range(1, 31)]
+    room = studio(tmp_path, *reads, says("Done."), policy=SHORT)
+    session = await room.session()
+    await ask(session, "Read it thirty times.")
+
+    ledger = await look(session)
+
+    assert len(ledger.gone) == 30
+    assert len(ledger.items) > 60
+    assert "and 18 more," in ledger.text
+    assert f"and {len(ledger.items) - 40} smaller items," in ledger.text
+    assert ledger.html.count('class="strip"') == 12
+    parts = [part.id for message in session.snapshot().messages for part in message.parts]
+    assert [parts.index(one.part_id or "") for one in ledger.gone] == sorted(
+        parts.index(one.part_id or "") for one in ledger.gone
+    )
+    # Those that saved most are shown, in their order.
+    most = sorted(ledger.gone, key=lambda one: -one.saved)[:12]
+    shown = [mark.facts[2] for mark in ledger.sheet.marks]
+    assert shown == [_since(one.since) for one in ledger.gone if one in most]
+
+
+async def test_keys_reach_no_view(tmp_path: Path) -> None:
+    room = studio(tmp_path, says("Never mind."))
+    session = await room.session()
+    await ask(session, "My key is abc12345.")
+
+    ledger = build_context_report(
+        session.basis(), lambda _only: (), lambda words: words.replace("abc12345", "hidden words")
+    )
+
+    for view in (ledger.text, ledger.html, ledger.markdown, str(ledger.items)):
+        assert "abc12345" not in view
+        assert "hidden words" in view
+
+
+async def test_an_unknown_request_is_named(tmp_path: Path) -> None:
+    room = studio(tmp_path)
+    session = await room.session()
+    await session.journal.flush()
+
+    with pytest.raises(NotFound, match="no request 'req_x'"):
+        build_recorded_report(room.store, session.id, "req_x", counter)

@@ -1,0 +1,285 @@
+"""MCP servers take part in a session: tools, instructions, and a sentence for what fails."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.session import Studio, ask, requested, until
+from tests.session.extensions.test_hooks import all_rebuilt, notices, tools
+
+import palimpsest
+from palimpsest.app.loaded_config import load
+from palimpsest.app.wiring import App
+from palimpsest.context.engine_text.system_prompt import SERVERS, sections
+from palimpsest.model.script import calls, says
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.testing import ScriptedModel
+from palimpsest.tools.mcp import servers as mcp_servers
+from palimpsest.tools.mcp.servers import McpServers
+from palimpsest.tools.mcp.values import McpServerSpec
+from palimpsest.tools.permission_rules.permissions import from_config
+from palimpsest.tools.registration.function_tools import FunctionTool
+from palimpsest.tools.registration.registry import Registry
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.parts import ToolCompleted, ToolFailed
+
+DEMO = Path(__file__).parents[2] / "tools" / "mcp_server.py"
+ALLOWED = from_config("allow", home="/home/ada")
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take its time to start a server."""
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+
+
+def demo(mode: str = "stdio", **more: Any) -> McpServerSpec:
+    return McpServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
+
+
+def studio(
+    tmp_path: Path, model: ScriptedModel, *specs: McpServerSpec
+) -> tuple[Studio, McpServers]:
+    house = Studio(tmp_path, model, rules=ALLOWED)
+    servers = McpServers(specs, house.services.registry, dict(os.environ), tmp_path)
+    object.__setattr__(house.services, "servers", servers)
+    return house, servers
+
+
+async def test_a_server_adds_its_tools_and_its_words_to_the_first_request(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("demo_add", a=2, b=3), says("Five."), says("Yes."))
+    house, servers = studio(tmp_path, model, demo())
+    session = await house.session()
+
+    answer = await ask(session, "How much is 2 and 3?")
+    await ask(session, "Sure?")
+    await servers.close()
+
+    assert answer.text == "Five."
+    (part,) = tools(session)
+    assert isinstance(part.state, ToolCompleted)
+    assert part.state.output == "5"
+    assert "demo_add" in [tool.name for tool in model.requests[0].tools]
+    system = "".join(
+        block["text"] if isinstance(block, dict) else block
+        for block in model.requests[0].messages[0]["content"]
+    )
+    assert f'{SERVERS}\n<mcp_instructions>\n<server name="demo">\nAdds numbers. ' in system
+    assert system.count("</server>") == 1
+    assert model.requests[0].messages[0] == model.requests[2].messages[0]
+    assert await all_rebuilt(house, session, model)
+
+
+def test_what_servers_say_is_a_section_of_its_own() -> None:
+    env = "You are powered by the model x.\n<env>\n</env>"
+    found = sections(f"{env}\n\n{SERVERS}\n<mcp_instructions>\n</mcp_instructions>")
+
+    assert [(one.kind, one.name) for one in found][1:] == [("instructions", "MCP servers")]
+
+
+async def test_a_dead_server_costs_a_sentence_and_never_a_turn(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("demo_die"), says("It died."), says("Fine."))
+    house, servers = studio(
+        tmp_path, model, demo(), McpServerSpec("gone", command="no-such-program")
+    )
+    session = await house.session()
+
+    answer = await ask(session, "Die")
+    again = await ask(session, "Go on")
+    await servers.close()
+
+    assert (answer.text, answer.error) == ("It died.", None)
+    assert again.error is None
+    assert notices(session) == [
+        "The MCP server 'gone' cannot be started: there is no program 'no-such-program'."
+    ]
+    (part,) = tools(session)
+    assert isinstance(part.state, ToolFailed)
+    assert "ended" in part.state.error
+    assert "demo_add" in [tool.name for tool in model.requests[2].tools]
+    assert await all_rebuilt(house, session, model)
+
+
+async def test_a_tool_that_a_call_brought_is_offered_and_works_in_the_same_turn(
+    tmp_path: Path,
+) -> None:
+    model = ScriptedModel(
+        calls("demo_learn"), calls("demo_multiply", a=3, b=4), says("Twelve."), says("Still.")
+    )
+    house, servers = studio(tmp_path, model, demo())
+    session = await house.session()
+
+    answer = await ask(session, "Learn to multiply, then multiply.")
+    await ask(session, "And now?")
+    await servers.close()
+
+    assert (answer.text, answer.error) == ("Twelve.", None)
+    offered = ["demo_multiply" in [tool.name for tool in one.tools] for one in model.requests]
+    assert offered == [False, True, True, True]
+    learnt, multiplied = (part.state for part in tools(session))
+    assert isinstance(learnt, ToolCompleted)
+    assert isinstance(multiplied, ToolCompleted)
+    assert multiplied.output == "12"
+    assert await all_rebuilt(house, session, model)
+
+
+async def test_words_of_a_server_that_comes_late_stand_beside_the_next_prompt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    model = ScriptedModel(says("One."), says("Two."), says("Three."))
+    house, servers = studio(tmp_path, model, demo())
+    session = await house.session()
+
+    await ask(session, "One")
+    await until(lambda: servers.status()[0].state == "connected", 60)
+    await ask(session, "Two")
+    await ask(session, "Three")
+    await servers.close()
+
+    assert notices(session) == [
+        "The MCP server 'demo' is not ready yet; its tools come with a later prompt."
+    ]
+    assert "Adds numbers" not in str(model.requests[0].messages)
+    assert model.requests[0].messages[0] == model.requests[2].messages[0]
+    assert str(model.requests[2].messages).count("Adds numbers") == 1
+    assert await all_rebuilt(house, session, model)
+
+
+def write(home: Path, text: str) -> dict[str, str]:
+    folder = home / ".config" / "palimpsest"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(text)
+    return {"HOME": str(home), "PATH": os.environ["PATH"], "DEMO_WORD": "hello"}
+
+
+def test_an_app_runs_what_its_settings_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hooks_of_a_test.py").write_text("def market(event):\n    return 'Market day.'\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    environment = write(
+        tmp_path / "home",
+        f"""
+titles = false
+[hooks]
+prompt = "hooks_of_a_test:market"
+[permission]
+"*" = "allow"
+[mcp.demo]
+command = "{sys.executable}"
+args = ["{DEMO}", "stdio"]
+env = {{ WORD = "${{DEMO_WORD}}", PLAIN = "a value" }}
+[mcp.off]
+url = "https://example.org/mcp"
+enabled = false
+""",
+    )
+    project = tmp_path / "project"
+    project.mkdir()
+    model = ScriptedModel(calls("demo_environment", name="WORD"), says("Hello."))
+    app = App(start=project, environment=environment, model=lambda _: model)
+    try:
+        session = palimpsest.open_session(app)
+        answer = session.prompt("Say the word", model="scripted/x")
+
+        assert answer.error is None
+        assert "hello" in str(model.requests[1].messages[-1])
+        assert "Market day." in str(model.requests[0].messages)
+        assert [(one.name, one.state) for one in session.servers] == [
+            ("demo", "connected"),
+            ("off", "off"),
+        ]
+        assert [(one.name, one.label, one.calls) for one in session.hooks] == [
+            ("prompt", "market", 1)
+        ]
+        shown = {key: value for key, value, _ in app.config.rows()}
+        assert shown["mcp.demo.env"] == "WORD: ${DEMO_WORD}, PLAIN: …"
+        assert shown["hooks"] == "prompt: hooks_of_a_test:market"
+    finally:
+        app.close()
+
+
+def test_wrong_settings_are_named(tmp_path: Path) -> None:
+    environment = write(
+        tmp_path,
+        """
+hooks = { tool_befor = "a:b" }
+[mcp.demo]
+command_ = "x"
+timeout = 0
+""",
+    )
+    problems = " ".join(load(tmp_path, environment).problems)
+
+    assert "hooks" in problems
+    assert "did you mean 'command'?" in problems
+    assert "mcp.demo.timeout" in problems
+
+
+def test_a_project_that_nobody_trusted_starts_nothing(tmp_path: Path) -> None:
+    environment = write(tmp_path / "home", "titles = false\n")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "palimpsest.toml").write_text(
+        f'hooks = ["os:getcwd"]\n[mcp.demo]\ncommand = "{sys.executable}"\n'
+    )
+    config = load(project, environment)
+
+    assert config.value.mcp == {}
+    assert config.value.hooks == ()
+    assert {one.key for one in config.held} == {"hooks", "mcp"}
+
+
+async def test_the_first_prompt_may_name_a_tool_of_a_server(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("demo_add", a=2, b=3), says("Five."))
+    house, servers = studio(tmp_path, model, demo())
+    session = await house.session()
+
+    answer = await session.prompt("Add.", PromptOptions(tools=("demo_add",)))
+    await servers.close()
+
+    assert answer.text == "Five."
+    assert [tool.name for tool in model.requests[0].tools] == ["demo_add"]
+
+
+async def test_a_tool_of_a_dead_server_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
+    house, servers = studio(tmp_path, ScriptedModel(), McpServerSpec("gone", command="/no/such"))
+    session = await house.session()
+
+    with pytest.raises(UserError, match=r"There is no tool 'gone_add'\. Tools: .*\. .*'gone'.*"):
+        await session.prompt("Add.", PromptOptions(tools=("gone_add",)))
+    await servers.close()
+
+    assert session.snapshot().messages == ()
+
+
+async def test_no_server_means_no_work(tmp_path: Path) -> None:
+    servers = McpServers((), Registry(), {}, tmp_path)
+
+    assert await asyncio.wait_for(servers.turn_began(), 1) == ()
+    assert not servers
+    assert requested([]) == []
+
+
+async def test_tools_that_fill_the_window_are_named_as_what_to_make_less(tmp_path: Path) -> None:
+    house, _ = studio(tmp_path, ScriptedModel())
+    for number in range(200):
+
+        def tool(text: str) -> str:
+            return text
+
+        tool.__name__, tool.__doc__ = f"tool_{number}", "It says very much. " * 300
+        house.services.registry.register(FunctionTool(tool))
+    session = await house.session()
+
+    answer = await ask(session, "Hello?")
+
+    assert answer.error is not None
+    assert "The descriptions of its tools alone take about" in answer.error.message
+    assert "switch MCP servers off in the settings" in answer.error.message

@@ -1,0 +1,206 @@
+"""A hook may write the whole system prompt, and the request stays as clear to review as any other."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.compacted_sessions import LONG, SUMMARY
+from tests.harness.replay_checks import holds
+from tests.harness.session import Studio, ask, requested
+from tests.session.extensions.test_hooks import notices, studio
+
+from palimpsest import SystemPrompt
+from palimpsest.app.wiring import App
+from palimpsest.model.script import calls, says
+from palimpsest.public.session_object import open_session
+from palimpsest.review.reconstruction.requests import rebuild
+from palimpsest.session.config.locked_settings import LockedSettings
+from palimpsest.session.extensions.hooks import HookRegistry
+from palimpsest.testing import ScriptedModel
+
+CLAUDE = "anthropic/claude-opus-4-5"
+"""Takes several texts as a system prompt; what local servers get is one."""
+
+
+def systems(model: ScriptedModel, number: int = -1) -> list[str]:
+    """Return the texts of a request's system prompt, as they were sent."""
+    sent = model.requests[number].messages
+    return [_text(one["content"]) for one in sent if one["role"] == "system"]
+
+
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(one["text"] for one in content)
+
+
+def rewrites(*texts: str) -> Any:
+    """Return a hook that writes these texts; ``HEADER`` and ``BODY`` are those that it was given."""
+
+    def write(event: Any) -> SystemPrompt:
+        given = {"HEADER": event.texts[0], "BODY": event.texts[-1]}
+        return SystemPrompt([given.get(text, text) for text in texts])
+
+    return write
+
+
+async def test_what_it_writes_is_sent_and_is_replayed_to_the_byte(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Three penguins.")
+    answers = [calls("read", path="a.txt"), says(LONG), says(SUMMARY), says("Three.")]
+    model = ScriptedModel(*answers)
+    house = studio(tmp_path, model, ("system", rewrites("You count penguins.")))
+    session = await house.session()
+
+    await ask(session, "How many?")
+    await session.compact()
+    await ask(session, "Again?")
+
+    steps = [request for request in model.requests if request.purpose == "step"]
+    assert len(steps) == 3
+    for number, request in enumerate(model.requests):
+        if request.purpose == "step":
+            assert systems(model, number) == ["You count penguins."]
+    assert all(event.request.opaque is None for event in requested(await house.records(session)))
+    holds(house.store, session.id)
+
+
+async def test_a_later_kernel_sends_the_same_without_asking_it_again(tmp_path: Path) -> None:
+    model = ScriptedModel(says("One."), says("Two."))
+    house = studio(tmp_path, model, ("system", rewrites("You count penguins.")))
+    session = await house.session()
+    await ask(session, "One?")
+    await house.workspace.close()
+
+    later = Studio(tmp_path, model, store=house.store, hooks=HookRegistry(installed=False))
+    again = await later.session()
+    await ask(again, "Two?")
+
+    assert again.id == session.id
+    assert systems(model) == ["You count penguins."]
+    holds(house.store, session.id)
+
+
+@pytest.mark.parametrize(
+    ("texts", "sent"),
+    [
+        # Behind an unchanged header all is one text, which a cache holds apart from it.
+        (("HEADER", "Mine.", "Yours."), ("HEADER", "Mine.\nYours.")),
+        (("HEADER", "BODY", "Yours."), ("HEADER", "BODY\nYours.")),
+        (("HEADER", "Mine."), ("HEADER", "Mine.")),
+        # Another first text is nobody's header, so all are sent as they were written.
+        (("Mine.", "Yours.", "Theirs."), ("Mine.", "Yours.", "Theirs.")),
+        (("Mine.",), ("Mine.",)),
+    ],
+)
+async def test_header_and_rest_stay_two_parts(
+    tmp_path: Path, texts: tuple[str, ...], sent: tuple[str, ...]
+) -> None:
+    plain = ScriptedModel(says("Yes."))
+    await ask(await studio(tmp_path, plain).session(), "Go.", model=CLAUDE)
+    given = dict(zip(("HEADER", "BODY"), systems(plain), strict=True))
+    model = ScriptedModel(says("Yes."))
+    house = studio(tmp_path, model, ("system", rewrites(*texts)))
+    session = await house.session()
+
+    await ask(session, "Go.", model=CLAUDE)
+
+    expected = ["\n".join(given.get(line, line) for line in one.split("\n")) for one in sent]
+    assert systems(model) == expected
+    [event] = requested(await house.records(session))
+    assert rebuild(house.store, session.id, event.request.id).matches
+    holds(house.store, session.id)
+
+
+async def test_each_hook_sees_what_the_one_before_it_made(tmp_path: Path) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def last(event: Any) -> SystemPrompt:
+        seen.append(event.texts)
+        return SystemPrompt((*event.texts, "Say goodbye."))
+
+    hooks = [
+        ("system", lambda _event: "Said first."),
+        ("system", rewrites("You count penguins.")),
+        ("system", lambda _event: ["Say please.", "Say thanks."]),
+        ("system", last),
+    ]
+    model = ScriptedModel(says("Yes."))
+    house = studio(tmp_path, model, *hooks)
+    session = await house.session()
+
+    await ask(session, "Go.", model=CLAUDE)
+
+    words = "You count penguins.\n\nFurther instructions:\nSay please.\n\nSay thanks."
+    assert seen == [(words,)]
+    assert systems(model) == [words, "Say goodbye."]
+    holds(house.store, session.id)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [SystemPrompt(()), SystemPrompt(("  ",)), SystemPrompt((5,)), SystemPrompt("x" * 10**6)],
+)
+async def test_an_answer_that_makes_no_sense_leaves_the_prompt(tmp_path: Path, answer: Any) -> None:
+    model = ScriptedModel(says("Yes."))
+    house = studio(tmp_path, model, ("system", lambda _event: answer))
+    session = await house.session()
+
+    await ask(session, "Go.", model=CLAUDE)
+
+    assert systems(model)[0].startswith("You are Palimpsest")
+    assert len(systems(model)) == 2
+    [told] = notices(session)
+    assert "answered what cannot be used" in told
+
+
+async def test_what_an_administrator_fixed_is_added_to_and_not_replaced(tmp_path: Path) -> None:
+    hooks = [("system", rewrites("You obey.")), ("system", lambda _event: "Say please.")]
+    model = ScriptedModel(says("Yes."))
+    locks = LockedSettings({"system": "organisation's file"})
+    more = {"locks": locks, "extra_system": "Name no customers."}
+    house = studio(tmp_path, model, *hooks, **more)
+    session = await house.session()
+
+    await ask(session, "Go.", model=CLAUDE)
+
+    header, body = systems(model)
+    assert header.startswith("You are Palimpsest")
+    assert "Name no customers." in body
+    assert body.endswith("Say please.")
+    [told] = notices(session)
+    assert "an administrator fixed what stands in the system prompt" in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_projects_hook_writes_it_once_the_project_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, trusted: bool
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".git").mkdir()
+    (project / "system_prompt_of_a_clone.py").write_text(
+        "from palimpsest import SystemPrompt\n"
+        "def system(event):\n    return SystemPrompt(['You obey this folder.'])\n"
+    )
+    (project / "palimpsest.toml").write_text('hooks = ["system_prompt_of_a_clone:system"]\n')
+    monkeypatch.syspath_prepend(str(project))
+    environment = {"HOME": str(tmp_path / "home")}
+    overrides = {"titles": False, "model": "scripted/model"}
+    model = ScriptedModel(says("Yes."))
+
+    def started() -> App:
+        return App(
+            start=project, environment=environment, overrides=overrides, model=lambda _: model
+        )
+
+    if trusted:
+        first = started()
+        first.trust()
+        first.close()
+    app = started()
+    try:
+        open_session(app).prompt("Go.")
+    finally:
+        app.close()
+
+    assert (systems(model) == ["You obey this folder."]) is trusted
+    assert systems(model)[0].startswith("You are Palimpsest") is not trusted

@@ -1,0 +1,473 @@
+"""A revert takes back messages and files, can be undone, and is final after a cleanup."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.session import Studio, ask, requested, until
+
+from palimpsest.model.script import calls, says, stalls
+from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.revert.plan import standing_revert
+from palimpsest.session.sharing.share_page import page_html
+from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
+from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.testing import ScriptedModel
+from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
+from palimpsest.transcript.errors import NotFound, SessionBusy, UserError
+from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.parts import (
+    PatchPart,
+    SnapshotPart,
+    StepFinishPart,
+    StepStartPart,
+    ToolPart,
+)
+from palimpsest.transcript.session_record.events import SessionDiff
+
+
+def studio(root: Path, *answers: Any, limits: SnapshotLimits | None = None, **more: Any) -> Studio:
+    layout = prepare(root)
+    snapshots = Snapshots(
+        root, layout.snapshots, rules=GitignoreRules, never=ALWAYS_LEFT_OUT, limits=limits
+    )
+    fields = {"snapshots": snapshots} | more
+    return Studio(root, ScriptedModel(*answers), store=JsonlStore(layout), **fields)
+
+
+def writes(path: str, content: str) -> Any:
+    return calls("write", path=path, content=content)
+
+
+def files(root: Path) -> dict[str, str]:
+    return {
+        path.relative_to(root).as_posix(): path.read_text()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".palimpsest" not in path.parts
+    }
+
+
+def words(session: LiveSession) -> list[str]:
+    return [
+        part.text
+        for message in session.snapshot().messages
+        for part in message.parts
+        if part.type == "text" and not part.synthetic
+    ]
+
+
+async def three_turns(root: Path) -> tuple[Studio, LiveSession]:
+    (root / "a.txt").write_text("one\n")
+    made = studio(
+        root,
+        writes("a.txt", "two\n"),
+        says("First."),
+        calls("bash", command="echo new > b.txt; chmod 755 b.txt"),
+        says("Second."),
+        writes("a.txt", "three\nfour\n"),
+        says("Third."),
+        says("Fourth."),
+        says("Fifth."),
+    )
+    session = await made.session()
+    for prompt in ("one?", "two?", "three?"):
+        await ask(session, prompt, yes=True)
+    return made, session
+
+
+async def test_takes_back_the_newest_prompt_and_its_files(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+
+    looked = await session.undoing.preview()
+    done = await session.undoing.revert()
+
+    assert [one.excerpt for one in looked.messages] == ["three?", "write a.txt", "Third."]
+    assert [(one.file, one.action) for one in looked.files] == [("a.txt", "restore")]
+    assert looked.files[0].diff is not None
+    assert (looked.files[0].diff.additions, looked.files[0].diff.deletions) == (1, 2)
+    assert (looked.done, done.done, done.files) == (False, True, looked.files)
+    assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}
+    assert "Third." in words(session)  # it is marked, and there until a cleanup
+
+
+async def test_a_prompt_keeps_the_files_as_it_found_them(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+    layout = prepare(tmp_path)
+    snapshots = Snapshots(tmp_path, layout.snapshots, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
+    (tmp_path / "c.txt").write_text("my own\n")
+    await ask(session, "four?")
+
+    messages = session.snapshot().messages
+    found = [
+        [part.snapshot for part in one.parts if isinstance(part, SnapshotPart)]
+        for one in messages
+        if isinstance(one.info, UserMessage)
+    ]
+    behind = [
+        part.snapshot
+        for one in messages
+        for part in one.parts
+        if isinstance(part, StepFinishPart) and part.reason == "stop"
+    ]
+
+    assert [len(one) for one in found] == [1] * 4
+    taken = [one for (one,) in found]
+    assert taken[1:3] == behind[:2]
+    assert snapshots.changed(behind[2], taken[3]) == ("c.txt",)
+    records = await made.records(session)
+    assert all(one.matches for one in rebuild_all(made.store, session.id, records))
+
+
+async def test_unrevert_brings_everything_back(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+    was = files(tmp_path)
+
+    await session.undoing.revert(session.snapshot().messages[0].id)
+    assert files(tmp_path) == {"a.txt": "one\n"}
+    await session.undoing.unrevert()
+
+    assert files(tmp_path) == was
+    assert (tmp_path / "b.txt").stat().st_mode & 0o777 == 0o755
+    assert standing_revert(session.snapshot().session) is None
+
+
+async def test_reverts_one_after_the_other_go_further_back(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+    was = files(tmp_path)
+
+    for expected in ({"a.txt": "two\n", "b.txt": "new\n"}, {"a.txt": "two\n"}, {"a.txt": "one\n"}):
+        await session.undoing.revert("last")
+        assert files(tmp_path) == expected
+    with pytest.raises(UserError, match="nothing was asked"):
+        await session.undoing.revert("last")
+    await session.undoing.unrevert()
+
+    assert files(tmp_path) == was
+
+
+async def test_a_later_place_brings_files_forward_again(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+    users = [m.id for m in session.snapshot().messages if isinstance(m.info, UserMessage)]
+
+    await session.undoing.revert(users[0])
+    await session.undoing.revert(users[2])
+
+    assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}
+
+
+async def test_the_model_does_not_see_what_was_taken_back(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+
+    await session.undoing.revert("last")
+    shown = session.basis().view.messages
+    await ask(session, "instead?")
+
+    newest = requested(await made.records(session))[-1].request
+    assert "Third." not in str(shown)
+    assert [text for text in words(session) if text.endswith("?")] == ["one?", "two?", "instead?"]
+    gone = {part for one in newest.items for part in one.part_ids}
+    known = {part.id for one in session.snapshot().messages for part in one.parts}
+    assert gone <= known
+    assert standing_revert(session.snapshot().session) is None
+
+
+async def test_taking_back_an_answer_takes_back_its_question(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+    answer = session.snapshot().messages[-1]
+
+    done = await session.undoing.revert(answer.id)
+
+    assert done.messages[0].excerpt == "three?"
+
+
+@pytest.mark.parametrize("by_part", [True, False])
+async def test_what_goes_back_to_its_question_takes_the_files_of_all_its_steps(
+    tmp_path: Path,
+    by_part: bool,  # noqa: FBT001
+) -> None:
+    made = studio(tmp_path, writes("a.txt", "1"), writes("b.txt", "2"), says("Done."), says("Ok."))
+    session = await made.session()
+    await ask(session, "go", yes=True)
+    message = session.snapshot().messages[2]
+    call = next(part for part in message.parts if isinstance(part, ToolPart))
+
+    done = await session.undoing.revert(call.id if by_part else message.id)
+
+    assert len(done.messages) == 4
+    assert [one.file for one in done.files] == ["a.txt", "b.txt"]
+    assert files(tmp_path) == {}
+    await session.undoing.unrevert()
+    assert files(tmp_path) == {"a.txt": "1", "b.txt": "2"}
+
+
+async def test_a_part_in_the_middle_of_an_answer_can_be_taken_back(tmp_path: Path) -> None:
+    made = studio(
+        tmp_path, says("Look.").calls("bash", command="echo x > x.txt"), says("Done."), says("Ok.")
+    )
+    session = await made.session()
+    await ask(session, "go", yes=True)
+    message = session.snapshot().messages[1]
+    call = next(part for part in message.parts if isinstance(part, ToolPart))
+
+    done = await session.undoing.revert(call.id)
+    assert (done.part_id, files(tmp_path)) == (call.id, {})
+    await session.undoing.cleanup()
+
+    left = session.snapshot().messages
+    assert [one.id for one in left] == [left[0].id, message.id]
+    assert call.id not in {part.id for part in left[1].parts}
+    assert (await ask(session, "on")).text == "Ok."
+
+
+async def test_a_file_that_a_person_changed_is_named_and_left_alone(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+    (tmp_path / "a.txt").write_text("mine\n")
+
+    looked = await session.undoing.preview()
+    done = await session.undoing.revert()
+
+    assert looked.conflicts == ("a.txt",)
+    assert looked.files[0].reason == "changed since the agent left it"
+    assert done.conflicts == ("a.txt",)
+    assert (tmp_path / "a.txt").read_text() == "mine\n"
+    await session.undoing.unrevert()
+    await session.undoing.revert(overwrite=["a.txt"])
+    assert (tmp_path / "a.txt").read_text() == "two\n"
+    await session.undoing.unrevert()
+    assert (tmp_path / "a.txt").read_text() == "mine\n"
+
+
+async def test_work_of_a_person_between_two_steps_is_a_conflict(tmp_path: Path) -> None:
+    made = studio(tmp_path, writes("a.txt", "1"), says("a"), writes("a.txt", "2"), says("b"))
+    session = await made.session()
+    first = await ask(session, "one", yes=True)
+    (tmp_path / "a.txt").write_text("mine")
+    await ask(session, "two", yes=True)
+
+    looked = await session.undoing.preview(first.turn_id)
+
+    assert looked.files[0].action == "conflict"
+    assert "between two steps" in (looked.files[0].reason or "")
+
+
+async def test_what_changed_after_the_revert_is_not_overwritten_by_its_undo(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+    await session.undoing.revert()
+    (tmp_path / "a.txt").write_text("mine\n")
+
+    done = await session.undoing.unrevert()
+
+    assert done.conflicts == ("a.txt",)
+    assert (tmp_path / "a.txt").read_text() == "mine\n"
+
+
+async def test_a_running_turn_refuses(tmp_path: Path) -> None:
+    made = studio(tmp_path, says("a"), stalls())
+    session = await made.session()
+    await ask(session, "one")
+    running = asyncio.create_task(ask(session, "two"))
+    await until(lambda: session.runner.run is not None)
+
+    for operation in (session.undoing.revert(), session.undoing.unrevert()):
+        with pytest.raises(SessionBusy, match="wait for its answer"):
+            await operation
+    session.cancel()
+    await running
+
+
+async def test_unknown_names_and_no_revert_change_nothing(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+    before = len(await made.records(session))
+
+    with pytest.raises(NotFound):
+        await session.undoing.revert("msg_nowhere")
+    with pytest.raises(UserError, match="Nothing is reverted"):
+        await session.undoing.unrevert()
+
+    assert await session.undoing.cleanup() == 0
+    assert len(await made.records(session)) == before
+
+
+async def test_a_step_and_a_turn_say_what_they_changed(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+
+    step = session.snapshot().messages[1]
+    start, finish, patch = (
+        next(part for part in step.parts if isinstance(part, kind))
+        for kind in (StepStartPart, StepFinishPart, PatchPart)
+    )
+    asked = session.snapshot().messages[0].info
+    whole = [r.event for r in await made.records(session) if isinstance(r.event, SessionDiff)]
+
+    assert (patch.hash, patch.after, patch.files) == (start.snapshot, finish.snapshot, ("a.txt",))
+    assert isinstance(asked, UserMessage)
+    assert asked.summary is not None
+    (diff,) = asked.summary["diffs"]
+    assert (diff["file"], diff["additions"], diff["deletions"]) == ("a.txt", 1, 1)
+    assert "-one\n+two" in diff["patch"]
+    newest = {one["file"]: (one["additions"], one["deletions"]) for one in whole[-1].diff}
+    assert newest == {"a.txt": (2, 1), "b.txt": (1, 0)}
+    info = session.snapshot().session
+    assert info is not None
+    assert info.summary == {"additions": 3, "deletions": 1, "files": 2}
+
+
+async def test_the_diff_of_a_turn_and_of_the_session(tmp_path: Path) -> None:
+    _, session = await three_turns(tmp_path)
+
+    whole = await session.undoing.diff()
+    newest = await session.undoing.diff("last")
+
+    assert [(one.file, one.additions, one.deletions) for one in whole] == [
+        ("a.txt", 2, 1),
+        ("b.txt", 1, 0),
+    ]
+    assert [(one.file, one.additions, one.deletions) for one in newest] == [("a.txt", 2, 1)]
+    await session.undoing.revert()
+    assert [one.file for one in await session.undoing.diff("last")] == ["b.txt"]
+
+
+async def test_the_sessions_own_notebook_is_the_pages(tmp_path: Path) -> None:
+    (tmp_path / "a.ipynb").write_text("{}")
+    made = studio(tmp_path, calls("bash", command="echo 1 > a.ipynb; echo 1 > b.ipynb"), says("a"))
+    session = await made.session()
+    await ask(session, "go", yes=True)
+
+    done = await session.undoing.revert()
+
+    assert [one.file for one in done.files] == ["b.ipynb"]
+    assert (tmp_path / "a.ipynb").read_text() == "1\n"
+
+
+async def test_without_snapshots_messages_are_taken_back_and_it_says_so(tmp_path: Path) -> None:
+    made = studio(tmp_path, writes("a.txt", "1"), says("a"), snapshots=None)
+    session = await made.session()
+    await ask(session, "go", yes=True)
+
+    done = await session.undoing.revert()
+
+    assert (done.files, len(done.messages)) == ((), 3)
+    assert "snapshot = false" in (done.problem or "")
+    assert files(tmp_path) == {"a.txt": "1"}
+
+
+async def test_a_project_that_is_too_large_says_so_and_the_turn_goes_on(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / f"{number}.txt").write_text("x")
+    made = studio(tmp_path, writes("a.txt", "1"), says("a"), limits=SnapshotLimits(files=5))
+    session = await made.session()
+    answer = await ask(session, "go", yes=True)
+
+    looked = await session.undoing.preview()
+
+    assert answer.text == "a"
+    assert "more than 5 files" in (looked.problem or "")
+    assert looked.files == ()
+
+
+async def test_a_stopped_turn_can_be_taken_back_too(tmp_path: Path) -> None:
+    made = studio(tmp_path, calls("bash", command="echo 1 > x.txt; sleep 30"))
+    session = await made.session()
+    running = asyncio.create_task(ask(session, "go", yes=True))
+    await until(lambda: (tmp_path / "x.txt").exists())
+    session.cancel()
+    await running
+
+    await session.undoing.revert()
+
+    assert files(tmp_path) == {}
+
+
+async def test_a_revert_stands_after_the_session_is_opened_again(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+    await session.undoing.revert()
+    await made.workspace.close()
+
+    again = studio(tmp_path, says("x"), kernel_id="kernel-two")
+    session = await again.session()
+
+    assert standing_revert(session.snapshot().session) is not None
+    await session.undoing.unrevert()
+    assert files(tmp_path)["a.txt"] == "three\nfour\n"
+    await again.workspace.close()
+
+
+async def test_a_cleanup_is_final_and_survives_opening(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+    await session.undoing.revert()
+
+    removed = await session.undoing.cleanup()
+
+    assert removed == 3
+    with pytest.raises(UserError, match="Nothing is reverted"):
+        await session.undoing.unrevert()
+    await made.workspace.close()
+    again = studio(tmp_path, kernel_id="kernel-two")
+    assert "Third." not in words(await again.session())
+    await again.workspace.close()
+
+
+async def test_snapshots_go_with_the_sessions_that_name_them(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+    await made.workspace.close()
+    layout = prepare(tmp_path)
+    later = time.time() + 7_200
+
+    kept = sweep_snapshots(layout, later, 0, delete=True)
+    again = studio(tmp_path, kernel_id="kernel-two")
+    await (await again.session()).undoing.revert()
+    assert (kept.unneeded, files(tmp_path)["a.txt"]) == (0, "two\n")
+    await again.workspace.close()
+    JsonlStore(layout).delete(session.id)
+    gone = sweep_snapshots(layout, later + 7_200, 0, delete=True)
+
+    assert gone.unneeded > 0
+    assert not list(layout.snapshots.glob("*.pack"))
+
+
+async def test_a_step_that_changed_more_files_than_it_names_is_taken_back_whole(
+    tmp_path: Path,
+) -> None:
+    made = studio(tmp_path, calls("bash", command="for n in $(seq 600); do echo $n > f$n; done"))
+    session = await made.session()
+    await ask(session, "go", yes=True)
+    part = next(p for m in session.snapshot().messages for p in m.parts if p.type == "patch")
+
+    assert (len(part.files), part.more) == (500, 100)
+    assert len(await session.undoing.diff()) == 600
+    await session.undoing.revert()
+    assert files(tmp_path) == {}
+
+
+async def test_what_is_taken_back_leaves_the_project_in_no_page(tmp_path: Path) -> None:
+    made, session = await three_turns(tmp_path)
+    await session.undoing.revert()
+    await session.journal.flush()
+
+    shared = "".join(page_html(made.store, session.id, {}))
+
+    assert "Second." in shared
+    assert "Third." not in shared
+    assert "Third." in words(session)
+
+
+async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_too(
+    tmp_path: Path,
+) -> None:
+    _, session = await three_turns(tmp_path)
+
+    taking_back = asyncio.create_task(session.undoing.revert())
+    await asyncio.sleep(0)  # it has begun, and looks at files on a thread
+    answer = await ask(session, "instead?")
+    await taking_back
+    await session.undoing.settle()
+
+    assert answer.text == "Fourth."
+    assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}
+    assert words(session)[-2:] == ["instead?", "Fourth."]
+    assert "Third." not in words(session)

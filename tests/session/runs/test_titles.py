@@ -1,0 +1,163 @@
+"""A session gets its title beside the first turn: nothing waits for it, and nothing fails with it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.harness.session import Studio, ask, requested
+
+from palimpsest.model.interface import ModelRequest
+from palimpsest.model.script import ModelAnswer, fails, says, stalls
+from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.session.definitions.agents import Agent
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.runs.title_writer import small_model
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+INFO = ModelInfo(
+    ref=ModelRef(provider="anthropic", name="claude-sonnet-5"), window=100_000, output_limit=4_000
+)
+
+
+class Pair:
+    """Two scripts of one model: one for titles, one for the rest."""
+
+    def __init__(self, answers: ScriptedModel, titles: ScriptedModel) -> None:
+        self.answers = answers
+        self.titles = titles
+
+    def stream(self, request: ModelRequest) -> Any:
+        return (self.titles if request.purpose == "title" else self.answers).stream(request)
+
+
+def studio(tmp_path: Path, *titles: ModelAnswer | Callable[[ModelRequest], ModelAnswer]) -> Studio:
+    pair = Pair(ScriptedModel(*(says(f"Answer {n}.") for n in range(5))), ScriptedModel(*titles))
+    return Studio(tmp_path, pair, titles=True)
+
+
+def title(session: LiveSession) -> str:
+    found = session.snapshot().session
+    assert found is not None
+    return found.title
+
+
+async def test_a_model_names_the_session_after_its_first_prompt(tmp_path: Path) -> None:
+    here = studio(tmp_path, says("<think>Hm.\nPenguins.</think>\n\n  Penguins by island \nmore"))
+    session = await here.session()
+    answer = await ask(session, "How many penguins are there per island?\nLook into penguins.csv.")
+    await session.naming.wait()
+
+    assert answer.text == "Answer 0."
+    assert title(session) == "Penguins by island"
+    await ask(session, "And by year?")
+    await session.naming.wait()
+    [first, *others] = [one.request for one in requested(await here.records(session))]
+    kinds = sorted([first.purpose, *(one.purpose for one in others)])
+    assert kinds == ["step", "step", "title"]
+
+
+async def test_the_request_is_rebuilt_and_counted(tmp_path: Path) -> None:
+    here = studio(tmp_path, says("Penguins"))
+    session = await here.session()
+    await ask(session, "How many penguins?")
+    await session.naming.wait()
+    await ask(session, "And now?")
+    records = await here.records(session)
+
+    rebuilt = list(rebuild_all(here.store, session.id, records))
+
+    assert [one.matches for one in rebuilt] == [True, True, True]
+    [asked] = [one for one in rebuilt if one.record.purpose == "title"]
+    assert asked.request.parameters["temperature"] == 0.5
+    assert asked.request.tools == ()
+    assert asked.request.messages[-1]["content"].endswith(
+        "<conversation>\nHow many penguins?\n</conversation>"
+    )
+    steps = [one.record for one in rebuilt if one.record.purpose == "step"]
+    assert steps[1].same == len(steps[0].items)
+    answers = [m.info.tokens for m in session.snapshot().messages if m.info.role == "assistant"]
+    found = session.snapshot().session
+    assert found is not None
+    assert found.tokens.input > sum(one.input for one in answers)
+
+
+async def test_the_first_words_stand_there_until_then_and_when_it_fails(tmp_path: Path) -> None:
+    words = "one two three " * 10
+    here = studio(tmp_path, fails(400, "no"))
+    session = await here.session()
+    answer = await ask(session, f"\n {words}\nmore")
+    await session.naming.wait()
+
+    assert answer.error is None
+    assert title(session) == words[:59].rstrip() + "…"
+
+
+async def test_what_a_person_called_it_stays(tmp_path: Path) -> None:
+    waiting = asyncio.Event()
+
+    def late(_request: ModelRequest) -> ModelAnswer:
+        waiting.set()
+        return replace(says("From the model"), drip_seconds=0.05)
+
+    here = studio(tmp_path, late)
+    session = await here.session()
+    asking = asyncio.ensure_future(ask(session, "hello there"))
+    await waiting.wait()
+    session.change(title="Mine")
+    await asking
+    await session.naming.wait()
+
+    assert title(session) == "Mine"
+
+
+async def test_a_turn_does_not_wait_and_closing_gives_it_up(tmp_path: Path) -> None:
+    here = studio(tmp_path, stalls())
+    session = await here.session()
+    assert (await ask(session, "hello")).text == "Answer 0."
+    await asyncio.wait_for(here.workspace.close(), 3)
+    assert title(session) == "hello"
+
+
+async def test_titles_can_be_switched_off(tmp_path: Path) -> None:
+    model = ScriptedModel(says("Answer."))
+    here = Studio(tmp_path, model)
+    session = await here.session()
+    await ask(session, "hello")
+    await session.naming.wait()
+    assert [one.purpose for one in model.requests] == ["step"]
+
+
+def test_a_small_model_of_the_same_provider_writes_titles() -> None:
+    def info_of(name: str) -> ModelInfo:
+        provider, _, rest = name.partition("/")
+        return INFO.model_copy(update={"ref": ModelRef(provider=provider, name=rest)})
+
+    agent = Agent(name="title", description="", model="mistral/tiny")
+    served = INFO.model_copy(update={"api_base": "http://127.0.0.1:1"})
+
+    assert small_model(None, {}, info_of, INFO).ref.id == "anthropic/claude-haiku-4-5"
+    assert small_model("openai/x", {}, info_of, INFO).ref.id == "openai/x"
+    assert small_model("openai/x", {"title": agent}, info_of, INFO).ref.id == "mistral/tiny"
+    assert small_model(None, {}, info_of, served) is served
+
+
+async def test_the_title_agent_may_have_words_of_its_own(tmp_path: Path) -> None:
+    here = studio(tmp_path, says("PENGUINS"))
+    titler = here.services.agents["title"].model_copy(update={"prompt": "Shout the title."})
+    object.__setattr__(here.services, "agents", {**here.services.agents, "title": titler})
+    session = await here.session()
+
+    await ask(session, "How many penguins?")
+    await session.naming.wait()
+
+    [asked] = [
+        one
+        for one in rebuild_all(here.store, session.id, await here.records(session))
+        if one.record.purpose == "title"
+    ]
+    assert asked.matches
+    assert asked.request.messages[0] == {"role": "system", "content": "Shout the title."}
+    assert title(session) == "PENGUINS"

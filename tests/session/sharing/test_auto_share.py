@@ -1,0 +1,243 @@
+"""A session is shared when its setting says so, forks and imports go on, and no turn fails for a page."""
+
+import json
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.session import Studio, ask, until
+from tests.store.foreign_sessions import sample
+from tests.waiting import eventually
+
+from palimpsest.model.script import says
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.sharing import sharing_service as giving
+from palimpsest.session.sharing.sharing_service import SHARING_OPTED_OUT
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.errors import SessionHeld, UserError
+from palimpsest.transcript.session_record.events import SessionUpdated
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / ".palimpsest" / "share"
+
+
+def studio(tmp_path: Path, mode: Any = "manual", *answers: str, kernel: str = "kernel-a") -> Studio:
+    store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+    model = ScriptedModel(*(says(words) for words in answers or ("One.", "Two.", "Three.")))
+    return Studio(tmp_path, model, store=store, kernel_id=kernel, share=mode)
+
+
+def pages(folder: Path) -> list[str]:
+    return [one.read_text(encoding="utf-8") for one in folder.glob("*.html")]
+
+
+def block(folder: Path) -> None:
+    """Put somebody's file in the way."""
+    folder.parent.mkdir(exist_ok=True)
+    folder.write_text("mine")
+
+
+def share_of(session: LiveSession) -> Any:
+    record = session.snapshot().session
+    return None if record is None else record.share
+
+
+async def test_a_page_is_made_when_somebody_says_so(tmp_path: Path, folder: Path) -> None:
+    made = studio(tmp_path)
+    session = await made.session()
+    await ask(session, "first")
+    giving = made.workspace.giving
+
+    assert await giving.shared(session.id) is None
+    path = await giving.share(session.id[:24])
+    await ask(session, "second")
+
+    assert path.parent == folder
+    assert "One." in path.read_text(encoding="utf-8")
+    assert "Two." not in path.read_text(encoding="utf-8"), "it is a copy of its moment"
+    assert share_of(session)["url"] == f".palimpsest/share/{path.name}"
+    assert await giving.share(session.id) == path == await giving.shared(session.id)
+    assert "Two." in path.read_text(encoding="utf-8")
+    assert await giving.unshare(session.id)
+    assert share_of(session) is None
+    assert not await giving.unshare(session.id)
+    await made.workspace.close()
+
+
+async def test_a_page_follows_every_turn_where_the_setting_says_so(
+    tmp_path: Path, folder: Path
+) -> None:
+    made = studio(tmp_path, "auto")
+    session = await made.session()
+
+    await ask(session, "first")
+    await until(lambda: any("One." in page for page in pages(folder)))
+    await ask(session, "second")
+    await made.workspace.close()
+
+    (page,) = pages(folder)
+    assert "Two." in page
+    events = [record.event for record in made.store.read(session.id)]
+    told = [one.session.share for one in events if isinstance(one, SessionUpdated)]
+    assert len({str(share) for share in told if share is not None}) == 1, "its name stays"
+
+
+async def test_what_was_taken_back_stays_so(tmp_path: Path, folder: Path) -> None:
+    made = studio(tmp_path, "auto")
+    session = await made.session()
+    await ask(session, "first")
+    await until(lambda: pages(folder))
+    await session.sharing.settle()
+
+    await made.workspace.giving.unshare(session.id)
+    await ask(session, "second")
+    await session.sharing.settle()
+
+    assert pages(folder) == []
+    assert share_of(session) == SHARING_OPTED_OUT
+    await made.workspace.giving.share(session.id)
+    assert len(pages(folder)) == 1
+    await made.workspace.close()
+
+
+async def test_a_page_that_is_made_while_it_is_taken_back_goes_too(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = studio(tmp_path, "auto")
+    session = await made.session()
+    make, remove = giving.make_page, giving.remove_page
+    go_on = threading.Event()
+
+    def late(*arguments: Any) -> Any:
+        assert go_on.wait(5)
+        return make(*arguments)
+
+    def made_behind(*arguments: Any) -> bool:
+        found = remove(*arguments)
+        monkeypatch.setattr(giving, "remove_page", remove)
+        go_on.set()
+        eventually(lambda: (share_of(session) or {}).get("secret"))
+        return found
+
+    monkeypatch.setattr(giving, "make_page", late)
+    monkeypatch.setattr(giving, "remove_page", made_behind)
+    await ask(session, "first")
+
+    assert await made.workspace.giving.unshare(session.id)
+    assert share_of(session) == SHARING_OPTED_OUT
+    assert pages(folder) == []
+    await made.workspace.close()
+
+
+async def test_a_session_that_another_one_began_has_no_page(tmp_path: Path, folder: Path) -> None:
+    made = studio(tmp_path, "auto")
+    session = await made.session()
+    record = session.snapshot().session
+    assert record is not None
+    child = record.model_copy(update={"parent_id": "ses_parent"})
+    session.journal.append(SessionUpdated(session=child))
+
+    await session.runner.prompt("first", PromptOptions())
+    await made.workspace.close()
+
+    assert pages(folder) == []
+
+
+async def test_a_page_that_cannot_be_made_fails_no_turn(
+    tmp_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = studio(tmp_path, "auto")
+    session = await made.session()
+    block(folder)
+
+    answer = await ask(session, "first")
+    await until(lambda: "could not be made" in caplog.text)
+
+    assert (answer.text, answer.error) == ("One.", None)
+    assert (await ask(session, "second")).text == "Two."
+    await made.workspace.close()
+
+
+async def test_sharing_can_be_switched_off(tmp_path: Path, folder: Path) -> None:
+    made = studio(tmp_path, "disabled")
+    session = await made.session()
+    await ask(session, "first")
+
+    with pytest.raises(UserError, match="switched off"):
+        await made.workspace.giving.share(session.id)
+    assert pages(folder) == []
+    await made.workspace.close()
+
+
+async def test_a_fork_and_its_parent_have_pages_of_their_own(tmp_path: Path, folder: Path) -> None:
+    made = studio(tmp_path)
+    session = await made.session()
+    await ask(session, "first")
+    giving = made.workspace.giving
+    path = await giving.share(session.id)
+
+    fork = await made.workspace.fork(session.id)
+    assert await giving.shared(fork.id) is None
+    assert not await giving.unshare(fork.id)
+    assert await giving.share(fork.id) != path
+    assert len(pages(folder)) == 2
+    await made.workspace.close()
+
+
+async def test_a_session_that_another_kernel_writes_is_not_shared_here(
+    tmp_path: Path, folder: Path
+) -> None:
+    made = studio(tmp_path)
+    session = await made.session()
+    await ask(session, "first")
+    other = studio(tmp_path, kernel="kernel-b")
+    await other.workspace.open(session.id)
+
+    with pytest.raises(SessionHeld):
+        await other.workspace.giving.share(session.id)
+
+    assert pages(folder) == []
+    exported = await other.workspace.giving.export(session.id, "md")
+    assert "One." in exported.path.read_text(encoding="utf-8")
+    await other.workspace.close()
+    await made.workspace.close()
+
+
+async def test_an_open_session_is_not_written_by_an_import(tmp_path: Path) -> None:
+    sample("opencode_storage", tmp_path)
+    made = studio(tmp_path)
+    giving = made.workspace.giving
+    await giving.bring("opencode_storage")
+    identifier = "ses_11111111aaaaMockOpenCode01"
+    await made.workspace.open(identifier)
+    file = next((tmp_path / "opencode_storage" / "part").rglob("*PlanText04.json"))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"text": "changed"}))
+
+    report = await giving.bring("opencode_storage")
+
+    assert [one.outcome for one in report.sessions] == ["same"]
+    (problem,) = report.problems
+    assert "is open in a kernel" in problem.what
+    await made.workspace.close()
+
+
+async def test_an_imported_session_is_gone_on_with(tmp_path: Path) -> None:
+    sample("opencode_storage", tmp_path)
+    made = studio(tmp_path)
+    await made.workspace.giving.bring("opencode_storage")
+    shutil.rmtree(tmp_path / "opencode_storage")
+
+    session = await made.workspace.open("ses_11111111aaaaMockOpenCode01", "a.ipynb")
+    assert isinstance(session, LiveSession)
+    answer = await ask(session, "And now?")
+
+    assert answer.text == "One."
+    assert len(session.snapshot().messages) == 5
+    await made.workspace.close()

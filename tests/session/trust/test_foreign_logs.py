@@ -1,0 +1,174 @@
+"""What a planted log names is neither read, written nor exported outside of the project."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.session import Studio, ask
+from tests.session.revert.test_revert import studio, writes
+
+from palimpsest.app.wiring import App
+from palimpsest.model.script import calls, says
+from palimpsest.public.session_object import Session
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.file_snapshots.snapshots import Snapshots
+from palimpsest.store.file_snapshots.trees import TreeEntry, encode, encode_root
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.parts import PatchPart
+from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, SessionUpdated
+
+NAMES = ["../x", "../../victim.txt", "/dev/shm/palimpsest-test", ".git/hooks/post-checkout"]
+HOOK = b"#!/bin/sh\necho planted\n"
+
+
+async def project(tmp_path: Path, **more: Any) -> tuple[Path, Studio, LiveSession]:
+    root = tmp_path / "deep/project"
+    (root / ".git/hooks").mkdir(parents=True)
+    (tmp_path / "victim.txt").write_text("CANARY of the victim\n")
+    made = studio(root, writes("a.txt", "by the agent\n"), says("Done."), **more)
+    session = await made.session()
+    await ask(session, "Write it", yes=True)
+    return root, made, session
+
+
+def plant(made: Studio | App, session: LiveSession, *names: str) -> None:
+    """Let a step say that it changed files of these names, and keep how they were."""
+    shots = made.services.snapshots
+    assert isinstance(shots, Snapshots)
+    shots.objects.begin()
+    entry = TreeEntry("file", 0o755, shots.objects.put(HOOK), len(HOOK))
+    tree = shots.objects.put(encode(dict.fromkeys(names, entry)))
+    evil = shots.objects.put(encode_root(tree, [], cut=False))
+    shots.objects.commit()
+    parts = (part for message in session.log.state.messages() for part in message.parts)
+    patch = next(part for part in parts if isinstance(part, PatchPart))
+    session.log.append(
+        PartUpdated(part=patch.model_copy(update={"hash": evil, "after": None, "files": names}))
+    )
+
+
+def picture(folder: Path) -> dict[str, bytes]:
+    found = (path for path in sorted(folder.rglob("*")) if ".palimpsest" not in path.parts)
+    return {str(path): path.read_bytes() for path in found if path.is_file()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_revert_writes_nothing_that_leads_out(tmp_path: Path, name: str) -> None:
+    root, made, session = await project(tmp_path)
+    plant(made, session, name, "b.txt")
+    before = picture(tmp_path)
+
+    looked = await session.undoing.preview()
+    done = await session.undoing.revert(overwrite=[name, "b.txt"])
+    back = await session.undoing.unrevert(overwrite=[name, "b.txt"])
+
+    assert picture(tmp_path) == before
+    for one in (*looked.files, *done.files):
+        assert (one.action, one.diff) == ("impossible", None)
+        assert "is not used: it names" in (one.reason or "")
+    assert "CANARY" not in str((looked, done, back))
+    assert root.exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_an_undo_of_a_revert_reads_and_writes_nothing_that_leads_out(
+    tmp_path: Path, name: str
+) -> None:
+    _, made, session = await project(tmp_path)
+    shots = made.services.snapshots
+    assert isinstance(shots, Snapshots)
+    known = session.log.state.session
+    assert known is not None
+    first = session.log.state.messages()[0].id
+    standing = {
+        "message_id": first,
+        "snapshot": shots.take(),
+        "left": shots.take(),
+        "files": [name],
+    }
+    session.log.append(SessionUpdated(session=known.model_copy(update={"revert": standing})))
+    before = picture(tmp_path)
+
+    back = await session.undoing.unrevert(overwrite=[name])
+
+    assert picture(tmp_path) == before
+    assert [(one.action, one.diff) for one in back.files] == [("impossible", None)]
+
+
+def test_a_protected_file_waits_to_be_named(tmp_path: Path) -> None:
+    model = ScriptedModel(calls("write", path="a.txt", content="x\n"), says("Done."))
+    app = App(start=tmp_path, model=lambda _: model, environment={}, overrides={"titles": False})
+    try:
+        session = Session(app, app.engine.submit(app.workspace.current(None)).result(10))
+        session.prompt("Write it", yes=True)
+        live = app.engine.submit(app.workspace.open(session.id)).result(10)
+        assert isinstance(live, LiveSession)
+        plant(app, live, "conftest.py")
+        done = session.revert()
+    finally:
+        app.close()
+
+    assert [(one.file, one.action) for one in done.files] == [("conftest.py", "conflict")]
+    assert not (tmp_path / "conftest.py").exists()
+
+
+@pytest.mark.parametrize("bad", ["../../out", "/nowhere/out", "a/b", "", "..", "x\0y"])
+@pytest.mark.parametrize("where", ["message", "part", "project"])
+async def test_an_export_makes_no_file_of_an_id_that_leads_out(
+    tmp_path: Path, bad: str, where: str
+) -> None:
+    root, made, session = await project(tmp_path)
+    message = session.log.state.messages()[-1]
+    known = session.log.state.session
+    assert known is not None
+    if where == "project":
+        note = {"imported": {"project": {"id": bad}}}
+        changed = known.model_copy(update={"project_id": bad or "..", "metadata": note})
+        session.log.append(SessionUpdated(session=changed))
+    elif where == "part":
+        session.log.append(PartUpdated(part=message.parts[0].model_copy(update={"id": bad})))
+    else:
+        info = message.info.model_copy(update={"id": bad})
+        session.log.append(MessageUpdated(info=info))
+    await session.journal.flush()
+    before = picture(tmp_path)
+
+    with pytest.raises(UserError, match="cannot name a file"):
+        await made.workspace.giving.export(session.id, "opencode", root / "out")
+
+    assert picture(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "path", ["..", "../out.md", "/dev/shm", ".git/hooks/post-checkout", ".Palimpsest/x"]
+)
+async def test_a_page_exports_into_the_project_only(tmp_path: Path, path: str) -> None:
+    _, made, session = await project(tmp_path)
+    await session.journal.flush()
+    before = picture(tmp_path)
+
+    with pytest.raises(UserError):
+        await made.workspace.giving.export(session.id, "md", path, inside=True)
+
+    assert picture(tmp_path) == before
+
+
+@pytest.mark.parametrize("bad", ["../../x", "/etc/x", "..", "", "a/b", "x\0"])
+def test_an_import_takes_no_id_that_leads_out(tmp_path: Path, bad: str) -> None:
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim/m.json").write_text('{"id": "CANARY", "role": "user"}')
+    storage = tmp_path / "in/storage"
+    (storage / "session/p").mkdir(parents=True)
+    (storage / "session/p/s.json").write_text(json.dumps({"id": bad, "title": "t"}))
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps({"info": {"id": bad}, "messages": []}))
+    store = MemoryStore()
+
+    for source in (storage, export):
+        report = import_sessions(store, source, lambda: 1)
+        assert report.sessions == ()
+        assert "is no id of a session" in report.problems[0].what

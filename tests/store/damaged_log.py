@@ -1,0 +1,88 @@
+"""Make a small session with everything in it, and say what of it a damaged log still must hold."""
+
+import hashlib
+import json
+import random
+from pathlib import Path
+
+from tests.bench.generate_session import Author, generate
+from tests.store.record_builders import OWNER, SESSION, assistant, text
+
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.transcript.messages import Message
+
+TURNS = 6
+TURN_BYTES = 2_000
+
+
+class FarIds(Author):
+    """An author whose ids are far from each other, so that no flipped bit makes one of another."""
+
+    def new(self, prefix: str) -> str:
+        """Return an id."""
+        self.count += 1
+        return f"{prefix}_{hashlib.sha256(str(self.count).encode()).hexdigest()[:26]}"
+
+
+def write_session(store: JsonlStore, *, turns: int = TURNS, close: bool = True) -> None:
+    """Write a session with answers that streamed, tools, requests, a compaction in the middle."""
+    author = FarIds(SESSION, random.Random(3), turns, TURN_BYTES, compact_every=4)
+    generate(store, SESSION, turns=turns, close=close, author=author)
+
+
+def log_of(store: JsonlStore, epoch: int = 1) -> Path:
+    """Return a segment of the session."""
+    return store.layout.session(SESSION) / f"log-{epoch}.jsonl"
+
+
+def _names(line: bytes) -> set[str]:
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return set()
+    named = {data.get("message_id")} if str(data.get("type")).startswith("message.") else set()
+    named |= {data.get("info", {}).get("id"), data.get("part", {}).get("message_id")}
+    return {name for name in named if name}
+
+
+def touched(before: bytes, after: bytes) -> set[str]:
+    """Return the messages of which a line is not there any more as and where it was."""
+    old, new = before.split(b"\n"), after.split(b"\n")
+    shorter = min(len(old), len(new))
+    begin = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    same = range(shorter - begin)
+    end = next((at for at in same if old[-1 - at] != new[-1 - at]), shorter - begin)
+    return {name for line in old[begin : len(old) - end] for name in _names(line)}
+
+
+def untouched(messages: tuple[Message, ...], gone: set[str]) -> list[Message]:
+    """Return the messages, in order, of which nothing was damaged."""
+    return [message for message in messages if message.id not in gone]
+
+
+def check_kept(
+    store: JsonlStore, messages: tuple[Message, ...], gone: set[str], live: set[str]
+) -> None:
+    """Assert that nothing else was lost, however the session is opened."""
+    wanted = untouched(messages, gone)
+    names = {message.id for message in wanted}
+    whole = store.load(SESSION)
+    assert [m for m in whole.messages() if m.id in names] == wanted
+    inside = [message for message in wanted if message.id in live]
+    opened = store.open_live(SESSION)
+    assert [m for m in opened.messages() if m.id in live & names] == inside
+    for state in (whole, opened):
+        state.snapshot()
+        state.summary()
+        json.dumps(state.summary())
+
+
+def go_on(store: JsonlStore, message_id: str = "msg_new") -> None:
+    """Open the session as a kernel does, write an answer, and close it cleanly."""
+    writer = store.acquire(SESSION, OWNER)
+    journal = Journal(writer, store.open_live(SESSION), clock=lambda: 1_790_000_900_000)
+    journal.append(assistant(message_id, created=1_790_000_900_000))
+    journal.append(text("prt_new", message_id, "Written afterwards."))
+    assert journal.flush_sync(), journal.failed
+    journal.close()

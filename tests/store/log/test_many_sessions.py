@@ -1,0 +1,157 @@
+"""The list of very many sessions shows its newest at once, and is kept while it is made."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from tests.bench import bench_store
+from tests.store.conformance import begin
+from tests.store.record_builders import OWNER, SESSION, session
+
+from palimpsest.session.records.session_search import Query, search_page
+from palimpsest.store.interface import SessionSummary
+from palimpsest.store.log import session_index as indexing
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.transcript.session_record.events import Record, SessionCreated
+
+COUNT = 60
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> JsonlStore:
+    return JsonlStore(prepare(tmp_path))
+
+
+def fill(store: JsonlStore, count: int = COUNT) -> None:
+    """Write sessions one after the other, the last one the newest."""
+    for number in range(count):
+        name = f"ses_{number:03}"
+        time = session().time.model_copy(update={"updated": 1_000 + number})
+        created = SessionCreated(session=session(name).model_copy(update={"time": time}))
+        writer = store.acquire(name, OWNER, create=True)
+        writer.append([Record(seq=1, ts=number, event=created)])
+        writer.close()
+
+
+def stall(store: JsonlStore, monkeypatch: pytest.MonkeyPatch, after: int) -> threading.Event:
+    """Let reading wait before the next session once so many were read; the event lets it go on."""
+    go, read = threading.Event(), store._index._summarise
+    count = iter(range(COUNT + 1))
+
+    def slow(session_id: str) -> SessionSummary | None:
+        if next(count) >= after:
+            go.wait(20)
+        return read(session_id)
+
+    monkeypatch.setattr(store._index, "_summarise", slow)
+    return go
+
+
+def test_the_newest_are_told_while_the_rest_is_read(
+    store: JsonlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store)
+    go = stall(store, monkeypatch, after=10)
+
+    found, missing = store.recent(10)
+    assert [one.id for one in found] == [f"ses_{number:03}" for number in range(COUNT - 1, 49, -1)]
+    assert missing == COUNT - 10
+    assert store.recent(10) == (found, missing)  # nobody waits for who reads the rest
+
+    go.set()
+    assert [one.id for one in store.list()][:10] == [one.id for one in found]
+    assert store.recent(10)[1] == 0
+
+
+def test_what_was_read_is_kept_when_a_kernel_is_killed_half_way(
+    store: JsonlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store)
+    monkeypatch.setattr(indexing, "PASS_SECONDS", 0)
+    go = stall(store, monkeypatch, after=30)
+    lister = threading.Thread(target=store.list)
+    lister.start()
+    while not store.layout.index.exists() or b"ses_031" not in store.layout.index.read_bytes():
+        assert lister.is_alive()
+    read: list[str] = []
+    other = JsonlStore(store.layout)
+    summarise = other._index._summarise
+    monkeypatch.setattr(
+        other._index, "_summarise", lambda name: (read.append(name), summarise(name))[1]
+    )
+
+    assert len(other.list()) == COUNT
+    assert len(read) <= COUNT - 29
+    go.set()
+    lister.join()
+
+
+def test_a_page_says_what_is_not_counted_yet() -> None:
+    found = [SessionSummary(f"ses_{n}", f"{n}", None, n, n) for n in range(40)]
+
+    shown = search_page(found, Query(), lambda _: (), unread=960)
+    assert (shown.total, shown.unread, len(shown.sessions)) == (1_000, 960, 30)
+    assert search_page(found[:30], Query(), lambda _: (), unread=970).cursor is not None
+
+
+def test_what_is_no_session_is_passed_over(store: JsonlStore) -> None:
+    begin(store)
+    sessions = store.layout.sessions
+    (sessions / "ses_dir" / "log-1.jsonl").mkdir(parents=True)
+    (sessions / "ses_file").write_text("")
+    (sessions / "ses_empty").mkdir()
+    (sessions / "ses_link").symlink_to(sessions / SESSION)
+    (sessions / "ses_linked").mkdir()
+    (sessions / "ses_linked" / "log-1.jsonl").symlink_to(sessions / SESSION / "log-1.jsonl")
+    (sessions / "..hidden").mkdir()
+
+    listed = {one.id for one in store.list()}
+    assert SESSION in listed
+    assert listed <= {SESSION, "ses_link"}
+
+
+def test_an_index_that_another_made_up_is_not_believed(store: JsonlStore) -> None:
+    begin(store)
+    listed = store.list()
+    index = store.layout.index
+    good = index.read_bytes()
+
+    for wrong in (good.replace(b"Penguins", b"Pinguins"), good[:-1], b"[" * 100_000, b"\xff" * 9):
+        index.write_bytes(wrong)
+        assert JsonlStore(store.layout).list() == listed
+        assert index.read_bytes() == good
+
+
+def test_an_index_that_is_a_folder_stops_nobody(store: JsonlStore) -> None:
+    begin(store)
+    store.layout.index.mkdir()
+
+    assert [one.id for one in store.list()] == [SESSION]
+    assert [one.id for one in store.recent(5)[0]] == [SESSION]
+
+
+@pytest.mark.soak
+def test_ten_thousand_sessions_are_listed_in_twenty_seconds(tmp_path: Path) -> None:
+    store = JsonlStore(prepare(tmp_path))
+    bench_store.SESSIONS, before = 10_000, bench_store.SESSIONS
+    try:
+        bench_store._fill(store)
+    finally:
+        bench_store.SESSIONS = before
+    said = (
+        "import sys, time; from pathlib import Path\n"
+        "from palimpsest.store.log.jsonl_store import JsonlStore; from palimpsest.store.project_folder.layout import prepare\n"
+        f"store = JsonlStore(prepare(Path({str(tmp_path)!r})))\n"
+        "begun = time.process_time(); assert len(store.recent(200)[0]) >= 200\n"
+        "first = time.process_time() - begun; assert len(store.list()) == 10_000\n"
+        "print(first, time.process_time() - begun)\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", said], check=True, capture_output=True, text=True
+    ).stdout
+    first, whole = map(float, told.split())
+    assert first < 1
+    assert whole < 20

@@ -1,0 +1,47 @@
+"""A kernel without manners: ``python -m tests.store.takeover_kernel PROJECT SESSION KERNEL SECONDS SEED``.
+
+Takes the session from whoever has it, writes for a moment, and does it again. Prints what was
+acknowledged: the message, and the session in which it was.
+"""
+
+import random
+import sys
+import time
+from pathlib import Path
+
+from tests.store.record_builders import assistant
+from tests.store.second_kernel import say
+
+from palimpsest.store.log.journal import Journal
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.transcript.errors import UserError
+
+
+def main() -> None:
+    """Rob until the time is over."""
+    project, session_id, kernel_id = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    until, rng = time.monotonic() + float(sys.argv[4]), random.Random(sys.argv[5])
+    number = 0
+    while time.monotonic() < until:
+        store = JsonlStore(prepare(project), heartbeat_seconds=0.01, watch_seconds=0.02)
+        try:
+            writer = store.acquire(session_id, this_owner(kernel_id), steal=True)
+        except UserError:
+            continue
+        book = Journal(writer, store.load(session_id), clock=lambda: 1, tick_seconds=0)
+        for _ in range(rng.randrange(1, 12)):
+            number += 1
+            name = f"msg_{kernel_id}_{number}"
+            # Long lines too: the size of a file is seen growing while one is written.
+            book.append(assistant(name, "msg_" + "x" * rng.choice((1, 20_000, 400_000))))
+            kept = book.flush_sync(sync=rng.random() < 0.2)
+            if kept:
+                say({"kept": name, "session": book.session_id})
+            time.sleep(rng.random() * 0.004)
+        book.close()
+
+
+if __name__ == "__main__":
+    main()

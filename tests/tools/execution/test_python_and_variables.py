@@ -1,0 +1,172 @@
+"""Python and variables word what the kernel answers."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from tests.harness.tools import Bench
+
+from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
+from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied, UserError
+from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.values import Reply
+
+IMAGE = Attachment(mime="image/png", url="data:image/png;base64,AAAA")
+
+
+@dataclass
+class Kernel:
+    """The outer boundary: a kernel that answers as told."""
+
+    outcome: PythonOutcome = field(default_factory=lambda: PythonOutcome("", "", None, None))
+    prints: tuple[str, ...] = ()
+    waits: bool = False
+    ran: list[str] = field(default_factory=list)
+
+    async def run(
+        self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
+    ) -> PythonOutcome:
+        assert call_id
+        self.ran.append(code)
+        for text in self.prints:
+            await asyncio.to_thread(on_output, text)
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        if self.waits:
+            abort.on_abort(lambda: loop.call_soon_threadsafe(stopped.set) and None)
+            await stopped.wait()
+        return self.outcome
+
+
+@dataclass
+class Variables:
+    """The user's variables, as told."""
+
+    found: Sequence[VariableInfo] = ()
+
+    async def list(self, _shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+        return self.found
+
+    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+        if name != "df":
+            raise NotFound(f"There is no variable {name!r}.")
+        return "DataFrame, 3 rows"[:max_chars]
+
+
+async def test_sections_are_labelled_and_empty_ones_left_out(bench: Bench) -> None:
+    bench.python = Kernel(PythonOutcome("hello\n", "", "42", None))
+
+    outcome = await bench.call("python", code="print('hello')\n42")
+
+    assert outcome.output == "[stdout]\nhello\n\n[result]\n42"
+    assert outcome.title == "print('hello')"
+
+
+async def test_the_question_shows_the_code(bench: Bench) -> None:
+    bench.python = Kernel()
+
+    await bench.call("python", code="# a comment\nx = 1")
+
+    [asked] = bench.desk.asked
+    assert (asked.permission, asked.patterns, asked.title) == (
+        "python",
+        ("# a comment\nx = 1",),
+        "x = 1",
+    )
+
+
+async def test_refused_code_does_not_run(bench: Bench) -> None:
+    kernel = bench.python = Kernel()
+    bench.desk.reply = Reply(answer="reject")
+
+    with pytest.raises(PermissionDenied):
+        await bench.call("python", code="x = 1")
+
+    assert kernel.ran == []
+
+
+async def test_figures_are_attached_and_rich_results_named(bench: Bench) -> None:
+    bench.python = Kernel(
+        PythonOutcome("", "", None, None, images=(IMAGE,), rich=("image/png", "text/html"))
+    )
+
+    outcome = await bench.call("python", code="plot()")
+
+    assert outcome.attachments == (IMAGE,)
+    assert outcome.metadata["rich"] == ["image/png", "text/html"]
+    assert outcome.output == (
+        "[images]\n1 image is attached.\n\n[shown to the user]\nimage/png, text/html"
+    )
+
+
+async def test_an_error_in_the_code_is_an_answer(bench: Bench) -> None:
+    bench.python = Kernel(
+        PythonOutcome("before\n", "", None, "ZeroDivisionError: division by zero")
+    )
+
+    outcome = await bench.call("python", code="1/0")
+
+    assert outcome.output == "[stdout]\nbefore\n\n[error]\nZeroDivisionError: division by zero"
+    assert outcome.metadata["failed"]
+
+
+async def test_stopped_code_keeps_what_it_printed(bench: Bench) -> None:
+    bench.python = Kernel(PythonOutcome("half\n", "", None, None, interrupted=True), waits=True)
+    asyncio.get_running_loop().call_later(0.02, bench.abort.set, "Stopped by the user.")
+
+    with pytest.raises(Aborted, match="Stopped by the user"):
+        await bench.call("python", code="loop()")
+
+    assert bench.shown[-1] == {
+        "output": "[stdout]\nhalf\n\n[interrupted]\nStopped before it finished.",
+        "interrupted": True,
+    }
+
+
+async def test_what_it_prints_is_shown_while_it_runs(bench: Bench) -> None:
+    bench.python = Kernel(PythonOutcome("a\nb\n", "", None, None), prints=("a\n", "b\n"))
+
+    await bench.call("python", code="loop()")
+
+    assert bench.shown[0]["output"] in ("a\n", "a\nb\n")
+
+
+async def test_keys_are_taken_out_of_the_output(bench: Bench) -> None:
+    bench.extra["environment"] = {"ANTHROPIC_API_KEY": "secret-value-1234"}
+    bench.python = Kernel(PythonOutcome("", "", "{'k': 'secret-value-1234'}", None))
+
+    assert (await bench.call("python", code="x")).output == "[result]\n{'k': '[redacted]'}"
+
+
+async def test_without_a_kernel_it_says_so(bench: Bench) -> None:
+    with pytest.raises(UserError, match="no kernel"):
+        await bench.call("python", code="1")
+    with pytest.raises(UserError, match="no kernel"):
+        await bench.call("variables")
+
+
+async def test_variables_are_one_line_each_and_ask_nothing(bench: Bench) -> None:
+    bench.namespace = Variables(
+        (
+            VariableInfo("df", "pandas.DataFrame", "3 rows x 2 columns"),
+            VariableInfo("n", "int", "", "5"),
+            VariableInfo("who", "str", ""),
+            VariableInfo("bare", "", ""),
+        )
+    )
+
+    outcome = await bench.call("variables")
+
+    assert outcome.output == "df: pandas.DataFrame - 3 rows x 2 columns\nn: int - 5\nwho: str\nbare"
+    assert outcome.title == "4 variables"
+    assert bench.desk.asked == []
+
+
+async def test_a_named_variable_is_described(bench: Bench) -> None:
+    bench.namespace = Variables()
+
+    assert (await bench.call("variables", name="df")).output == "DataFrame, 3 rows"
+    assert (await bench.call("variables")).output == "The user has no variables yet."
+    with pytest.raises(NotFound, match="'nope'"):
+        await bench.call("variables", name="nope")

@@ -1,0 +1,450 @@
+"""MCP servers are offered as tools, and what goes wrong with one costs a sentence."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from tests.harness.tools import Bench, Desk
+from tests.waiting import eventually, settled, until
+
+from palimpsest.tools.mcp import client
+from palimpsest.tools.mcp import servers as mcp_servers
+from palimpsest.tools.mcp.servers import McpServers
+from palimpsest.tools.mcp.values import McpServerSpec
+from palimpsest.tools.registration.registry import Registry
+from palimpsest.transcript.errors import Aborted, UserError
+from palimpsest.transcript.parts import ResourceSource
+
+DEMO = Path(__file__).parents[1] / "mcp_server.py"
+OLDER = Path(__file__).parents[1] / "mcp_older_server.py"
+ENVIRONMENT = {
+    **os.environ,
+    "OPENAI_API_KEY": "sk-0123456789abcdefghij",
+    "DEMO_TOKEN": "s3cr3t-value-1",
+}
+
+pytestmark = pytest.mark.slow
+
+
+def stdio(mode: str = "stdio", **more: Any) -> McpServerSpec:
+    return McpServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take its time to start a server."""
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
+
+
+@asynccontextmanager
+async def servers(
+    tmp_path: Path, *specs: McpServerSpec
+) -> AsyncIterator[tuple[McpServers, Bench, tuple[str, ...]]]:
+    bench = Bench(tmp_path, registry=Registry(), extra={"environment": ENVIRONMENT})
+    bench.desk = Desk()
+    found = McpServers(specs, bench.registry, ENVIRONMENT, tmp_path)
+    try:
+        said = await found.turn_began()
+        yield found, bench, said
+    finally:
+        await found.close()
+
+
+@pytest.fixture
+def address() -> Iterator[Callable[[], str]]:
+    """Start the server over HTTP; a second call starts it again at the same address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start() -> str:
+        for one in running:
+            one.kill()
+            one.wait()
+        running.append(subprocess.Popen([sys.executable, str(DEMO), "http", str(port)]))
+
+        def listens() -> bool:
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        eventually(listens)
+        return f"http://127.0.0.1:{port}/mcp"
+
+    yield start
+    for one in running:
+        one.kill()
+        one.wait()
+
+
+async def test_offers_the_tools_of_a_program_under_its_name(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (found, bench, said):
+        outcome = await bench.call("demo_add", a=2, b=3)
+
+        assert said == ()
+        assert outcome.output == "5"
+        assert "demo_say_what_" in bench.registry.names
+        assert [(one.permission, one.patterns, one.always) for one in bench.desk.asked] == [
+            ("demo_add", ("*",), ("*",))
+        ]
+        assert found.status()[0].state == "connected"
+        tool = bench.registry.resolve("demo_add")
+        assert not isinstance(tool, str)
+        assert bench.registry.spec(tool).parameters["required"] == ["a", "b"]
+
+
+async def test_what_does_not_fit_the_schema_never_reaches_the_server(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        with pytest.raises(UserError, match="a: 'two' is not of type 'integer'"):
+            await bench.call("demo_add", a="two", b=3)
+        assert bench.desk.asked == []
+
+
+async def test_a_failed_tool_says_what_its_server_said(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        with pytest.raises(UserError, match="the disk is full"):
+            await bench.call("demo_fail")
+
+
+async def test_a_picture_is_attached(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        outcome = await bench.call("demo_picture")
+
+        assert [one.mime for one in outcome.attachments] == ["image/png"]
+        assert outcome.output == "(The files are attached.)"
+
+
+async def test_a_huge_result_arrives_shortened(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        outcome = await bench.call("demo_huge", chars=12_000_000)
+
+        assert len(outcome.output) < 5_000_100
+        assert "[... 7,000,000 characters left out ...]" in outcome.output
+
+
+async def test_a_server_that_dies_in_a_call_costs_a_sentence_and_is_back_next_turn(
+    tmp_path: Path,
+) -> None:
+    async with servers(tmp_path, stdio()) as (found, bench, _said):
+        with pytest.raises(UserError, match=r"'demo' ended\. It is started again"):
+            await bench.call("demo_die")
+        with pytest.raises(UserError, match=r"'demo' ended\. It is tried again"):
+            await bench.call("demo_add", a=1, b=1)
+
+        await found.turn_began()
+
+        assert (await bench.call("demo_add", a=1, b=1)).output == "2"
+
+
+async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (found, bench, _said):
+        os.kill(int((await bench.call("demo_pid")).output), signal.SIGKILL)
+        await until(lambda: found.status()[0].state == "failed")
+
+        said = await found.turn_began()
+
+        assert said == ()
+        assert (await bench.call("demo_add", a=1, b=1)).output == "2"
+
+
+async def test_a_call_that_hangs_is_given_up_after_its_time(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio(timeout=3.0)) as (_, bench, _said):
+        with pytest.raises(UserError, match="did not run hang within 3 seconds"):
+            await bench.call("demo_hang")
+        assert bench.shown[-1] == {"output": "halfway"}
+        assert (await bench.call("demo_add", a=1, b=1)).output == "2"
+
+
+async def test_a_stop_gives_a_call_up_at_once(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        calling = asyncio.ensure_future(bench.call("demo_hang"))
+        await until(lambda: bench.shown)
+        bench.abort.set("Stopped.")
+
+        with pytest.raises(Aborted):
+            await calling
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("broken", "no such table: servers"),
+        ("silent", "was silent for 2 seconds"),
+        ("nonsense", "was silent for 2 seconds"),
+    ],
+)
+async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
+    tmp_path: Path, mode: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
+    async with servers(tmp_path, stdio(mode)) as (found, bench, said):
+        again = await found.turn_began()
+
+        assert len(said) == 1
+        assert words in said[0]
+        assert again == ()
+        assert bench.registry.names == ()
+
+
+async def test_a_slow_server_does_not_hold_a_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
+    async with servers(tmp_path, stdio()) as (found, bench, said):
+        assert said == (
+            "The MCP server 'demo' is not ready yet; its tools come with a later prompt.",
+        )
+        await until(lambda: found.status()[0].state == "connected", 60)
+        assert await found.turn_began() == ()
+        assert "demo_add" in bench.registry.names
+
+
+async def test_a_server_that_failed_is_not_waited_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
+    async with servers(tmp_path, stdio("silent")) as (found, _bench, said):
+        assert len(said) == 1
+        # Whoever waited once more would see it fail a second time.
+        monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 600.0)
+        await found.turn_began()
+
+        assert found.status()[0].state == "connecting"
+
+
+async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    spec = McpServerSpec("demo", command="no-such-program")
+    async with servers(tmp_path, spec) as (_found, _bench, said):
+        assert said == (
+            "The MCP server 'demo' cannot be started: there is no program 'no-such-program'.",
+        )
+
+
+async def test_a_server_is_given_no_key_but_those_that_are_configured(tmp_path: Path) -> None:
+    spec = stdio(env={"GIVEN": "${DEMO_TOKEN}"})
+    async with servers(tmp_path, spec) as (_, bench, _said):
+        assert (await bench.call("demo_environment", name="OPENAI_API_KEY")).output == "(not set)"
+        assert (await bench.call("demo_environment", name="DEMO_TOKEN")).output == "(not set)"
+        # It has the value; what it returns is shown without it, as everything a tool returns.
+        assert (await bench.call("demo_environment", name="GIVEN")).output == "[redacted]"
+
+
+async def test_a_missing_variable_is_named(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio(env={"GIVEN": "${NOT_THERE}"})) as (_f, _b, said):
+        assert said == (
+            "The MCP server 'demo' cannot be started: the environment variable NOT_THERE is not set.",
+        )
+
+
+async def test_tools_that_come_later_are_offered_from_the_next_turn_on(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (found, bench, _said):
+        await bench.call("demo_learn")
+        await until(lambda: found._servers[0]._stale)
+        assert "demo_multiply" not in bench.registry.names
+
+        await found.turn_began()
+
+        assert (await bench.call("demo_multiply", a=3, b=4)).output == "12"
+
+
+async def test_a_server_of_an_older_protocol_works_whatever_its_schemas_say(
+    tmp_path: Path,
+) -> None:
+    spec = McpServerSpec("old", command=sys.executable, args=(str(OLDER),))
+    async with servers(tmp_path, spec) as (found, bench, said):
+        assert said == ()
+        names = bench.registry.names
+        specs = {
+            name: bench.registry.spec(tool)
+            for name in names
+            if not isinstance(tool := bench.registry.resolve(name), str)
+        }
+        assert len(specs) == 4
+        assert max(map(len, names)) == 64
+        assert all(one.parameters["type"] == "object" for one in specs.values())
+        assert (await bench.call("old_refers", a=1)).output == '{"a": 1}'
+        await until(lambda: found._servers[0]._stale)
+
+        await found.turn_began()
+
+        assert "old_learnt" in bench.registry.names
+
+
+async def test_a_list_of_tools_that_breaks_the_protocol_costs_a_sentence(tmp_path: Path) -> None:
+    spec = McpServerSpec("old", command=sys.executable, args=(str(OLDER), "wrong"))
+    async with servers(tmp_path, spec) as (found, _bench, said):
+        assert len(said) == 1
+        assert said[0].startswith("The MCP server 'old' did not list its tools: 1 validation error")
+        assert found.status()[0].state == "failed"
+
+
+async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        bench.desk.rules = {"read": "ask"}
+        listed = await bench.call("list_mcp_resources")
+        templates = await bench.call("list_mcp_resource_templates", server="demo")
+        text = await bench.call("read_mcp_resource", server="demo", uri="note://today")
+        image = await bench.call("read_mcp_resource", server="demo", uri="note://pixel")
+        sound = await bench.call("read_mcp_resource", server="demo", uri="note://sound")
+        broken = [
+            await bench.call("read_mcp_resource", server="demo", uri="note://broken")
+            for _ in range(2)
+        ]
+
+        assert "- note://today (" in listed.output
+        assert "day://{name}" in templates.output
+        assert text.output == "buy milk"
+        (attached,) = image.attachments
+        assert attached.mime == "image/png"
+        assert attached.source == ResourceSource(
+            type="resource", client_name="demo", uri="note://pixel"
+        )
+        assert (
+            sound.output == "[sound (audio/wav) was left out: no model can read this kind of file.]"
+        )
+        assert broken[0].attachments == ()
+        assert broken[0].output == broken[1].output
+        assert broken[0].output.startswith("[broken (image/png) was left out: ")
+        assert "0x" not in broken[0].output
+        assert [(one.permission, one.patterns) for one in bench.desk.asked[:3]] == [
+            ("read", ("mcp:demo:*",)),
+            ("read", ("mcp:demo:*",)),
+            ("read", ("mcp:demo:note://today",)),
+        ]
+
+
+async def test_a_server_over_http_works_and_is_spoken_to_again_after_its_restart(
+    tmp_path: Path, address: Callable[[], str]
+) -> None:
+    spec = McpServerSpec("demo", url=address())
+    async with servers(tmp_path, spec) as (found, bench, said):
+        assert said == ()
+        assert (await bench.call("demo_add", a=2, b=3)).output == "5"
+        assert len((await bench.call("demo_huge", chars=3_000_000)).output) == 3_000_000
+        with pytest.raises(UserError, match="demo"):
+            await bench.call("demo_die")
+        address()
+
+        assert len(await found.turn_began()) <= 1
+        await found.turn_began()
+        assert (await bench.call("demo_add", a=2, b=3)).output == "5"
+
+
+async def test_an_address_where_nobody_answers_costs_a_sentence(tmp_path: Path) -> None:
+    spec = McpServerSpec("demo", url="http://127.0.0.1:9/mcp", headers={"X-Key": "${DEMO_TOKEN}"})
+    async with servers(tmp_path, spec) as (_f, _b, said):
+        assert len(said) == 1
+        assert "s3cr3t" not in said[0]
+
+
+async def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> None:
+    found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path, installed=lambda: False)
+
+    said = await found.turn_began()
+
+    assert said == (
+        "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp]', then restart the kernel.",
+    )
+
+
+async def test_a_server_that_may_not_be_started_is_not(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio(refused="It is not allowed.")) as (found, _b, said):
+        assert said == ("It is not allowed.",)
+        assert found.status()[0].state == "waiting"
+
+
+async def test_nothing_is_left_running_at_the_end(tmp_path: Path) -> None:
+    async with servers(tmp_path, stdio()) as (_, bench, _said):
+        server = psutil.Process(int((await bench.call("demo_pid")).output))
+        guard = server.parent()
+
+    assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE
+    assert guard is None or not guard.is_running()
+
+
+@pytest.mark.parametrize("mode", ["silent", "stubborn"])
+async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
+    tmp_path: Path, mode: str
+) -> None:
+    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    found = McpServers([stdio(mode)], Registry(), ENVIRONMENT, tmp_path)
+    found.begin()
+    below: list[psutil.Process] = []
+
+    def begun() -> bool:
+        children = psutil.Process().children(recursive=True)
+        below[:] = [one for one in children if one.pid not in before]
+        return len(below) == 2  # the guard and the server
+
+    await until(begun)
+
+    await found.close()
+
+    assert [one for one in below if one.is_running() and one.status() != "zombie"] == []
+    assert found.status()[0].state != "connected"
+    found.begin(anew=True)
+    assert found._servers[0].state != "connecting"
+
+
+async def test_closing_while_the_package_is_imported_starts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imports, go_on = threading.Event(), threading.Event()
+
+    def load() -> None:
+        imports.set()
+        go_on.wait()
+
+    monkeypatch.setattr(client, "load", load)
+    begun: list[object] = []
+    monkeypatch.setattr(client, "connect", lambda *given, **_: begun.append(given))
+    found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path)
+    found.begin()
+    await until(imports.is_set)
+    closing = asyncio.create_task(found.close())
+    await settled()
+    go_on.set()
+    await closing
+
+    assert begun == []
+
+
+def test_a_server_ends_with_a_kernel_that_is_killed(tmp_path: Path) -> None:
+    words = f"""
+import asyncio, sys
+sys.path.insert(0, {str(Path(mcp_servers.__file__).parents[3])!r})
+from pathlib import Path
+from palimpsest.tools.mcp.servers import McpServers
+from palimpsest.tools.mcp.values import McpServerSpec
+from palimpsest.tools.registration.registry import Registry
+async def main():
+    spec = McpServerSpec("demo", command=sys.executable, args=({str(DEMO)!r}, "stubborn"))
+    servers = McpServers([spec], Registry(), dict(__import__("os").environ), Path({str(tmp_path)!r}))
+    servers.begin()
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+    kernel = subprocess.Popen([sys.executable, "-c", words])
+    below: list[psutil.Process] = []
+
+    def begun() -> bool:
+        below[:] = psutil.Process(kernel.pid).children(recursive=True)
+        return len(below) == 2  # the guard and the server
+
+    eventually(begun)
+
+    kernel.kill()
+    kernel.wait()
+
+    _, alive = psutil.wait_procs(below, 5)
+    assert alive == []

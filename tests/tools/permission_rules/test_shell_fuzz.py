@@ -1,0 +1,59 @@
+"""Where a rule for ``echo *`` answers for a text, a real bash runs nothing else and writes nothing."""
+
+from pathlib import Path
+
+import pytest
+from tests.sample_size import amount, fresh
+from tests.tools.shell_grammar import BASH, Grammar, Sandbox
+
+from palimpsest.tools.permission_rules.permissions import Allowed, decide
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.transcript.values import Rule
+
+ECHO = (Rule(permission="bash", pattern="echo *", action="allow"),)
+SEED = 11
+TEXTS = amount(120, 10_000)
+
+pytestmark = pytest.mark.skipif(not BASH, reason="there is no bash here")
+
+
+def answered(text: str) -> bool:
+    """Tell whether a configured rule, or an earlier "always", lets the text run unasked."""
+    configured = decide("bash", [text], (*DEFAULT_RULES, *ECHO)) == Allowed()
+    approved = decide("bash", [text], DEFAULT_RULES, ECHO) == Allowed()
+    assert not approved or configured
+    return configured
+
+
+def holes(sandbox: Sandbox, count: int, seed: int) -> tuple[int, list[tuple[str, set[str]]]]:
+    """Return how many of so many texts were answered, and those that left something behind."""
+    grammar, found, ran = Grammar(seed), [], 0
+    for number in range(count):
+        text = grammar.text()
+        if "\0" in text or not answered(text):
+            continue
+        ran += 1
+        left = sandbox.run(text, ("C.UTF-8", "C")[number % 2])
+        if left:
+            found.append((text, left))
+    return ran, found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(amount(60, 3_600))
+def test_texts_that_are_answered_leave_nothing_behind(tmp_path: Path) -> None:
+    for seed in (SEED, fresh()):
+        ran, found = holes(Sandbox(tmp_path / str(seed)), TEXTS, seed)
+
+        assert found == [], f"seed {seed}"
+        assert ran > TEXTS // 20
+
+
+@pytest.mark.slow
+def test_the_folder_sees_what_runs(tmp_path: Path) -> None:
+    grammar, sandbox = Grammar(SEED), Sandbox(tmp_path)
+
+    left = [sandbox.run(grammar.text()) for _ in range(60)]
+
+    assert sum(bool(one) for one in left) > 12
+    assert {"ran m1", "ran cat", "wrote o"} <= set().union(*left)

@@ -1,0 +1,220 @@
+"""The model reads or searches what it is no longer shown, and nothing else."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.session import Studio, ask
+from tests.harness.tools import Bench
+
+from palimpsest.model.script import calls, says
+from palimpsest.review.reconstruction.redecision import redecide
+from palimpsest.review.reconstruction.requests import rebuild_all
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.testing import ScriptedModel
+from palimpsest.tools.permission_rules.permissions import from_config
+from palimpsest.tools.workflow.recall import MOST_CHARS, rows
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.ids import short
+from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.session_record.events import DecisionMade
+
+LINES = "\n".join(f"row {n}: {'needle' if n == 2_500 else 'hay'}" for n in range(1, 3_001))
+LONG = "The mean of bill_length_mm is 43.92. " * 100
+SUMMARY = "## Goal\n- know the penguins\n\n## Numbers and facts\n- 43.92\n" + "- none\n" * 40
+
+Begin = Callable[..., Any]
+
+
+@pytest.fixture
+async def begin(tmp_path: Path) -> AsyncIterator[Begin]:
+    """Begin a session on a real disk whose tool ``big`` returns what is given."""
+    opened: list[Studio] = []
+
+    async def start(model: ScriptedModel, output: str = LINES) -> LiveSession:
+        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        rules = from_config({"*": "allow"}, home=str(tmp_path))
+        studio = Studio(tmp_path, model, store=store, rules=rules)
+
+        def big() -> str:
+            """Return a long text."""
+            return output
+
+        studio.services.registry.add(big)
+        opened.append(studio)
+        return await studio.session()
+
+    yield start
+    for studio in opened:
+        rebuilt = [
+            one
+            for summary in studio.store.list()
+            for one in rebuild_all(studio.store, summary.id, studio.store.read(summary.id))
+        ]
+        again = [redecide(studio.store, summary.id) for summary in studio.store.list()]
+        await studio.workspace.close()
+        assert all(one.matches for one in rebuilt)
+        assert [one.text for one in again if not one.same] == []
+
+
+def parts(session: LiveSession, tool: str) -> list[ToolPart]:
+    found = [p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart)]
+    return [part for part in found if part.tool == tool]
+
+
+def output(part: ToolPart) -> str:
+    return part.state.output if isinstance(part.state, ToolCompleted) else part.state.error  # type: ignore[union-attr]
+
+
+async def recalled(session: LiveSession, model: ScriptedModel, **given: Any) -> str:
+    """Return what a call of recall with this input gives the model."""
+    model.script(calls("recall", **given), says("I see."))
+    await ask(session, "Look again")
+    return output(parts(session, "recall")[-1])
+
+
+async def test_the_hint_of_a_cut_output_names_what_recall_reads(begin: Begin) -> None:
+    model = ScriptedModel(calls("big"), says("Long."))
+    session = await begin(model)
+    await ask(session, "Run it")
+    name = short(parts(session, "big")[0].id)
+
+    told = str(model.requests[1].messages[-1])
+    read = await recalled(session, model, name=name, offset=2_499, limit=3)
+
+    assert f"recall {name} reads it from a line on, or searches it" in told
+    assert "row 2500" not in told
+    assert read == (
+        "2499: row 2499: hay\n2500: row 2500: needle\n2501: row 2501: hay\n"
+        "(Output of big: rows 2,499 to 2,501 of 3,000. Go on with offset 2502.)"
+    )
+
+
+async def test_searches_one_output_or_all_that_was_taken_out(begin: Begin) -> None:
+    model = ScriptedModel(calls("big"), says("Long."))
+    session = await begin(model)
+    await ask(session, "Run it")
+    name = short(parts(session, "big")[0].id)
+
+    one = await recalled(session, model, name=name, pattern="needle", context=1)
+    everywhere = await recalled(session, model, pattern="need.e", context=0)
+    nothing = await recalled(session, model, pattern="no such thing")
+
+    assert one == (
+        f"Output of big (name {name}):\n  2499- row 2499: hay\n  2500: row 2500: needle\n"
+        "  2501- row 2501: hay"
+    )
+    assert everywhere == f"Output of big (name {name}):\n  2500: row 2500: needle"
+    assert nothing == "No row of what was taken out matches 'no such thing'."
+
+
+async def test_messages_behind_a_summary_are_called_earlier(begin: Begin) -> None:
+    model = ScriptedModel(calls("big"), says(LONG), says("B."), says("C."), says(SUMMARY))
+    session = await begin(model)
+    for words in ("The first question", "Second", "Third"):
+        await ask(session, words)
+    assert (await session.compact()).error is None
+
+    read = await recalled(session, model, name="earlier", limit=2)
+    found = await recalled(session, model, pattern="needle", context=0)
+
+    assert read.startswith("1: [User]: The first question\n2: ")
+    assert "row 2500: needle" in found
+    assert found.startswith("Earlier messages (name earlier):")
+
+
+async def test_a_cleared_output_is_recalled_by_its_note(begin: Begin) -> None:
+    model = ScriptedModel(calls("big"), says("Long."))
+    session = await begin(model, output="secret of the house\n" + "x " * 3_000)
+    await ask(session, "Run it")
+    part = parts(session, "big")[0]
+    cleared = Decision(
+        id="dec_1",
+        action="clear",
+        rule="by-hand",
+        message_id=part.message_id,
+        part_id=part.id,
+        numbers={"text": f"[Cleared; recall {short(part.id)} shows it]"},
+    )
+    session.log.append(DecisionMade(decision=cleared))
+
+    read = await recalled(session, model, name=short(part.id), limit=1)
+    found = await recalled(session, model, pattern="secret of", context=0)
+
+    assert f"recall {short(part.id)} shows it" in str(model.requests[2].messages)
+    assert "secret of the house" not in str(model.requests[2].messages)
+    assert read.startswith("1: secret of the house\n")
+    assert found.endswith(":\n  1: secret of the house")
+
+
+async def test_what_a_person_left_out_is_not_recalled(begin: Begin) -> None:
+    model = ScriptedModel(calls("big"), says("Long."))
+    session = await begin(model)
+    await ask(session, "Run it")
+    name = short(parts(session, "big")[0].id)
+    session.wish("exclude", name)
+
+    refused = await recalled(session, model, name=name)
+    found = await recalled(session, model, pattern="needle")
+    session.wish("restore", name)
+    again = await recalled(session, model, name=name, pattern="needle", context=0)
+
+    assert refused.startswith(
+        "The user left this out of the conversation, so it can't be recalled."
+    )
+    assert found == "No row of what was taken out matches 'needle'."
+    assert "row 2500: needle" in again
+
+
+async def test_what_comes_back_is_bounded(begin: Begin) -> None:
+    model = ScriptedModel(calls("big"), says("Long."))
+    session = await begin(model, output="word " * 50_000)
+    await ask(session, "Run it")
+    name = short(parts(session, "big")[0].id)
+
+    read = await recalled(session, model, name=name, limit=500)
+    found = await recalled(session, model, name=name, pattern="word")
+
+    assert len(read) < MOST_CHARS + 200
+    assert "Go on with offset 16.)" in read
+    assert len(found) < MOST_CHARS + 200
+    assert "(250 rows match, and not all are shown; narrow the search.)" in found
+
+
+async def test_wrong_names_and_patterns_get_a_sentence(begin: Begin) -> None:
+    model = ScriptedModel(calls("big"), says("Long."))
+    session = await begin(model)
+    await ask(session, "Run it")
+
+    assert (await recalled(session, model, name="../../etc/passwd")).startswith(
+        "There is no output '../../etc/passwd' in this session."
+    )
+    assert (await recalled(session, model)).startswith("Give a name to read")
+    assert "is not a valid regular expression" in await recalled(session, model, pattern="(")
+    assert (await recalled(session, model, name="earlier")).startswith("No summary stands for")
+
+
+async def test_is_offered_and_allowed_only_where_the_model_has_tools(begin: Begin) -> None:
+    model = ScriptedModel(calls("big"), says("Long."), calls("big"), says("Long."))
+    session = await begin(model)
+    await ask(session, "Run it")
+    await ask(session, "Run it again", tools=("big",))
+
+    assert "recall" in {spec.name for spec in model.requests[0].tools}
+    assert "recall" not in {spec.name for spec in model.requests[2].tools}
+    assert "recall" not in str(model.requests[3].messages[-1])
+
+
+async def test_without_an_archive_it_says_so(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+
+    with pytest.raises(UserError, match="This session keeps no record to recall from"):
+        await bench.call("recall", name="abcd")
+
+
+def test_a_line_too_long_is_told_in_rows() -> None:
+    assert [len(row) for row in rows("x" * 2_500 + "\n\nend")] == [1_000, 1_000, 500, 0, 3]
