@@ -31,16 +31,16 @@ STATE = tempfile.TemporaryDirectory(prefix="palimpsest-tests-", ignore_cleanup_e
 os.environ["PALIMPSEST_STATE_DIR"] = STATE.name
 
 
-class Companions(LoadScopeScheduling):  # type: ignore[misc]  # xdist comes without types
+class FileGroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist comes without types
     """Keeps the tests of a file together."""
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid.partition("::")[0]
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Companions:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileGroupScheduling:
     """Say who runs beside whom, where tests run in several processes."""
-    return Companions(config, log)
+    return FileGroupScheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

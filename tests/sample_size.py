@@ -9,14 +9,14 @@ ALIKE = os.environ.get("CI") == "true"
 """A verdict on a commit does not depend on what is drawn."""
 
 
-def amount(sample: int, all_of_it: int) -> int:
+def sample_size(sample: int, all_of_it: int) -> int:
     """Return how many are tried: ``make soak`` tries all."""
     return all_of_it if SOAKING else sample
 
 
 def seeds(sample: int, all_of_it: int) -> Sequence[int]:
     """Return seeds: always the same ones, and a tenth as many that are new each time."""
-    fixed = range(amount(sample, all_of_it))
+    fixed = range(sample_size(sample, all_of_it))
     if ALIKE:
         return fixed
     return [*fixed, *(random.randrange(1_000_000, 1 << 31) for _ in range(len(fixed) // 10))]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.bench.figure import Figure
-from tests.bench.generate_session import Author, generate
+from tests.bench.generate_session import LogAuthor, generate
 from tests.bench.languages import languages
 from tests.bench.records import records
 
@@ -70,7 +70,7 @@ def measure() -> list[Figure]:
     """Return the figures of the context pipeline."""
     with tempfile.TemporaryDirectory() as folder:
         store = JsonlStore(prepare(Path(folder)))
-        author = Author(
+        author = LogAuthor(
             SESSION_ID,
             random.Random(7),
             TURNS,
@@ -103,7 +103,7 @@ class Counts:
 
 
 @dataclass
-class Kernel:
+class FakeKernel:
     """One kernel that has the session open."""
 
     journal: Journal
@@ -153,7 +153,7 @@ class Kernel:
 
 
 @contextmanager
-def kernel(store: JsonlStore, state: State) -> Iterator[Kernel]:
+def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
     """Yield a kernel that opened the session, with its messages read and nothing counted."""
 
     def clock() -> int:
@@ -194,7 +194,7 @@ def kernel(store: JsonlStore, state: State) -> Iterator[Kernel]:
     counter(setup.policy.estimator)("The encoding itself is loaded once for a kernel.")
     gc.collect()
     try:
-        yield Kernel(journal, stage, setup, counts)
+        yield FakeKernel(journal, stage, setup, counts)
     finally:
         journal.close()
 

@@ -19,8 +19,8 @@ from typing import Any
 
 from tests.bench import bench_store
 from tests.bench.figure import Figure
-from tests.bench.generate_session import TURNS, WORDS, Author, generate
-from tests.harness.session import Studio
+from tests.bench.generate_session import TURNS, WORDS, LogAuthor, generate
+from tests.harness.session import SessionHarness
 
 from palimpsest.model.script import says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
@@ -77,7 +77,7 @@ def _long(folder: Path) -> list[Figure]:
         project = folder / name.replace(" ", "-")
         project.mkdir()
         store = JsonlStore(prepare(project))
-        author = Author("ses_long", random.Random(7), TURNS, TURN_BYTES, compact_every=every)
+        author = LogAuthor("ses_long", random.Random(7), TURNS, TURN_BYTES, compact_every=every)
         generate(store, "ses_long", author=author)
         told = _apart("opened", str(project))
         note = f"{told['size']:.0f} MB, {told['messages']:,.0f} messages of {5 * TURNS:,}"
@@ -152,12 +152,12 @@ async def _talk(folder: Path) -> dict[str, float]:
 
     (folder / "penguins.csv").write_text("species,mass\n" + "Adelie,3750\n" * 30)
     model = ScriptedModel()
-    studio = Studio(folder, model, info=SMALL, store=JsonlStore(prepare(folder)))
-    session = await studio.session()
+    harness = SessionHarness(folder, model, info=SMALL, store=JsonlStore(prepare(folder)))
+    session = await harness.session()
     memory: list[float] = []
     took: list[float] = []
     for number in range(PROMPTS):
-        studio.clock.now += 61_000
+        harness.clock.now += 61_000
         # A turn asks twice, or thrice with a summary, which may come first and needs its length.
         model._answers = [says(words(60)).calls("read", path="penguins.csv")]
         model.script(*[says(words(150)) for _ in range(4)])

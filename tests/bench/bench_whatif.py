@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.figure import Figure
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, says
@@ -35,20 +35,20 @@ def measure() -> list[Figure]:
 
 
 async def _measured(root: Path) -> list[Figure]:
-    studio, session = await _session(root)
-    records = list(studio.store.read(session.id))
-    base = _seconds(lambda: list(rebuild_all(studio.store, session.id, records)))
+    harness, session = await _session(root)
+    records = list(harness.store.read(session.id))
+    base = _seconds(lambda: list(rebuild_all(harness.store, session.id, records)))
     figures = [Figure(f"rebuild {TURNS * STEPS} requests", base, "s")]
     for name, policy in PRESETS.items():
-        taken = _seconds(lambda policy=policy: whatif(studio.store, session.id, policy))  # type: ignore[misc]
+        taken = _seconds(lambda policy=policy: whatif(harness.store, session.id, policy))  # type: ignore[misc]
         note = f"{taken:.2f} s CPU"
         words = f"what-if of {TURNS * STEPS} steps under {name}"
         figures.append(Figure(words, taken / base, "x", MOST.get(name), note))
-    await studio.workspace.close()
+    await harness.workspace.close()
     return figures
 
 
-async def _session(root: Path) -> tuple[Studio, LiveSession]:
+async def _session(root: Path) -> tuple[SessionHarness, LiveSession]:
     text = "\n".join(f"{line}: all is well, and nobody reads it" for line in range(200))
     (root / "log.txt").write_text(text)
     reads = [calls("read", path="log.txt", limit=LINES, offset=one + 1) for one in range(STEPS - 1)]
@@ -59,12 +59,12 @@ async def _session(root: Path) -> tuple[Studio, LiveSession]:
         output_limit=4_000,
         caching=True,
     )
-    studio = Studio(root, model, info=info)
-    session = await studio.session()
+    harness = SessionHarness(root, model, info=info)
+    session = await harness.session()
     for turn in range(TURNS):
         await ask(session, f"Look {turn}.", max_steps=STEPS * 2)
     await session.journal.flush()
-    return studio, session
+    return harness, session
 
 
 def _seconds(run: Callable[[], object]) -> float:

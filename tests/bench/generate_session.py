@@ -98,7 +98,7 @@ WORDS = [
 
 
 @dataclass
-class Author:
+class LogAuthor:
     """Makes events for one session."""
 
     session_id: str
@@ -272,14 +272,14 @@ def generate(
     turns: int = TURNS,
     seed: int = 7,
     close: bool = True,
-    author: Author | None = None,
+    author: LogAuthor | None = None,
 ) -> State:
     """Write a session of five messages a turn through the store and return its state.
 
     With ``close`` it ends as a clean close does, with a checkpoint.
     """
     share = MEGABYTES * 1_000_000 // TURNS
-    author = author or Author(session_id, random.Random(seed), turns, turn_bytes=share - 21_800)
+    author = author or LogAuthor(session_id, random.Random(seed), turns, turn_bytes=share - 21_800)
     owner = Owner(host="bench", pid=0, kernel_id="bench")
     writer = store.acquire(session_id, owner, create=True)
     state = State()

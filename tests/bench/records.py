@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.bench.figure import Figure
 from tests.bench.generate_session import WORDS
-from tests.harness.session import Studio
+from tests.harness.session import SessionHarness
 
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
@@ -56,10 +56,12 @@ async def _session(folder: Path) -> list[bytes]:
     """Return the lines of the log of a session."""
     (folder / "penguins.csv").write_text("species,mass\nAdelie,3750\nGentoo,5000\n")
     store = JsonlStore(prepare(folder))
-    studio = Studio(folder, ScriptedModel(*_script(random.Random(5))), info=INFO, store=store)
-    session = await studio.session()
+    harness = SessionHarness(
+        folder, ScriptedModel(*_script(random.Random(5))), info=INFO, store=store
+    )
+    session = await harness.session()
     for number in range(PROMPTS):
-        studio.clock.now += 61_237
+        harness.clock.now += 61_237
         await session.prompt(f"Question {number}: what about the mass?", PromptOptions())
         if number == PROMPTS // 2:
             await session.compact()

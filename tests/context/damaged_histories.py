@@ -7,7 +7,7 @@ damage it. A seed gives the same history for ever, so a failure is told by a num
 from collections.abc import Callable
 from typing import get_args
 
-from tests.context.odd_inputs import IDS, INPUTS, THOUGHTS, TOOLS, Wild
+from tests.context.odd_inputs import IDS, INPUTS, THOUGHTS, TOOLS, OddInputs
 
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
@@ -21,12 +21,12 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 MOST_TURNS = 5
-Damage = Callable[[Wild, list[NeutralMessage]], None]
+Damage = Callable[[OddInputs, list[NeutralMessage]], None]
 
 
 def flat_history(seed: int) -> NeutralMessages:
     """Return a flat history."""
-    wild = Wild(seed)
+    wild = OddInputs(seed)
     messages: list[NeutralMessage] = []
     for _ in range(1 + wild.count(MOST_TURNS)):
         messages += _turn(wild)
@@ -37,7 +37,7 @@ def flat_history(seed: int) -> NeutralMessages:
     return tuple(messages)
 
 
-def _turn(wild: Wild) -> list[NeutralMessage]:
+def _turn(wild: OddInputs) -> list[NeutralMessage]:
     messages = [_question(wild)]
     for _ in range(wild.count(3)):
         calls = [_call(wild) for _ in range(wild.count(3))]
@@ -52,14 +52,14 @@ def _turn(wild: Wild) -> list[NeutralMessage]:
     return messages
 
 
-def _question(wild: Wild) -> NeutralMessage:
+def _question(wild: OddInputs) -> NeutralMessage:
     blocks: list[Block] = [TextBlock(text=wild.words()) for _ in range(1 + wild.count(2))]
     if wild.chance(0.2):
         blocks += [wild.media() for _ in range(1 + wild.count(2))]
     return NeutralMessage(role="user", blocks=tuple(blocks), plain=wild.chance(0.2))
 
 
-def _answer(wild: Wild, calls: list[CallBlock]) -> NeutralMessage:
+def _answer(wild: OddInputs, calls: list[CallBlock]) -> NeutralMessage:
     blocks: list[Block] = []
     if wild.chance(0.4):
         blocks.append(ReasoningBlock(text=wild.words(), metadata=wild.one(THOUGHTS)))
@@ -69,7 +69,7 @@ def _answer(wild: Wild, calls: list[CallBlock]) -> NeutralMessage:
     return NeutralMessage(role="assistant", blocks=(*blocks, *calls), stop=stop)
 
 
-def _call(wild: Wild) -> CallBlock:
+def _call(wild: OddInputs) -> CallBlock:
     return CallBlock(
         call_id=wild.one(IDS) if wild.chance(0.5) else f"call_{wild.random.randrange(10**6)}",
         tool=wild.one(TOOLS),
@@ -78,7 +78,7 @@ def _call(wild: Wild) -> CallBlock:
     )
 
 
-def _result(wild: Wild, call: CallBlock) -> ResultBlock:
+def _result(wild: OddInputs, call: CallBlock) -> ResultBlock:
     media = tuple(wild.media() for _ in range(wild.count(2))) if wild.chance(0.2) else ()
     return ResultBlock(
         call_id=call.call_id,
@@ -89,56 +89,56 @@ def _result(wild: Wild, call: CallBlock) -> ResultBlock:
     )
 
 
-def _lose(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _lose(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     if messages:
         messages.pop(wild.random.randrange(len(messages)))
 
 
-def _lose_results(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _lose_results(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     lost = [one for one in messages if one.role != "tool" or wild.chance(0.5)]
     messages[:] = lost
 
 
-def _repeat(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _repeat(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     if messages:
         messages.insert(wild.random.randrange(len(messages) + 1), wild.one(messages))
 
 
-def _swap(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _swap(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     if messages:
         a, b = wild.random.randrange(len(messages)), wild.random.randrange(len(messages))
         messages[a], messages[b] = messages[b], messages[a]
 
 
-def _shuffle(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _shuffle(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     wild.random.shuffle(messages)
 
 
-def _cut_head(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _cut_head(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     del messages[: wild.random.randrange(len(messages) + 1)]
 
 
-def _cut_tail(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _cut_tail(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     del messages[wild.random.randrange(len(messages) + 1) :]
 
 
-def _orphan(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _orphan(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     orphan = NeutralMessage(role="tool", blocks=(_result(wild, _call(wild)),))
     messages.insert(wild.random.randrange(len(messages) + 1), orphan)
 
 
-def _interrupt(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _interrupt(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     role = wild.one(["user", "system", "assistant"])
     said = NeutralMessage(role=role, blocks=(TextBlock(text=wild.words()),))
     messages.insert(wild.random.randrange(len(messages) + 1), said)
 
 
-def _empty(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _empty(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     role = wild.one(["user", "system", "assistant", "tool"])
     messages.insert(wild.random.randrange(len(messages) + 1), NeutralMessage(role=role, blocks=()))
 
 
-def _misplace(wild: Wild, messages: list[NeutralMessage]) -> None:
+def _misplace(wild: OddInputs, messages: list[NeutralMessage]) -> None:
     """Give somebody a block that only others can say."""
     if messages:
         at = wild.random.randrange(len(messages))

@@ -149,7 +149,7 @@ THOUGHTS: tuple[dict[str, Any] | None, ...] = (
 )
 
 
-class Wild:
+class OddInputs:
     """Draws wild things from one seed."""
 
     def __init__(self, seed: int) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.builders import SESSION, Builder
-from tests.context.odd_inputs import IDS, INPUTS, THOUGHTS, TOOLS, Wild
+from tests.context.odd_inputs import IDS, INPUTS, THOUGHTS, TOOLS, OddInputs
 
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision
@@ -50,7 +50,7 @@ def session(seed: int) -> View:
 
 class _Session:
     def __init__(self, seed: int) -> None:
-        self.wild = Wild(seed)
+        self.wild = OddInputs(seed)
         self.builder = Builder()
 
     def _base(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ import copy
 import re
 from typing import Any
 
-from tests.context.request_paths import POLICY, READ, SYSTEM, Road, head
+from tests.context.request_paths import POLICY, READ, SYSTEM, RequestPath, head
 from tests.provider_rules import gemini, mistral, openai
 
 from palimpsest.context.conversion.cache_marks import cache_mark_positions
@@ -36,7 +36,7 @@ FUNCTION = {
 CHAT_TOOL = {"type": "function", "function": FUNCTION}
 
 
-class _Interface(Road):
+class _Interface(RequestPath):
     """An interface of its own, to which litellm translates; no request is sent to learn it."""
 
     def __init__(self, dialect: Any, name: str, around: Body) -> None:
@@ -135,7 +135,7 @@ def _unread(message: Body) -> Body:
     return {**message, "content": uninterpreted_text(message["content"])}
 
 
-def _gemini(name: str) -> Road:
+def _gemini(name: str) -> RequestPath:
     version = re.search(r"gemini-(\d+)", name)
     return GEMINI_WITH_IDS if version and int(version[1]) >= 3 else GEMINI
 

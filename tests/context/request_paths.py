@@ -58,7 +58,7 @@ def head() -> NeutralMessages:
     return tuple(NeutralMessage(role="system", blocks=(TextBlock(text=one),)) for one in SYSTEM)
 
 
-class Road:
+class RequestPath:
     """The way to one model of one provider."""
 
     def __init__(self, dialect: WireFormat, name: str, **more: Any) -> None:

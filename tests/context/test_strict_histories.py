@@ -11,24 +11,24 @@ from dataclasses import dataclass, field
 import pytest
 from tests.context.damaged_histories import flat_history
 from tests.context.random_sessions import session
-from tests.context.request_paths import Body, Road
-from tests.sample_size import amount, seeds
+from tests.context.request_paths import Body, RequestPath
+from tests.sample_size import sample_size, seeds
 
 from palimpsest.model.adapter.litellm_model import wait
 
 ROADS = (
-    Road("openai", "gpt-4o"),
-    Road("openai", "gpt-5.1", variant="low"),
-    Road("openai", "gpt-4o", vision=False),
-    Road("anthropic", "claude-sonnet-4-5"),
-    Road("anthropic", "claude-sonnet-4-5", variant="low"),
-    Road("anthropic", "claude-sonnet-5", variant="low"),
-    Road("gemini", "gemini-2.5-pro"),
-    Road("gemini", "gemini-3-pro-preview"),
-    Road("mistral", "mistral-large-latest"),
+    RequestPath("openai", "gpt-4o"),
+    RequestPath("openai", "gpt-5.1", variant="low"),
+    RequestPath("openai", "gpt-4o", vision=False),
+    RequestPath("anthropic", "claude-sonnet-4-5"),
+    RequestPath("anthropic", "claude-sonnet-4-5", variant="low"),
+    RequestPath("anthropic", "claude-sonnet-5", variant="low"),
+    RequestPath("gemini", "gemini-2.5-pro"),
+    RequestPath("gemini", "gemini-3-pro-preview"),
+    RequestPath("mistral", "mistral-large-latest"),
 )
 SEEDS = seeds(40, 10_000)
-EACH_SESSION = amount(1, 4)
+EACH_SESSION = sample_size(1, 4)
 """Every fourth seed of the long run makes a session, too: they hold more."""
 EACH_LIMITED = 4
 """A history limit of one to three turns cuts all but every fourth history."""
@@ -58,7 +58,7 @@ class Tally:
     refused: dict[str, list[str]] = field(default_factory=dict)
     """After the projection: it must stay empty."""
 
-    def add(self, road: Road, name: str, after: list[Body], before: list[Body]) -> None:
+    def add(self, road: RequestPath, name: str, after: list[Body], before: list[Body]) -> None:
         self.count += 1
         self.refused_before += bool(road.problems(before))
         problems = road.problems(after)
@@ -70,7 +70,7 @@ class Tally:
         return self.refused_before / self.count
 
 
-def walk(road: Road, seeds: Sequence[int]) -> tuple[Tally, Tally]:
+def walk(road: RequestPath, seeds: Sequence[int]) -> tuple[Tally, Tally]:
     """Walk with flat histories, and with sessions."""
     flat, sessions = Tally(), Tally()
     for seed in seeds:
@@ -84,10 +84,10 @@ def walk(road: Road, seeds: Sequence[int]) -> tuple[Tally, Tally]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(amount(60, 3_600))
+@pytest.mark.timeout(sample_size(60, 3_600))
 @pytest.mark.parametrize("road", ROADS, ids=repr)
 @pytest.mark.usefixtures("learned")
-def test_a_strict_provider_takes_every_history(road: Road) -> None:
+def test_a_strict_provider_takes_every_history(road: RequestPath) -> None:
     flat, sessions = walk(road, SEEDS)
 
     assert flat.refused | sessions.refused == {}
@@ -97,7 +97,7 @@ def test_a_strict_provider_takes_every_history(road: Road) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("road", ROADS, ids=repr)
 @pytest.mark.usefixtures("learned")
-async def test_over_http_the_very_same_body_arrives_and_is_taken(road: Road) -> None:
+async def test_over_http_the_very_same_body_arrives_and_is_taken(road: RequestPath) -> None:
     histories = [road.mended(flat_history(seed)) for seed in range(OVER_HTTP)]
     histories += [road.projected(session(seed)) for seed in range(OVER_HTTP)]
 

@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Page, expect
 from tests.e2e import forked_kernels
-from tests.e2e.jupyterlab import BUILT, ROOT, Lab, Seen, browser_path, needed, running
-from tests.e2e.shared_browser import OneBrowser, leave, new_page, waiting_page
+from tests.e2e.jupyterlab import BUILT, ROOT, Lab, PageErrors, browser_path, needed, running
+from tests.e2e.shared_browser import SharedBrowser, leave, new_page, waiting_page
 from tests.waiting import eventually
 
-BROWSER = OneBrowser()
+BROWSER = SharedBrowser()
 FAILED = pytest.StashKey[bool]()
 
 # Longer than a kernel takes to start on a machine that has much else to do.
@@ -142,9 +142,9 @@ def browser(window: BrowserContext) -> Browser:
 
 
 @pytest.fixture
-def seen() -> Seen:
+def seen() -> PageErrors:
     """What the page of this test complained of."""
-    return Seen()
+    return PageErrors()
 
 
 @pytest.fixture
@@ -154,7 +154,10 @@ def own_page() -> None:
 
 @pytest.fixture
 def page(
-    window: BrowserContext, seen: Seen, ends: ThreadPoolExecutor, request: pytest.FixtureRequest
+    window: BrowserContext,
+    seen: PageErrors,
+    ends: ThreadPoolExecutor,
+    request: pytest.FixtureRequest,
 ) -> Iterator[Page]:
     """A page with nothing remembered."""
     is_own = "own_page" in request.fixturenames

@@ -154,7 +154,7 @@ class Lab:
 
 
 @dataclass
-class Classic(Lab):
+class Notebook7(Lab):
     """A running Notebook 7, where every notebook is a page of its own."""
 
     START: ClassVar[tuple[str, ...]] = ("-m", "notebook", "--allow-root")
@@ -165,7 +165,7 @@ class Classic(Lab):
 
 
 @dataclass
-class Seen:
+class PageErrors:
     """What went wrong in a page, as its console tells."""
 
     errors: list[str] = field(default_factory=list)

@@ -143,7 +143,7 @@ CLICKS = r"""([where, content]) => {
 
 
 @dataclass
-class Watch:
+class LeakMonitor:
     """A server that nobody may ask, and what a page asked of anybody."""
 
     port: int
@@ -185,7 +185,7 @@ class Watch:
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
+def watching() -> Iterator[LeakMonitor]:
     """Run the server that nobody may ask."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -200,7 +200,7 @@ def watching() -> Iterator[Watch]:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    watch = Watch(server.server_port)
+    watch = LeakMonitor(server.server_port)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -212,7 +212,7 @@ def watching() -> Iterator[Watch]:
         thread.join()
 
 
-def harmless(page: Page, watch: Watch, where: str, content: str) -> None:
+def harmless(page: Page, watch: LeakMonitor, where: str, content: str) -> None:
     """Open all, click all, and fail for what ran, was asked, floats or commands."""
     page.evaluate(OPEN_FOLDS, where)
     page.evaluate(AT_REST)

@@ -38,7 +38,7 @@ Chinstrap   68.0  48.8   3.3
 Gentoo     123.0  47.5   3.1"""
 
 
-class Story:
+class SavedAnswer:
     """Build the parts of one assistant message."""
 
     def __init__(self) -> None:
@@ -52,36 +52,36 @@ class Story:
             "message_id": "msg_1",
         }
 
-    def text(self, words: str) -> "Story":
+    def text(self, words: str) -> "SavedAnswer":
         """Add words."""
         self.parts.append(TextPart(text=words, **self.base()))
         return self
 
-    def thought(self, words: str) -> "Story":
+    def thought(self, words: str) -> "SavedAnswer":
         """Add reasoning of 3.2 seconds."""
         self.parts.append(ReasoningPart(text=words, time=Span(start=0, end=3200), **self.base()))
         return self
 
-    def tool(self, name: str, state: ToolState) -> "Story":
+    def tool(self, name: str, state: ToolState) -> "SavedAnswer":
         """Add a call."""
         base = self.base()
         self.parts.append(ToolPart(tool=name, call_id=f"call_{base['id']}", state=state, **base))
         return self
 
-    def ran(self, name: str, output: str, **given: Any) -> "Story":
+    def ran(self, name: str, output: str, **given: Any) -> "SavedAnswer":
         """Add a call that returned."""
         state = ToolCompleted(input=given, output=output, time=Span(start=0, end=210))
         return self.tool(name, state)
 
-    def failed(self, name: str, error: str, **given: Any) -> "Story":
+    def failed(self, name: str, error: str, **given: Any) -> "SavedAnswer":
         """Add a call that failed."""
         return self.tool(name, ToolFailed(input=given, error=error, time=Span(start=0, end=40)))
 
-    def running(self, name: str, **given: Any) -> "Story":
+    def running(self, name: str, **given: Any) -> "SavedAnswer":
         """Add a call that nobody finished."""
         return self.tool(name, ToolRunning(input=given, time=Span(start=0)))
 
-    def step(self) -> "Story":
+    def step(self) -> "SavedAnswer":
         """Add the end of a step."""
         usage = Usage(input=1460, output=280, reasoning=31, cache_read=11_020)
         self.parts.append(
@@ -92,7 +92,7 @@ class Story:
         )  # fmt: skip
         return self
 
-    def compacted(self) -> "Story":
+    def compacted(self) -> "SavedAnswer":
         """Add the sign of a compaction."""
         self.parts.append(CompactionPart(auto=True, **self.base()))
         return self

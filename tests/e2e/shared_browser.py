@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Page, sync_playwright
-from tests.e2e.jupyterlab import FLAGS, Classic, Lab
+from tests.e2e.jupyterlab import FLAGS, Lab, Notebook7
 
 STORED = "cookies,local_storage,indexeddb,service_workers,cache_storage"
 """What pages leave in the browser, without the HTTP cache."""
@@ -57,7 +57,7 @@ next test that it cannot be found.
 """
 
 
-class OneBrowser:
+class SharedBrowser:
     """The browser of this process: begun for the first test that needs one."""
 
     def __init__(self) -> None:
@@ -133,4 +133,4 @@ def leave(window: BrowserContext, page: Page, ends: ThreadPoolExecutor, *, keep:
 
 def shows(page: Page, lab: Lab) -> bool:
     """Say whether a page shows a notebook of this JupyterLab alone."""
-    return not isinstance(lab, Classic) and page.url.startswith(f"{lab.url}/doc/")
+    return not isinstance(lab, Notebook7) and page.url.startswith(f"{lab.url}/doc/")

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import READY, Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_notebook, photograph
 from tests.e2e.test_panel import (
     AXE,
     RUN,
@@ -18,7 +18,9 @@ from tests.e2e.test_panel import (
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-def test_an_agent_is_completed_and_a_prompt_is_forked(page: Page, lab: Lab, seen: Seen) -> None:
+def test_an_agent_is_completed_and_a_prompt_is_forked(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
     open_notebook(page, lab, book(lab, "panel-complete.ipynb", "%load_ext palimpsest"))
     page.evaluate(READY)
     panel = open_panel(page)

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import (
     READY,
     Lab,
-    Seen,
+    PageErrors,
     choose_theme,
     open_notebook,
     photograph,
@@ -65,7 +65,7 @@ def test_the_text_field_gets_the_keyboard_when_the_kernel_has_answered(
     expect(composer(page.locator("#jupyter-palimpsest-panel"))).to_be_focused()
 
 
-def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: PageErrors) -> None:
     code = BLOCKS.format(flag="edit.flag")
     answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
     panel = room(page, lab, "edit.ipynb", answers, "%%agent -y\nwork")
@@ -87,7 +87,7 @@ def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: S
     assert seen.errors == []
 
 
-def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: Seen) -> None:
+def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: PageErrors) -> None:
     setting = "%load_ext palimpsest"
     open_notebook(page, lab, book(lab, "choose.ipynb", setting, "%agent status"))
     page.evaluate(READY)
@@ -117,7 +117,7 @@ def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: See
 
 
 def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     answers = "calls('python', code='print(list(range(3000)))'), says('Many numbers.')"
     panel = room(page, lab, "gauge.ipynb", answers, "%%agent -y\nwork")
@@ -147,7 +147,7 @@ def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
 
 
 def test_it_stays_at_the_newest_when_its_size_or_theme_changes(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     lines = "\n\n".join(f"Line {number} of a long answer." for number in range(60))
     panel = room(page, lab, "stays.ipynb", f"says({lines!r}), says('')")

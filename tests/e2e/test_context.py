@@ -9,7 +9,7 @@ from nbformat.v4 import new_markdown_cell
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     Lab,
-    Seen,
+    PageErrors,
     choose_theme,
     open_notebook,
     photograph,
@@ -66,7 +66,7 @@ def bar_widths(drawn: Locator) -> list[float]:
     return widths
 
 
-def test_draws_the_window_in_every_theme_and_width(page: Page, lab: Lab, seen: Seen) -> None:
+def test_draws_the_window_in_every_theme_and_width(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = asked(page, lab, "context-looks")
     drawn = window(notebook)
     expect(drawn).to_contain_text("Context window of test/scripted")
@@ -94,7 +94,9 @@ def test_draws_the_window_in_every_theme_and_width(page: Page, lab: Lab, seen: S
     assert seen.errors == []
 
 
-def test_is_still_drawn_where_nobody_trusts_the_notebook(page: Page, lab: Lab, seen: Seen) -> None:
+def test_is_still_drawn_where_nobody_trusts_the_notebook(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
     notebook = asked(page, lab, "context-trusted")
     saved = notebook.save()
     saved["cells"].append(new_markdown_cell("Sent to somebody."))

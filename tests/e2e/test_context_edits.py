@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import Lab, Seen, choose_theme, photograph
+from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
 from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, room, send, story
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -14,7 +14,7 @@ ANSWERS = (
 )
 
 
-def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = room(page, lab, "panel-wishes.ipynb", ANSWERS, "%agent compact")
     send(panel, "What is here?")
     expect(story(panel).get_by_text("There is one notebook.").first).to_be_visible()
@@ -43,7 +43,7 @@ def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: Seen
     assert seen.errors == []
 
 
-def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = room(page, lab, "panel-undo.ipynb", ANSWERS, "%agent compact")
     for words, answer in (
         ("First", "There is one notebook."),
@@ -72,7 +72,7 @@ def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Seen
     assert seen.errors == []
 
 
-def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: Seen) -> None:
+def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors) -> None:
     chooses = (
         "session = next(iter(room.workspace._open.values()))\n"
         "for message in session.snapshot().messages[:2]:\n"
@@ -95,7 +95,9 @@ def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: Seen) -> No
 
 
 @pytest.mark.parametrize("way", ["gauge", "keys", pytest.param("palette", marks=pytest.mark.soak)])
-def test_a_summary_is_asked_for_in_the_panel(page: Page, lab: Lab, seen: Seen, way: str) -> None:
+def test_a_summary_is_asked_for_in_the_panel(
+    page: Page, lab: Lab, seen: PageErrors, way: str
+) -> None:
     answers = f"says('There is one notebook. ' * 300), says('Two.'), says({SUMMARY!r})"
     panel = room(page, lab, f"panel-compacts-{way}.ipynb", answers)
     may = "() => window.jupyterapp.commands.isEnabled('jupyter-palimpsest:compact')"

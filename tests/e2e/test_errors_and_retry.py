@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import READY, Lab, Seen, open_notebook, photograph, record, recorded
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph, record, recorded
 from tests.e2e.test_panel import (
     BEGIN,
     RUN,
@@ -29,7 +29,7 @@ OUTPUT = ".jp-Notebook .plm-SegmentWidget"
 KILL = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
 
 
-def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = "calls('python', code='6 * 7'), says(''), says('It is 42.')"
     # After a tool an empty answer means "done", so the failure is one that the provider tells.
     answers = answers.replace("says('')", "*[fails(503, retry_after=0.02)] * 6")
@@ -59,7 +59,9 @@ def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: 
     assert seen.errors == []
 
 
-def test_the_panel_tries_again_and_says_what_else_helps(page: Page, lab: Lab, seen: Seen) -> None:
+def test_the_panel_tries_again_and_says_what_else_helps(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
     answers = "says(''), says('At last.'), fails(401, 'No such key.')"
     panel = room(page, lab, "again-panel.ipynb", answers)
     send(panel, "Hello?")

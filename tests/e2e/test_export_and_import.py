@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_notebook, photograph
 from tests.e2e.test_panel import (
     AXE,
     RUN,
@@ -56,7 +56,7 @@ def checked(page: Page, picture: str) -> None:
 
 
 def test_a_session_is_exported_deleted_and_brought_in_again(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     panel = begun(page, lab, "files.ipynb")
     page.add_script_tag(path=AXE)
@@ -96,7 +96,7 @@ def test_a_session_is_exported_deleted_and_brought_in_again(
 
 
 def test_what_is_sent_right_after_new_session_reaches_the_new_one(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     panel = begun(page, lab, "at-once.ipynb")
 

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Error, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_notebook, photograph
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.usefixtures("own_page")]
 
@@ -32,7 +32,7 @@ def run_all(page: Page) -> int:
         asked += 1
 
 
-def test_the_first_notebook_runs_and_is_drawn_by_us(page: Page, lab: Lab, seen: Seen) -> None:
+def test_the_first_notebook_runs_and_is_drawn_by_us(page: Page, lab: Lab, seen: PageErrors) -> None:
     if not (lab.folder / START).is_file():
         pytest.fail(f"There is no {START}.")
     page.set_viewport_size({"width": 1280, "height": 4000})  # so that every cell is drawn

@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import READY, Lab, Seen, open_notebook
-from tests.e2e.saved_notebooks import MIME, Story, segment
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook
+from tests.e2e.saved_notebooks import MIME, SavedAnswer, segment
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -18,15 +18,20 @@ show({{{mime!r}: json.loads({data!r}), 'text/markdown': 'fallback'}}, raw=True, 
 RUN = "cell => { const { content } = window.jupyterapp.shell.currentWidget; content.activeCellIndex = cell; return window.jupyterapp.commands.execute('notebook:run-cell'); }"
 
 
-def code(show: str, story: Story, **more: object) -> str:
+def code(show: str, story: SavedAnswer, **more: object) -> str:
     return SHOW.format(show=show, mime=MIME, data=json.dumps(segment(story.message(), **more)))
 
 
 def test_what_a_person_opened_stays_open_while_the_answer_grows(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
-    begun = Story().thought("First I look.").ran("python", "42", code="6 * 7").text("It is")
-    grown = Story().thought("First I look.").ran("python", "42", code="6 * 7").text("It is **42**.")
+    begun = SavedAnswer().thought("First I look.").ran("python", "42", code="6 * 7").text("It is")
+    grown = (
+        SavedAnswer()
+        .thought("First I look.")
+        .ran("python", "42", code="6 * 7")
+        .text("It is **42**.")
+    )
     cells = [
         new_code_cell(code("display", begun, is_open=True, status="*waits for the model*")),
         new_code_cell(code("update_display", grown.step())),

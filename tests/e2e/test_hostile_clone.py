@@ -14,11 +14,11 @@ from tests.hostile.clone import (
     NOTEBOOK,
     OUTSIDE,
     PROMPT_CANARY,
-    Planted,
+    HostileClone,
     environment,
-    plant,
+    write_hostile_clone,
 )
-from tests.hostile.exfiltration_server import Thief, model_that_tries
+from tests.hostile.exfiltration_server import ExfiltrationServer, model_that_tries
 
 from palimpsest.testing import FaultServer
 
@@ -26,28 +26,28 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixture
 
 
 @pytest.fixture
-def thief() -> Iterator[Thief]:
-    server = Thief()
+def thief() -> Iterator[ExfiltrationServer]:
+    server = ExfiltrationServer()
     yield server
     server.close()
 
 
 @pytest.fixture
-def planted(tmp_path: Path, thief: Thief) -> Planted:
-    return plant(
+def planted(tmp_path: Path, thief: ExfiltrationServer) -> HostileClone:
+    return write_hostile_clone(
         tmp_path / "lab" / "work" / "clone", tmp_path / "home", tmp_path / "marks", thief.url
     )
 
 
 @pytest.fixture
-def server(planted: Planted) -> Iterator[FaultServer]:
+def server(planted: HostileClone) -> Iterator[FaultServer]:
     with model_that_tries(planted) as server:
         yield server
 
 
 @pytest.fixture
 def lab(
-    planted: Planted,
+    planted: HostileClone,
     server: FaultServer,  # noqa: ARG001  its address stands in the person's settings
     tmp_path: Path,
     front_end: Path,
@@ -61,7 +61,7 @@ def lab(
 
 
 def test_opening_it_runs_nothing_and_every_call_asks(
-    page: Page, lab: Lab, planted: Planted, server: FaultServer, thief: Thief
+    page: Page, lab: Lab, planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
 ) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import Lab, Seen, photograph, wait_until_drawn
+from tests.e2e.jupyterlab import Lab, PageErrors, photograph, wait_until_drawn
 from tests.e2e.saved_notebooks import XSS
 from tests.e2e.test_panel import AXE, BEGIN, BLOCKS, VIOLATIONS, at_rest, room, send, story
 from tests.e2e.test_saved_answer import RUNS
@@ -14,7 +14,7 @@ LINE = XSS.splitlines()[0]
 
 
 def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     (lab.folder / NAME).write_text("a,b\n1,2\n")
     code = BLOCKS.format(flag="hostile.flag")

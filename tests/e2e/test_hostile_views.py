@@ -9,12 +9,12 @@ import pytest
 from nbformat.sign import NotebookNotary
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import Lab, open_notebook, photograph
-from tests.e2e.leak_monitor import AT_REST, Watch, harmless, watching
+from tests.e2e.leak_monitor import AT_REST, LeakMonitor, harmless, watching
 from tests.e2e.running_notebook import begin
-from tests.e2e.saved_notebooks import Story, segment, write
+from tests.e2e.saved_notebooks import SavedAnswer, segment, write
 from tests.e2e.test_panel import at_rest, open_panel
 from tests.e2e.test_view import VIEW
-from tests.harness.sample_session import BEGUN, Teller
+from tests.harness.sample_session import BEGUN, SampleSession
 from tests.store.record_builders import SESSION
 
 from palimpsest.render.content.outline import Caps
@@ -34,15 +34,15 @@ SEGMENTS = ".jp-Notebook .plm-Segment"
 
 
 @pytest.fixture
-def watch(page: Page) -> Iterator[Watch]:  # noqa: ARG001  # is there until all that it asked was heard
+def watch(page: Page) -> Iterator[LeakMonitor]:  # noqa: ARG001  # is there until all that it asked was heard
     """A server that nobody may ask."""
     with watching() as watch:
         yield watch
 
 
-def everywhere(payloads: dict[str, str]) -> list[Story]:
+def everywhere(payloads: dict[str, str]) -> list[SavedAnswer]:
     """Tell every payload in every place where words of others stand."""
-    said, worked, odd = Story(), Story(), Story()
+    said, worked, odd = SavedAnswer(), SavedAnswer(), SavedAnswer()
     for text in payloads.values():
         said.text(text)
         said.thought(text)
@@ -86,7 +86,7 @@ def sign(home: Path, path: Path) -> None:
 
 
 @pytest.mark.parametrize("trusted", [False, True])
-def test_a_saved_notebook(page: Page, lab: Lab, watch: Watch, *, trusted: bool) -> None:
+def test_a_saved_notebook(page: Page, lab: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
     path = saved(lab, f"drawn-saved-{trusted}.ipynb", watch.payloads())
     if trusted:
         sign(lab.folder.parent, path)
@@ -119,7 +119,7 @@ room.script(
 )"""
 
 
-def test_the_live_cell_the_panel_and_the_view(page: Page, lab: Lab, watch: Watch) -> None:
+def test_the_live_cell_the_panel_and_the_view(page: Page, lab: Lab, watch: LeakMonitor) -> None:
     payloads = watch.payloads()
     (first, *_) = payloads.values()
     watch.follow(page)
@@ -146,7 +146,7 @@ def test_the_live_cell_the_panel_and_the_view(page: Page, lab: Lab, watch: Watch
 def told(payloads: dict[str, str]) -> MemoryStore:
     """Keep a session in which everybody says every payload."""
     texts = list(payloads.values())
-    teller = Teller(title=texts[0])
+    teller = SampleSession(title=texts[0])
     for text in texts[::20]:
         named = {"type": "file", "mime": "text/plain", "filename": text, "url": "data:text/plain,x"}
         teller.prompt(text, named)
@@ -169,7 +169,7 @@ SAID = ".said, .row, .notice, .input, .output, .todo ul, nav ol, figcaption, .fi
 
 @pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("form", ["export", "share"])
-def test_a_page_of_a_session(page: Page, watch: Watch, tmp_path: Path, form: str) -> None:
+def test_a_page_of_a_session(page: Page, watch: LeakMonitor, tmp_path: Path, form: str) -> None:
     store = told(watch.payloads())
     path = tmp_path / "page.html"
     if form == "share":
@@ -211,7 +211,7 @@ DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .
 
 # Without trust JupyterLab itself shows less.
 @pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
-def test_without_our_extension(page: Page, bare: Lab, watch: Watch, *, trusted: bool) -> None:
+def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
     path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.payloads())
     if trusted:
         sign(bare.folder.parent, path)
@@ -230,7 +230,7 @@ PREVIEW = """path => window.jupyterapp.commands.execute(
 
 
 @pytest.mark.usefixtures("own_page")
-def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: Watch) -> None:
+def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonitor) -> None:
     path = bare.folder / "drawn.md"
     export_session(told(watch.payloads()), SESSION, "md", path, cwd=bare.folder, environment={})
     watch.follow(page)

@@ -6,7 +6,7 @@ from tests.e2e.forked_kernels import STARTED
 from tests.e2e.jupyterlab import (
     ROOT,
     Lab,
-    Seen,
+    PageErrors,
     choose_theme,
     into_command_mode,
     photograph,
@@ -21,7 +21,7 @@ from tests.e2e.test_saved_answer import POOR_CONTRAST, RUNS
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-def test_words_are_seen_before_the_turn_ends(page: Page, lab: Lab, seen: Seen) -> None:
+def test_words_are_seen_before_the_turn_ends(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = begin(
         page,
         lab,
@@ -47,7 +47,7 @@ def test_words_are_seen_before_the_turn_ends(page: Page, lab: Lab, seen: Seen) -
     "magic", ["%%agent\nGo.", "%%time\n%agent Go."], ids=["awaiting", "blocking"]
 )
 def test_a_question_is_answered_in_its_card(
-    page: Page, lab: Lab, seen: Seen, way: str, magic: str
+    page: Page, lab: Lab, seen: PageErrors, way: str, magic: str
 ) -> None:
     notebook = begin(
         page,
@@ -196,7 +196,7 @@ def test_figures_stand_between_the_parts_of_a_live_answer(page: Page, lab: Lab) 
     notebook.ended()
 
 
-def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: Seen) -> None:
+def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = begin(
         page,
         lab,

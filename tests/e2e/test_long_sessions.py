@@ -19,14 +19,14 @@ MOST_WHOLE = 10
 """Two screens around what is seen, and what lies there."""
 
 OLD = f"""import random, sys; sys.path.insert(0, {str(ROOT)!r})
-from tests.bench.generate_session import Author, generate
+from tests.bench.generate_session import LogAuthor, generate
 from tests.harness import kernel_session as rooms
 from palimpsest.transcript.values import ModelInfo
 rooms.INFO = ModelInfo(ref=rooms.INFO.ref, window=100_000_000, output_limit=4_000)
 room = rooms.load(get_ipython())
 def old(turns):
     made = room.services.ids.new('ses', descending=True)
-    author = Author(made, random.Random(7), turns, turn_bytes=1000, compact_every=10**9)
+    author = LogAuthor(made, random.Random(7), turns, turn_bytes=1000, compact_every=10**9)
     generate(room.services.store, made, author=author, close=False)
     return made
 def use(session):

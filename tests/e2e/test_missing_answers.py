@@ -5,7 +5,7 @@ from typing import Any
 import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, Seen, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
 from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.saved_notebooks import MIME
 from tests.e2e.test_panel import open_panel, story
@@ -69,7 +69,7 @@ def back(panel: Locator) -> Locator:
 
 @pytest.mark.usefixtures("own_page")
 def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     notebook = asked(page, lab, "put-back", ASKS)
     notebook.run(2)
@@ -104,7 +104,7 @@ def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     assert seen.errors == []
 
 
-def test_a_cell_that_is_gone_comes_back_at_the_end(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_cell_that_is_gone_comes_back_at_the_end(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = asked(page, lab, "put-back-gone")
     panel = open_panel(page)
     page.evaluate(INSERT, ASKS)

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     Lab,
-    Seen,
+    PageErrors,
     choose_theme,
     into_command_mode,
     photograph,
@@ -47,7 +47,9 @@ def interview(place: Locator) -> Locator:
 
 
 @pytest.mark.parametrize("way", ["mouse", "keys", "words"])
-def test_a_question_is_answered_in_its_cell(page: Page, lab: Lab, seen: Seen, way: str) -> None:
+def test_a_question_is_answered_in_its_cell(
+    page: Page, lab: Lab, seen: PageErrors, way: str
+) -> None:
     notebook = begin(
         page,
         lab,
@@ -123,7 +125,7 @@ def test_several_questions_survive_a_reload(page: Page, lab: Lab) -> None:
 
 
 def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     done = [{**one, "status": "completed"} for one in TODOS]
     answers = (
@@ -164,7 +166,7 @@ def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
     assert seen.errors == []
 
 
-def test_a_stop_ends_a_question(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_stop_ends_a_question(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = room(
         page, lab, "asked-stop.ipynb", f"{asks(COLOUR)}, says('not reached')", "%%agent\nGo."
     )

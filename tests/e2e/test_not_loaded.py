@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import READY, Lab, Seen, open_notebook
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook
 from tests.e2e.test_panel import RUN, book, open_panel
 from tests.sample_size import SOAKING
 
@@ -40,7 +40,7 @@ def kernels(lab: Lab) -> str:
 )
 @pytest.mark.usefixtures("own_page")
 def test_the_server_says_nothing_of_us(
-    page: Page, lab: Lab, seen: Seen, *, has_package: bool
+    page: Page, lab: Lab, seen: PageErrors, *, has_package: bool
 ) -> None:
     kernel = "python3" if has_package else kernels(lab)
     log = lab.folder.parent / "server.log"

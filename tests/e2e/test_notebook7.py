@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import (
     READY,
-    Classic,
-    Seen,
+    Notebook7,
+    PageErrors,
     into_command_mode,
     needed,
     open_notebook,
@@ -48,16 +48,16 @@ def classic(
     tmp_path_factory: pytest.TempPathFactory,
     front_end: Path,
     forks: Path | None,
-) -> Iterator[Classic]:
+) -> Iterator[Notebook7]:
     """A running Notebook 7 with a folder, settings and kernels of its own."""
     if importlib.util.find_spec("notebook") is None:
         needed("Notebook 7 is not installed: pip install notebook.")
     home = tmp_path_factory.mktemp("classic")
-    with running(home, front_end, Classic, forks=forks) as classic:
+    with running(home, front_end, Notebook7, forks=forks) as classic:
         yield classic
 
 
-def ours(seen: Seen) -> list[str]:
+def ours(seen: PageErrors) -> list[str]:
     """Return what the page complained of, without what Notebook 7.6 says at every start."""
     return [error for error in seen.errors if "undefined (reading 'schema')" not in error]
 
@@ -75,7 +75,7 @@ def confirm(page: Page, button: str) -> None:
     expect(dialog).to_have_count(0)
 
 
-def test_the_panel_loads_asks_and_answers(page: Page, classic: Classic, seen: Seen) -> None:
+def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: PageErrors) -> None:
     open_notebook(page, classic, book(classic, "classic.ipynb", "1"))
     page.evaluate(READY)
     choose(page, "View", "Activate Command Palette")
@@ -96,7 +96,7 @@ def test_the_panel_loads_asks_and_answers(page: Page, classic: Classic, seen: Se
 
 
 def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
-    page: Page, classic: Classic, seen: Seen
+    page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
     stalls = "room.script(says('First **this**.\\n\\nThen').stalls())"
     notebook = begin(page, classic, "streams", stalls, GO)
@@ -117,7 +117,7 @@ def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
 
 
 def test_a_question_is_answered_while_its_cell_runs(
-    page: Page, classic: Classic, seen: Seen
+    page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
     notebook = begin(page, classic, "asks", ASKS, GO, "%%time\n%agent Go.")
     notebook.run(1)
@@ -141,7 +141,7 @@ def test_a_question_is_answered_while_its_cell_runs(
 
 
 @pytest.mark.soak
-def test_run_all_asks_in_the_card_only(page: Page, classic: Classic) -> None:
+def test_run_all_asks_in_the_card_only(page: Page, classic: Notebook7) -> None:
     open_notebook(page, classic, book(classic, "all.ipynb", f"{SETUP}\n{ASKS}", GO))
     page.evaluate(READY)
     choose(page, "Run", "Run All Cells")
@@ -161,7 +161,7 @@ def test_run_all_asks_in_the_card_only(page: Page, classic: Classic) -> None:
 
 
 def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
-    page: Page, classic: Classic, seen: Seen
+    page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
     code = BLOCKS.format(flag="queue.flag")
     answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
@@ -185,7 +185,7 @@ def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
 
 
 @pytest.mark.soak
-def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Classic) -> None:
+def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7) -> None:
     notebook = begin(page, classic, "twice", ASKS, GO)
     notebook.run(1)
     notebook.run(2, wait=False)
@@ -203,7 +203,7 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Classic) -
         expect(place.locator(".plm-Question")).to_have_count(0)
 
 
-def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Classic) -> None:
+def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Notebook7) -> None:
     code = BLOCKS.format(flag="reload.flag")
     answers = f"says('Before.').calls('python', code={code!r}), says('After **all**.')"
     notebook = begin(page, classic, "reloaded", f"room.script({answers})", "%%agent -y\nGo.")
@@ -224,7 +224,7 @@ def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Classic) -> Non
 
 @pytest.mark.soak
 def test_a_restart_by_the_menu_ends_the_answer_and_the_session_goes_on(
-    page: Page, classic: Classic
+    page: Page, classic: Notebook7
 ) -> None:
     name = book(classic, "restart.ipynb", "%load_ext palimpsest", "%%agent\ncalculate 17*23")
     open_notebook(page, classic, name)
@@ -251,7 +251,7 @@ def test_a_restart_by_the_menu_ends_the_answer_and_the_session_goes_on(
 
 
 def test_a_notebook_without_a_kernel_shows_what_it_saved_and_gets_one(
-    page: Page, classic: Classic, seen: Seen
+    page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
     notebook = begin(page, classic, "alone", ASKS, GO)
     notebook.run(1)
@@ -281,7 +281,7 @@ def test_a_notebook_without_a_kernel_shows_what_it_saved_and_gets_one(
 
 
 def test_a_renamed_notebook_keeps_its_session_also_in_its_next_kernel(
-    page: Page, classic: Classic
+    page: Page, classic: Notebook7
 ) -> None:
     open_notebook(page, classic, book(classic, "named.ipynb", "%load_ext palimpsest"))
     page.evaluate(READY)

@@ -6,7 +6,15 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, ROOT, Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import (
+    READY,
+    ROOT,
+    Lab,
+    PageErrors,
+    choose_theme,
+    open_notebook,
+    photograph,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -98,7 +106,9 @@ def at_rest(panel: Locator) -> None:
     expect(panel.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
 
-def test_it_loads_the_package_on_a_click_and_answers(page: Page, lab: Lab, seen: Seen) -> None:
+def test_it_loads_the_package_on_a_click_and_answers(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
     open_notebook(page, lab, book(lab, "panel-load.ipynb", "1"))
     page.evaluate(READY)
     panel = open_panel(page)
@@ -119,7 +129,7 @@ def test_it_loads_the_package_on_a_click_and_answers(page: Page, lab: Lab, seen:
     assert seen.errors == []
 
 
-def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: Seen) -> None:
+def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = (
         "thinks('First I look at the data.').says('Let me look. ').calls('python', code='6 * 7'),"
         f"says({MARKDOWN!r}).drips(0.02),"
@@ -147,7 +157,7 @@ def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: Seen) -> None:
     assert seen.errors == []
 
 
-def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: Seen) -> None:
+def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: PageErrors) -> None:
     refusal = "fails(503, 'Too many ask at once.', retry_after=3600)"
     panel = room(page, lab, "panel-waits.ipynb", f"stalls(), says('I begin. ').stalls(), {refusal}")
     foot = panel.locator(".plm-TurnFooter-text")
@@ -174,7 +184,7 @@ def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: Seen) -> None:
 
 
 def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     code = BLOCKS.format(flag="queue.flag")
     answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
@@ -200,7 +210,7 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     assert seen.errors == []
 
 
-def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: Seen) -> None:
+def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = room(page, lab, "panel-sessions.ipynb", "says('One.'), says('Title'), says('Two.')")
     send(panel, "first words")
     expect(story(panel).get_by_text("One.")).to_be_visible()
@@ -244,7 +254,7 @@ def test_it_is_back_after_a_reload_in_mid_cell(page: Page, lab: Lab) -> None:
 
 
 def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     above = "\n".join(f"# line {number}" for number in range(80))
     answers = "calls('python', code='6 * 7').says(''), says('Done.')"
@@ -325,7 +335,7 @@ def test_a_kernel_that_restarts_or_ends_is_told(page: Page, lab: Lab) -> None:
     expect(panel.get_by_text("has no kernel")).to_be_visible()
 
 
-def test_a_kernel_is_chosen_from_the_panel(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_kernel_is_chosen_from_the_panel(page: Page, lab: Lab, seen: PageErrors) -> None:
     open_notebook(page, lab, book(lab, "panel-choose.ipynb", "1", kernel="elsewhere"))
     dialog = page.locator(".jp-Dialog")
     dialog.locator("button", has_text="No Kernel").click()
@@ -407,7 +417,7 @@ def test_a_window_that_grows_shows_the_panel_whole(page: Page, lab: Lab) -> None
     assert panel.evaluate("node => node.offsetWidth") >= 320
 
 
-def test_commands_open_write_and_insert_a_cell(page: Page, lab: Lab, seen: Seen) -> None:
+def test_commands_open_write_and_insert_a_cell(page: Page, lab: Lab, seen: PageErrors) -> None:
     open_notebook(page, lab, book(lab, "panel-commands.ipynb", "%load_ext palimpsest"))
     page.evaluate(READY)
     page.evaluate(RUN, 0)

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import READY, Lab, Seen, choose_theme, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_notebook, photograph
 from tests.e2e.test_composer import violations
 from tests.e2e.test_panel import RUN, at_rest, book, composer, open_panel, send, story
 
@@ -23,7 +23,7 @@ def begin(page: Page, lab: Lab, name: str, *cells: str):  # noqa: ANN201  the pa
 
 
 def test_a_mode_is_chosen_and_stands_above_what_was_begun_in_it(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     panel = begin(page, lab, "modes/mode.ipynb", "%agent what is 2 + 2")
     chip = panel.get_by_role("button", name="Permission mode: ask")
@@ -50,7 +50,7 @@ def test_a_mode_is_chosen_and_stands_above_what_was_begun_in_it(
 
 
 def test_always_in_this_project_is_asked_once_listed_and_taken_back(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     panel = begin(page, lab, "always/one.ipynb", LOAD)
     send(panel, "calculate 17*23")
@@ -85,7 +85,7 @@ def test_always_in_this_project_is_asked_once_listed_and_taken_back(
     assert seen.errors == []
 
 
-def test_a_project_s_file_waits_until_it_is_trusted(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_project_s_file_waits_until_it_is_trusted(page: Page, lab: Lab, seen: PageErrors) -> None:
     folder = lab.folder / "trusting"
     folder.mkdir()
     (folder / "palimpsest.toml").write_text('mode = "accept-edits"\n[permission]\nbash = "allow"\n')
@@ -101,7 +101,7 @@ def test_a_project_s_file_waits_until_it_is_trusted(page: Page, lab: Lab, seen: 
     assert seen.errors == []
 
 
-def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: PageErrors) -> None:
     # More than a title takes: it is asked for beside the turn, and may be paid for first.
     panel = begin(page, lab, "limit/a.ipynb", "%agent budget 1000 tokens")
     page.evaluate(RUN, 1)

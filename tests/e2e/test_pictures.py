@@ -5,13 +5,13 @@ import os
 import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import Lab, Seen, photograph
+from tests.e2e.jupyterlab import Lab, PageErrors, photograph
 from tests.e2e.test_panel import at_rest, room, send, story
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-def test_a_picture_that_was_read_is_shown(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_picture_that_was_read_is_shown(page: Page, lab: Lab, seen: PageErrors) -> None:
     gradient = Image.linear_gradient("L").resize((640, 400)).convert("RGB")
     noise = Image.frombytes("RGB", (640, 400), os.urandom(640 * 400 * 3))
     Image.blend(gradient, noise, 0.3).save(lab.folder / "seen.png")

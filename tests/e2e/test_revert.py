@@ -3,7 +3,7 @@
 import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, Seen, choose_theme, photograph
+from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
 from tests.e2e.running_notebook import TELLS
 from tests.e2e.test_panel import (
     AXE,
@@ -35,7 +35,7 @@ def two_turns(page: Page, lab: Lab, name: str) -> Locator:
     return panel
 
 
-def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = two_turns(page, lab, "panel-revert.ipynb")
     poem = lab.folder / "poem.txt"
     expect(story(panel).get_by_role("button", name="2 files changed")).to_be_visible()
@@ -72,7 +72,9 @@ def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: Se
     assert seen.errors == []
 
 
-def test_a_conflict_is_ticked_and_what_is_removed_is_gone(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_conflict_is_ticked_and_what_is_removed_is_gone(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
     panel = two_turns(page, lab, "panel-conflict.ipynb")
     poem = lab.folder / "poem.txt"
     poem.write_text("My own words.\n")
@@ -98,7 +100,7 @@ def test_a_conflict_is_ticked_and_what_is_removed_is_gone(page: Page, lab: Lab, 
     assert seen.errors == []
 
 
-def test_a_cell_says_for_good_what_was_taken_back(page: Page, lab: Lab, seen: Seen) -> None:
+def test_a_cell_says_for_good_what_was_taken_back(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = room(page, lab, "cell-revert.ipynb", "says('Roses are red.')", "%%agent\nWrite a poem")
     page.evaluate(RUN, 1)
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(1)

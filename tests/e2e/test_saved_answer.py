@@ -4,13 +4,13 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import (
     Lab,
-    Seen,
+    PageErrors,
     choose_theme,
     open_notebook,
     photograph,
     wait_until_drawn,
 )
-from tests.e2e.saved_notebooks import TABLE, XSS, Story, segment, write
+from tests.e2e.saved_notebooks import TABLE, XSS, SavedAnswer, segment, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -67,7 +67,7 @@ POOR_CONTRAST = """() => {
 
 def write_story(lab: Lab) -> str:
     story = (
-        Story()
+        SavedAnswer()
         .thought("The user asks for **odd** values.")
         .text("I'll look at the distribution per species first.")
         .ran("python", TABLE, code='penguins.groupby("species").bill_length_mm.describe()')
@@ -79,7 +79,9 @@ def write_story(lab: Lab) -> str:
         .text(f"## Found\n\n{MATHS}\n\n| species | odd |\n|---|---:|\n| Gentoo | 3 |")
         .step()
     )
-    waiting = Story().running("write", path="data/penguins_clean.csv", content="species,bill\n")
+    waiting = SavedAnswer().running(
+        "write", path="data/penguins_clean.csv", content="species,bill\n"
+    )
     ask = {
         "id": "per_1",
         "permission": "write",
@@ -89,7 +91,9 @@ def write_story(lab: Lab) -> str:
         "input": {},
         "call_id": "call_prt_0000",
     }
-    stopped = Story().text("I was about to").running("python", code="import time\ntime.sleep(99)")
+    stopped = (
+        SavedAnswer().text("I was about to").running("python", code="import time\ntime.sleep(99)")
+    )
     write(
         lab.folder / "story.ipynb",
         segment(story.message()),
@@ -99,7 +103,7 @@ def write_story(lab: Lab) -> str:
     return "story.ipynb"
 
 
-def test_an_answer_is_drawn_as_our_rows(page: Page, lab: Lab, seen: Seen) -> None:
+def test_an_answer_is_drawn_as_our_rows(page: Page, lab: Lab, seen: PageErrors) -> None:
     open_notebook(page, lab, write_story(lab))
 
     segments = page.locator(".plm-Segment")
@@ -145,9 +149,9 @@ def test_a_fold_opens_by_keys(page: Page, lab: Lab) -> None:
     expect(page.get_by_text("The user asks for")).to_be_visible()
 
 
-def test_nothing_that_a_model_or_a_tool_wrote_runs(page: Page, lab: Lab, seen: Seen) -> None:
+def test_nothing_that_a_model_or_a_tool_wrote_runs(page: Page, lab: Lab, seen: PageErrors) -> None:
     evil = (
-        Story()
+        SavedAnswer()
         .text(XSS)
         .thought(XSS)
         .ran("python", XSS, code=XSS)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import Lab, Seen, choose_theme, photograph
+from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
 from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, room, send, story
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -38,7 +38,9 @@ def unfold(panel: Locator, title: str) -> None:
     panel.get_by_role("button", name=f"What to do with {title}").click()
 
 
-def test_a_session_is_found_named_and_put_away(page: Page, panel: Locator, seen: Seen) -> None:
+def test_a_session_is_found_named_and_put_away(
+    page: Page, panel: Locator, seen: PageErrors
+) -> None:
     field = panel.get_by_role("searchbox")
     field.fill("penguins ISLAND")
     expect(rows(panel)).to_have_count(1)
@@ -65,7 +67,7 @@ def test_a_session_is_found_named_and_put_away(page: Page, panel: Locator, seen:
 
 
 def test_a_session_is_forked_and_deleted_after_a_second_press(
-    page: Page, panel: Locator, seen: Seen
+    page: Page, panel: Locator, seen: PageErrors
 ) -> None:
     unfold(panel, "Count the penguins")
     panel.get_by_role("button", name="Fork", exact=True).click()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, Seen, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
 from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, book, open_panel, send
 from tests.harness.sample_session import everything
 
@@ -92,7 +92,7 @@ def test_its_text_is_printed_also_where_it_is_folded(quiet: Page, path: Path) ->
     assert ground == "rgb(255, 255, 255)", "paper is white"
 
 
-def test_the_panel_makes_a_page_and_takes_it_back(page: Page, lab: Lab, seen: Seen) -> None:
+def test_the_panel_makes_a_page_and_takes_it_back(page: Page, lab: Lab, seen: PageErrors) -> None:
     setting = "%env PALIMPSEST_REHEARSAL_DELAY=0\n%load_ext palimpsest"
     open_notebook(page, lab, book(lab, "share.ipynb", setting))
     page.evaluate(READY)

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.jupyterlab import Lab, Seen, choose_theme, photograph
+from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
 from tests.e2e.running_notebook import begin
 from tests.e2e.test_panel import composer, story
 from tests.e2e.test_saved_answer import POOR_CONTRAST
@@ -21,7 +21,7 @@ room.script(
 
 
 def test_the_card_lists_its_calls_asks_and_opens_its_session(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     notebook = begin(page, lab, "tasks", SCRIPT, "%%agent\nFind it.")
     notebook.run(1)

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     BUILT,
-    Classic,
     Lab,
-    Seen,
+    Notebook7,
+    PageErrors,
     choose_theme,
     open_notebook,
     photograph,
@@ -57,7 +57,7 @@ def shown(notebook: Notebook, cell: int = 1) -> Locator:
     return notebook.cell(cell).locator(".plm-View")
 
 
-def test_follows_the_session_and_keeps_words_only(page: Page, bare: Lab, seen: Seen) -> None:
+def test_follows_the_session_and_keeps_words_only(page: Page, bare: Lab, seen: PageErrors) -> None:
     answers = f"says({MATHS!r}).calls('variables'), says('That is all.')"
     notebook = scripted(page, bare, "view-follows", "%%agent --yes\nGo on", answers=answers)
     notebook.run(1)
@@ -86,7 +86,7 @@ def test_follows_the_session_and_keeps_words_only(page: Page, bare: Lab, seen: S
 
 
 def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
-    page: Page, bare: Lab, seen: Seen
+    page: Page, bare: Lab, seen: PageErrors
 ) -> None:
     code = BLOCKS.format(flag="view.flag")
     answers = f"{STREAMS}.calls('python', code={code!r}), says('Over.')"
@@ -160,7 +160,7 @@ def test_a_notebook_reopened_without_a_kernel_reads_as_it_did(page: Page, bare: 
     photograph(page, "view-saved")
 
 
-def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: Seen) -> None:
+def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: PageErrors) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     code = f"print({XSS!r})"
@@ -236,7 +236,7 @@ def test_is_drawn_in_a_box_of_widgets_too(page: Page, bare: Lab) -> None:
     expect(shown(notebook)).to_contain_text("That is all.")
 
 
-def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: Seen) -> None:
+def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = scripted(
         page, lab, "view-both", "%%agent --yes\nGo on", answers="says('That is all.')"
     )
@@ -266,7 +266,7 @@ def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: L
 
 @pytest.mark.soak
 def test_is_there_in_notebook_7(page: Page, tmp_path: Path, forks: Path | None) -> None:
-    with running(tmp_path, BUILT, Classic, ours=False, forks=forks) as lab:
+    with running(tmp_path, BUILT, Notebook7, ours=False, forks=forks) as lab:
         notebook = scripted(
             page, lab, "view-classic", "%%agent --yes\nGo on", answers="says('All.')"
         )

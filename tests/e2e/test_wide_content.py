@@ -6,13 +6,13 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.e2e.jupyterlab import (
     Lab,
-    Seen,
+    PageErrors,
     choose_theme,
     open_notebook,
     photograph,
     wait_until_drawn,
 )
-from tests.e2e.saved_notebooks import Story, segment, write
+from tests.e2e.saved_notebooks import SavedAnswer, segment, write
 from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
 from tests.e2e.test_view import scripted, shown
 
@@ -69,9 +69,9 @@ def named(drawn: Locator, name: str) -> Locator:
 
 
 def test_in_a_cell_it_is_reached_scrolled_and_left_by_keys(
-    page: Page, lab: Lab, seen: Seen
+    page: Page, lab: Lab, seen: PageErrors
 ) -> None:
-    written = Story().text(WORDS).step()
+    written = SavedAnswer().text(WORDS).step()
     write(lab.folder / "wide.ipynb", segment(written.message()))
     open_notebook(page, lab, "wide.ipynb")
     drawn = page.locator(".plm-Segment")
@@ -94,8 +94,8 @@ def test_in_a_cell_it_is_reached_scrolled_and_left_by_keys(
     assert seen.errors == []
 
 
-def test_what_fits_is_no_stop_of_the_keyboard(page: Page, lab: Lab, seen: Seen) -> None:
-    written = Story().text(f"{SMALL}\n\n```python\nx = 1\n```\n\n$$\nx^2\n$$").step()
+def test_what_fits_is_no_stop_of_the_keyboard(page: Page, lab: Lab, seen: PageErrors) -> None:
+    written = SavedAnswer().text(f"{SMALL}\n\n```python\nx = 1\n```\n\n$$\nx^2\n$$").step()
     write(lab.folder / "fits.ipynb", segment(written.message()))
     open_notebook(page, lab, "fits.ipynb")
     drawn = page.locator(".plm-Segment")
@@ -110,7 +110,7 @@ def test_what_fits_is_no_stop_of_the_keyboard(page: Page, lab: Lab, seen: Seen) 
 
 
 def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> None:
-    written = Story().text(WORDS).step()
+    written = SavedAnswer().text(WORDS).step()
     write(lab.folder / "wide-forced.ipynb", segment(written.message()))
     page.emulate_media(forced_colors="active")
     open_notebook(page, lab, "wide-forced.ipynb")
@@ -122,7 +122,7 @@ def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> N
     page.emulate_media(forced_colors="none")
 
 
-def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: Seen) -> None:
+def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = f"calls('python', code='print(\"w\" * 400)'), says({WORDS!r})"
     panel = room(page, lab, "wide-panel.ipynb", answers)
     send(panel, "Show what is wide.")
@@ -145,7 +145,9 @@ def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: See
     assert seen.errors == []
 
 
-def test_in_a_view_without_the_extension_it_is_the_same(page: Page, bare: Lab, seen: Seen) -> None:
+def test_in_a_view_without_the_extension_it_is_the_same(
+    page: Page, bare: Lab, seen: PageErrors
+) -> None:
     notebook = scripted(page, bare, "view-wide", "%%agent\nGo on", answers=f"says({WORDS!r})")
     notebook.run(1)
     notebook.run(2)
@@ -161,7 +163,7 @@ def test_in_a_view_without_the_extension_it_is_the_same(page: Page, bare: Lab, s
 
 def shared(tmp_path: Path) -> Path:
     """The page of a session in which something wide was said, and something narrow."""
-    said = Message.model_validate(Story().text(WORDS).step().message())
+    said = Message.model_validate(SavedAnswer().text(WORDS).step().message())
     made = "".join(
         share_page(
             SharePageHead(title="Wide", about=""),

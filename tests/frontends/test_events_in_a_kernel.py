@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.frontends.three_interfaces import Hands
+from tests.frontends.three_interfaces import ThreeInterfaces
 from tests.harness.kernel import Kernel, Message
 from tests.waiting import eventually
 
@@ -23,7 +23,7 @@ LONG = "says('The mean is 43.92. ' * 400)"
 class Heard:
     """A session that a page watches and Python subscribed to."""
 
-    def __init__(self, hands: Hands) -> None:
+    def __init__(self, hands: ThreeInterfaces) -> None:
         self.hands = hands
         self.session = ""
 
@@ -42,17 +42,17 @@ class Heard:
 
 
 @pytest.fixture(scope="module")
-def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hands]:
+def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeInterfaces]:
     with Kernel(cwd=tmp_path_factory.mktemp("notebooks")) as kernel:
-        yield Hands(kernel)
+        yield ThreeInterfaces(kernel)
 
 
 @pytest.fixture
-def heard(hands: Hands) -> Heard:
+def heard(hands: ThreeInterfaces) -> Heard:
     return Heard(hands)
 
 
-def test_session_created_carries_the_session(hands: Hands) -> None:
+def test_session_created_carries_the_session(hands: ThreeInterfaces) -> None:
     session = hands.begin(title="Birds")
     name = hands.posts(type="resync", after=0)
     message = hands.kernel.wait(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.frontends.three_interfaces import WAYS, Hands
+from tests.frontends.three_interfaces import WAYS, ThreeInterfaces
 from tests.harness.kernel import Kernel
 from tests.waiting import eventually
 
@@ -24,7 +24,7 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hands]:
+def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeInterfaces]:
     folder = tmp_path_factory.mktemp("notebooks")
     for name, text in FILES.items():
         path = folder / name
@@ -32,10 +32,10 @@ def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hands]:
         path.write_text(text)
     servers = '[mcp.gone]\ncommand = "no-such-program"\n'
     with Kernel(cwd=folder, env={"PALIMPSEST_CONFIG_CONTENT": servers}) as kernel:
-        yield Hands(kernel)
+        yield ThreeInterfaces(kernel)
 
 
-def said(hands: Hands) -> str:
+def said(hands: ThreeInterfaces) -> str:
     """Begin a session in which one thing was said; returns the id of the answer."""
     hands.begin("says('It is a walrus.')", "says('As I said.')")
     hands.says("What is it?")
@@ -43,7 +43,7 @@ def said(hands: Hands) -> str:
     return identifier
 
 
-def chosen(hands: Hands, way: str, action: str, name: str) -> None:
+def chosen(hands: ThreeInterfaces, way: str, action: str, name: str) -> None:
     match way:
         case "command":
             hands.says(f"{action} {name}")
@@ -53,14 +53,14 @@ def chosen(hands: Hands, way: str, action: str, name: str) -> None:
             hands.sends(type="choose", action=action, target=name)
 
 
-def next_request(hands: Hands) -> str:
+def next_request(hands: ThreeInterfaces) -> str:
     hands.says("And now?")
     sent: str = hands.look("str(room.model.requests[-1].messages)")
     return sent
 
 
 @each_way
-def test_a_message_is_left_out_of_every_request(hands: Hands, way: str) -> None:
+def test_a_message_is_left_out_of_every_request(hands: ThreeInterfaces, way: str) -> None:
     name = said(hands)
 
     chosen(hands, way, "exclude", name)
@@ -71,7 +71,7 @@ def test_a_message_is_left_out_of_every_request(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_what_was_left_out_comes_back(hands: Hands, way: str) -> None:
+def test_what_was_left_out_comes_back(hands: ThreeInterfaces, way: str) -> None:
     name = said(hands)
     hands.sends(type="choose", action="exclude", target=name)
 
@@ -81,7 +81,9 @@ def test_what_was_left_out_comes_back(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_message_is_kept_in_every_request_until_it_is_let_go(hands: Hands, way: str) -> None:
+def test_a_message_is_kept_in_every_request_until_it_is_let_go(
+    hands: ThreeInterfaces, way: str
+) -> None:
     more = ("says('As I said. ' * 400)", f"says('{SUMMARY}')", "says('One.')", "says('Two.')")
     hands.begin("says('It is a walrus.')", *more)
     hands.says("What is it?")
@@ -98,7 +100,7 @@ def test_a_message_is_kept_in_every_request_until_it_is_let_go(hands: Hands, way
 
 
 @each_way
-def test_a_compaction_is_undone(hands: Hands, way: str) -> None:
+def test_a_compaction_is_undone(hands: ThreeInterfaces, way: str) -> None:
     hands.begin("says('It is a walrus. ' * 400)", f"says('{SUMMARY}')", "says('As I said.')")
     hands.says("What is it?")
     hands.sends(type="compact")
@@ -115,7 +117,9 @@ def test_a_compaction_is_undone(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_prompt_is_taken_back_with_its_file_and_comes_again(hands: Hands, way: str) -> None:
+def test_a_prompt_is_taken_back_with_its_file_and_comes_again(
+    hands: ThreeInterfaces, way: str
+) -> None:
     name = f"new-{way}.txt"
     hands.begin(WRITES.format(name=name), "says('Written.')")
     hands.says("Write it.")
@@ -150,7 +154,7 @@ def test_a_prompt_is_taken_back_with_its_file_and_comes_again(hands: Hands, way:
 
 
 @each_way
-def test_what_is_taken_back_is_removed_for_good(hands: Hands, way: str) -> None:
+def test_what_is_taken_back_is_removed_for_good(hands: ThreeInterfaces, way: str) -> None:
     said(hands)
     first, second = hands.look("[m.id for m in now().messages]")
     hands.sends(type="revert", action="revert", target=first)
@@ -170,7 +174,7 @@ def test_what_is_taken_back_is_removed_for_good(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_settings_are_listed_with_where_they_come_from(hands: Hands, way: str) -> None:
+def test_settings_are_listed_with_where_they_come_from(hands: ThreeInterfaces, way: str) -> None:
     match way:
         case "command":
             words = hands.says("config")
@@ -189,7 +193,7 @@ def test_settings_are_listed_with_where_they_come_from(hands: Hands, way: str) -
 
 
 @each_way
-def test_models_are_listed(hands: Hands, way: str) -> None:
+def test_models_are_listed(hands: ThreeInterfaces, way: str) -> None:
     match way:
         case "command":
             assert "| `scripted/model` | 200,000 |" in hands.says("models")
@@ -211,7 +215,7 @@ def test_models_are_listed(hands: Hands, way: str) -> None:
     ],
 )
 def test_what_a_prompt_can_name_is_listed(
-    hands: Hands, way: str, what: str, name: str, words: str
+    hands: ThreeInterfaces, way: str, what: str, name: str, words: str
 ) -> None:
     match way:
         case "command":
@@ -227,7 +231,7 @@ def test_what_a_prompt_can_name_is_listed(
 
 
 @each_way
-def test_mcp_servers_are_tried_again_and_listed(hands: Hands, way: str) -> None:
+def test_mcp_servers_are_tried_again_and_listed(hands: ThreeInterfaces, way: str) -> None:
     def found() -> tuple[str, bool]:
         match way:
             case "command":
@@ -252,7 +256,7 @@ def test_mcp_servers_are_tried_again_and_listed(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_hooks_are_listed_with_what_they_did(hands: Hands, way: str) -> None:
+def test_hooks_are_listed_with_what_they_did(hands: ThreeInterfaces, way: str) -> None:
     hands.cell(
         "@palimpsest.hook('prompt')\ndef look(event):\n    return None\n", store_history=False
     )
@@ -273,7 +277,7 @@ def test_hooks_are_listed_with_what_they_did(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_another_policy_holds_from_the_next_request_on(hands: Hands, way: str) -> None:
+def test_another_policy_holds_from_the_next_request_on(hands: ThreeInterfaces, way: str) -> None:
     hands.begin("says('Hi.')")
 
     match way:
@@ -295,7 +299,7 @@ def test_another_policy_holds_from_the_next_request_on(hands: Hands, way: str) -
 
 
 @each_way
-def test_a_mode_holds_from_the_next_call_on(hands: Hands, way: str) -> None:
+def test_a_mode_holds_from_the_next_call_on(hands: ThreeInterfaces, way: str) -> None:
     name = f"plan-{way}.txt"
     hands.begin(WRITES.format(name=name), "says('I may not.')")
 
@@ -313,7 +317,7 @@ def test_a_mode_holds_from_the_next_call_on(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_spending_limit_is_set(hands: Hands, way: str) -> None:
+def test_a_spending_limit_is_set(hands: ThreeInterfaces, way: str) -> None:
     hands.begin("says('Hi.')")
 
     match way:
@@ -329,7 +333,7 @@ def test_a_spending_limit_is_set(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_what_fills_the_window_is_shown(hands: Hands, way: str) -> None:
+def test_what_fills_the_window_is_shown(hands: ThreeInterfaces, way: str) -> None:
     said(hands)
 
     match way:
@@ -348,7 +352,9 @@ def test_what_fills_the_window_is_shown(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_what_the_folder_takes_is_weighed_and_old_sessions_go(hands: Hands, way: str) -> None:
+def test_what_the_folder_takes_is_weighed_and_old_sessions_go(
+    hands: ThreeInterfaces, way: str
+) -> None:
     said(hands)
     used = hands.look("now().id")
 
@@ -367,7 +373,7 @@ def test_what_the_folder_takes_is_weighed_and_old_sessions_go(hands: Hands, way:
 
 
 @each_way
-def test_a_project_is_trusted_and_distrusted(hands: Hands, way: str) -> None:
+def test_a_project_is_trusted_and_distrusted(hands: ThreeInterfaces, way: str) -> None:
     waits = "[h.words for h in palimpsest.config().held]"
     before = hands.look(waits)
 
@@ -392,7 +398,7 @@ def test_a_project_is_trusted_and_distrusted(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_what_is_always_allowed_is_listed_and_revoked(hands: Hands, way: str) -> None:
+def test_what_is_always_allowed_is_listed_and_revoked(hands: ThreeInterfaces, way: str) -> None:
     hands.begin("calls('python', code='1 + 1')", "says('Two.')")
     hands.posts(type="prompt", text="Add.")
     ask = hands.told("permission.asked")["ask"]["id"]

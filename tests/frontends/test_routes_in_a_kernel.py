@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.frontends.three_interfaces import WAYS, Hands
+from tests.frontends.three_interfaces import WAYS, ThreeInterfaces
 from tests.harness.kernel import Kernel
 
 pytestmark = pytest.mark.slow
@@ -16,13 +16,13 @@ HANDS_ON = "calls('task', description='Look', prompt='Look.', agent='explore')"
 
 
 @pytest.fixture(scope="module")
-def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hands]:
+def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeInterfaces]:
     with Kernel(cwd=tmp_path_factory.mktemp("notebooks")) as kernel:
-        yield Hands(kernel)
+        yield ThreeInterfaces(kernel)
 
 
 @each_way
-def test_sessions_are_listed_by_their_words(hands: Hands, way: str) -> None:
+def test_sessions_are_listed_by_their_words(hands: ThreeInterfaces, way: str) -> None:
     wanted = hands.begin("says('Hi.')", title=f"Walrus by {way}")
     hands.says("Hello.")
     hands.begin(title="Another")
@@ -46,7 +46,7 @@ def test_sessions_are_listed_by_their_words(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_session_begins_with_a_title_and_rules(hands: Hands, way: str) -> None:
+def test_a_session_begins_with_a_title_and_rules(hands: ThreeInterfaces, way: str) -> None:
     before = hands.begin("says('Hi.')")
     hands.mark()
 
@@ -66,7 +66,7 @@ def test_a_session_begins_with_a_title_and_rules(hands: Hands, way: str) -> None
 
 
 @pytest.mark.parametrize("way", ["Python", "protocol"])
-def test_a_session_with_a_parent_belongs_to_it(hands: Hands, way: str) -> None:
+def test_a_session_with_a_parent_belongs_to_it(hands: ThreeInterfaces, way: str) -> None:
     parent = hands.begin()
 
     if way == "Python":
@@ -81,7 +81,7 @@ def test_a_session_with_a_parent_belongs_to_it(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_turn_that_runs_is_seen(hands: Hands, way: str) -> None:
+def test_a_turn_that_runs_is_seen(hands: ThreeInterfaces, way: str) -> None:
     hands.begin("says('Let me').stalls()")
     hands.says("--bg Go.")
     hands.told("session.status", status={"type": "busy"})
@@ -100,7 +100,7 @@ def test_a_turn_that_runs_is_seen(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_session_is_looked_at(hands: Hands, way: str) -> None:
+def test_a_session_is_looked_at(hands: ThreeInterfaces, way: str) -> None:
     session = hands.begin("says('Hi.')", title="Seen")
     hands.says("Hello.")
 
@@ -119,7 +119,7 @@ def test_a_session_is_looked_at(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_the_notebook_goes_on_with_another_session(hands: Hands, way: str) -> None:
+def test_the_notebook_goes_on_with_another_session(hands: ThreeInterfaces, way: str) -> None:
     first = hands.begin()
     hands.begin()
 
@@ -135,7 +135,7 @@ def test_the_notebook_goes_on_with_another_session(hands: Hands, way: str) -> No
 
 
 @each_way
-def test_a_session_is_called_otherwise(hands: Hands, way: str) -> None:
+def test_a_session_is_called_otherwise(hands: ThreeInterfaces, way: str) -> None:
     session = hands.begin(title="Before")
 
     match way:
@@ -151,7 +151,7 @@ def test_a_session_is_called_otherwise(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_session_is_put_away_and_fetched_back(hands: Hands, way: str) -> None:
+def test_a_session_is_put_away_and_fetched_back(hands: ThreeInterfaces, way: str) -> None:
     session = hands.begin("says('Hi.')", title=f"Away by {way}")
     hands.says("Hello.")
     listed = f"[one.id for one in palimpsest.sessions('away by {way}').sessions]"
@@ -173,7 +173,7 @@ def test_a_session_is_put_away_and_fetched_back(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_session_is_deleted_with_those_it_began(hands: Hands, way: str) -> None:
+def test_a_session_is_deleted_with_those_it_began(hands: ThreeInterfaces, way: str) -> None:
     session = hands.begin("says('Hi.')", title=f"Gone by {way}")
     hands.says("Hello.")
     child = hands.sends(type="new", title="Part", parent=session)["session"]["session"]
@@ -195,7 +195,7 @@ def test_a_session_is_deleted_with_those_it_began(hands: Hands, way: str) -> Non
 
 
 @each_way
-def test_the_sessions_of_tasks_are_listed(hands: Hands, way: str) -> None:
+def test_the_sessions_of_tasks_are_listed(hands: ThreeInterfaces, way: str) -> None:
     session = hands.begin(HANDS_ON, "says('Seen.')", "says('Done.')")
     hands.answers()
     child = hands.look("now().children()[0].id")
@@ -211,7 +211,7 @@ def test_the_sessions_of_tasks_are_listed(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_what_is_to_do_is_listed(hands: Hands, way: str) -> None:
+def test_what_is_to_do_is_listed(hands: ThreeInterfaces, way: str) -> None:
     hands.begin(LISTS, "says('Noted.')")
     hands.answers()
 
@@ -227,7 +227,7 @@ def test_what_is_to_do_is_listed(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_changed_files_are_told_line_by_line(hands: Hands, way: str) -> None:
+def test_changed_files_are_told_line_by_line(hands: ThreeInterfaces, way: str) -> None:
     name = f"diff-{way}.txt"
     hands.begin(WRITES.format(name=name), "says('Written.')")
     hands.answers()
@@ -246,7 +246,7 @@ def test_changed_files_are_told_line_by_line(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_fork_has_what_came_before_a_message(hands: Hands, way: str) -> None:
+def test_a_fork_has_what_came_before_a_message(hands: ThreeInterfaces, way: str) -> None:
     session = hands.begin("says('One.')", "says('Two.')")
     hands.says("First.")
     hands.says("Second.")
@@ -266,7 +266,7 @@ def test_a_fork_has_what_came_before_a_message(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_page_of_the_session_is_made_and_taken_away(hands: Hands, way: str) -> None:
+def test_a_page_of_the_session_is_made_and_taken_away(hands: ThreeInterfaces, way: str) -> None:
     hands.begin("says('Forty two.')")
     hands.says("How many?")
 
@@ -296,7 +296,7 @@ def test_a_page_of_the_session_is_made_and_taken_away(hands: Hands, way: str) ->
 
 
 @each_way
-def test_a_session_is_written_to_a_file(hands: Hands, way: str) -> None:
+def test_a_session_is_written_to_a_file(hands: ThreeInterfaces, way: str) -> None:
     hands.begin("says('Forty two.')")
     hands.says("How many?")
     file = f"talk-{way}.md"
@@ -313,7 +313,7 @@ def test_a_session_is_written_to_a_file(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_an_exported_session_is_brought_in(hands: Hands, way: str) -> None:
+def test_an_exported_session_is_brought_in(hands: ThreeInterfaces, way: str) -> None:
     session = hands.begin("says('Forty two.')")
     hands.says("How many?")
     file = f"in-{way}.json"

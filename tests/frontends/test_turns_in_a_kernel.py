@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.frontends.three_interfaces import WAYS, Hands
+from tests.frontends.three_interfaces import WAYS, ThreeInterfaces
 from tests.harness.kernel import Kernel
 from tests.waiting import eventually
 
@@ -20,25 +20,25 @@ LONG = "says('The mean is 43.92. ' * 400)"
 
 
 @pytest.fixture(scope="module")
-def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hands]:
+def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeInterfaces]:
     with Kernel(cwd=tmp_path_factory.mktemp("notebooks")) as kernel:
-        yield Hands(kernel)
+        yield ThreeInterfaces(kernel)
 
 
-def stands(hands: Hands, *more: str) -> None:
+def stands(hands: ThreeInterfaces, *more: str) -> None:
     """Begin a session with a turn that runs until it is stopped."""
     hands.begin(STANDS, *more)
     hands.says("--bg Go.")
     hands.told("message.part.delta")
 
 
-def inbox(hands: Hands) -> list[tuple[str, str]]:
+def inbox(hands: ThreeInterfaces) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = hands.look("[(p.text, p.delivery) for p in now().waiting]")
     return found
 
 
 @each_way
-def test_a_prompt_is_answered_with_what_came_with_it(hands: Hands, way: str) -> None:
+def test_a_prompt_is_answered_with_what_came_with_it(hands: ThreeInterfaces, way: str) -> None:
     hands.begin("says('Forty two.')")
 
     match way:
@@ -63,7 +63,7 @@ def test_a_prompt_is_answered_with_what_came_with_it(hands: Hands, way: str) -> 
     assert hands.look(f"'Be brief.' in str({sent}.messages)") is True
 
 
-def test_the_files_of_a_prompt_that_was_taken_back_go_with_it_again(hands: Hands) -> None:
+def test_the_files_of_a_prompt_that_was_taken_back_go_with_it_again(hands: ThreeInterfaces) -> None:
     stands(hands, "says('Later.')")
     hands.cell("import base64; content = base64.b64encode(b'%PDF-1.4' + bytes(40_000)).decode()")
     hands.cell("now().start('What is it?', files=['data:application/pdf;base64,' + content]); None")
@@ -82,7 +82,7 @@ def test_the_files_of_a_prompt_that_was_taken_back_go_with_it_again(hands: Hands
 
 
 @each_way
-def test_a_prompt_is_sent_without_waiting_for_its_answer(hands: Hands, way: str) -> None:
+def test_a_prompt_is_sent_without_waiting_for_its_answer(hands: ThreeInterfaces, way: str) -> None:
     stands(hands, "says('Later.')")
 
     match way:
@@ -101,7 +101,7 @@ def test_a_prompt_is_sent_without_waiting_for_its_answer(hands: Hands, way: str)
 
 
 @each_way
-def test_a_prompt_is_steered_into_the_turn_that_runs(hands: Hands, way: str) -> None:
+def test_a_prompt_is_steered_into_the_turn_that_runs(hands: ThreeInterfaces, way: str) -> None:
     hands.begin(ASKS, "says('Briefly: 42.')")
     hands.says("--bg How many?")
     ask = hands.told("permission.asked")["ask"]["id"]
@@ -125,7 +125,7 @@ def test_a_prompt_is_steered_into_the_turn_that_runs(hands: Hands, way: str) -> 
 
 
 @each_way
-def test_who_joins_the_run_gets_its_final_answer(hands: Hands, way: str) -> None:
+def test_who_joins_the_run_gets_its_final_answer(hands: ThreeInterfaces, way: str) -> None:
     hands.begin(ASKS, "says('It is 42.')")
     hands.says("--bg How many?")
     ask = hands.told("permission.asked")["ask"]["id"]
@@ -148,7 +148,7 @@ def test_who_joins_the_run_gets_its_final_answer(hands: Hands, way: str) -> None
 
 
 @each_way
-def test_a_waiting_prompt_is_taken_back(hands: Hands, way: str) -> None:
+def test_a_waiting_prompt_is_taken_back(hands: ThreeInterfaces, way: str) -> None:
     stands(hands)
     waiting = hands.posts(type="queue", text="Banana?")
     hands.told("prompt.admitted", prompt_id=waiting)
@@ -169,7 +169,7 @@ def test_a_waiting_prompt_is_taken_back(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_turn_is_stopped(hands: Hands, way: str) -> None:
+def test_a_turn_is_stopped(hands: ThreeInterfaces, way: str) -> None:
     stands(hands)
 
     match way:
@@ -191,7 +191,7 @@ def test_a_turn_is_stopped(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_failed_request_is_sent_again(hands: Hands, way: str) -> None:
+def test_a_failed_request_is_sent_again(hands: ThreeInterfaces, way: str) -> None:
     hands.begin("fails(400, 'No such thing.')", "says('Now it works.')")
     hands.kernel.client.run("%agent How many?")
 
@@ -209,7 +209,7 @@ def test_a_failed_request_is_sent_again(hands: Hands, way: str) -> None:
 
 
 @each_way
-def test_a_summary_takes_the_place_of_what_was_said(hands: Hands, way: str) -> None:
+def test_a_summary_takes_the_place_of_what_was_said(hands: ThreeInterfaces, way: str) -> None:
     hands.begin(LONG, f"says('{SUMMARY}')", "says('It was 43.92.')")
     hands.says("What is the mean?")
 
@@ -231,7 +231,7 @@ def test_a_summary_takes_the_place_of_what_was_said(hands: Hands, way: str) -> N
     assert ("know the penguins" in sent, "What is the mean?" in sent) == (True, False)
 
 
-def test_python_waits_for_a_compaction(hands: Hands) -> None:
+def test_python_waits_for_a_compaction(hands: ThreeInterfaces) -> None:
     hands.begin(LONG, f"says('{SUMMARY}').drips(0.001)")
     hands.says("What is the mean?")
 
@@ -241,7 +241,7 @@ def test_python_waits_for_a_compaction(hands: Hands) -> None:
 
 
 @pytest.mark.parametrize("way", ["Python", "protocol"])
-def test_a_question_for_permission_is_answered(hands: Hands, way: str) -> None:
+def test_a_question_for_permission_is_answered(hands: ThreeInterfaces, way: str) -> None:
     hands.begin(ASKS, "says('It is 42.')")
     hands.says("--bg How many?")
     ask = hands.told("permission.asked")["ask"]
@@ -260,7 +260,7 @@ def test_a_question_for_permission_is_answered(hands: Hands, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["Python", "protocol"])
-def test_a_question_of_the_model_is_answered(hands: Hands, way: str) -> None:
+def test_a_question_of_the_model_is_answered(hands: ThreeInterfaces, way: str) -> None:
     hands.begin(CHOOSES, "says('Blue it is.')")
     hands.says("--bg Paint it.")
     asked = hands.told("question.asked")
@@ -280,7 +280,7 @@ def test_a_question_of_the_model_is_answered(hands: Hands, way: str) -> None:
     assert "-> Blue" in hands.kernel.requests()
 
 
-def test_a_command_answers_where_somebody_types(hands: Hands) -> None:
+def test_a_command_answers_where_somebody_types(hands: ThreeInterfaces) -> None:
     hands.begin(ASKS, "says('It is 42.')")
     hands.kernel.request(type="unwatch", client="page")
 
@@ -292,7 +292,7 @@ def test_a_command_answers_where_somebody_types(hands: Hands) -> None:
     assert "It is 42." in hands.kernel.finish(cell).story()
 
 
-def test_a_page_shows_a_picture_that_lies_beside_the_log(hands: Hands) -> None:
+def test_a_page_shows_a_picture_that_lies_beside_the_log(hands: ThreeInterfaces) -> None:
     hands.begin("says('A square.')")
     hands.cell(
         "from tests.session.prompts.test_attachments import png\n"
@@ -307,7 +307,7 @@ def test_a_page_shows_a_picture_that_lies_beside_the_log(hands: Hands) -> None:
     assert len(shown) > 300 * 300 * 3
 
 
-def test_a_form_is_asked_for_in_one_cell_and_read_in_a_later_one(hands: Hands) -> None:
+def test_a_form_is_asked_for_in_one_cell_and_read_in_a_later_one(hands: ThreeInterfaces) -> None:
     hands.begin("calls('python', code='rows = 6 * 7\\nrows')", "calls('StructuredOutput', rows=42)")
 
     hands.cell(

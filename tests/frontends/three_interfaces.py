@@ -17,7 +17,7 @@ now = palimpsest.current_session
 """
 
 
-class Hands:
+class ThreeInterfaces:
     """A kernel with a whole application, a cell to write in and a page that watches.
 
     Responsibilities: do a thing one of three ways; look at the state that it left; hear what is told.

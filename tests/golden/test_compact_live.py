@@ -14,7 +14,7 @@ from tests.golden.data import folder, load
 from tests.golden.test_compact import policy_of, written_tail
 from tests.golden.test_live import Trace
 from tests.golden.test_loop import write
-from tests.harness.session import Studio, requested
+from tests.harness.session import SessionHarness, requested
 from tests.loop.context_management.test_fit_driver import SUMMARY
 
 from palimpsest.context.compaction.continuation import continuation_text
@@ -110,13 +110,13 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
         output_limit=limit["output"],
     )
     model = ScriptedModel(answer_of(case), *[says("Well.")] * 3)
-    studio = Studio(tmp_path, model, info=info)
+    harness = SessionHarness(tmp_path, model, info=info)
     policy = OPENCODE_1_18.model_copy(update={"compact": policy_of(case)})
-    object.__setattr__(studio.services, "policy", policy)
+    object.__setattr__(harness.services, "policy", policy)
     # The recorded person named this model and these agents; a log alone chooses none.
     for one in case["input"]:
-        studio.services.permitting.use(one["info"].get("agent", "build"), info.ref)
-    session = await studio.session()
+        harness.services.permitting.use(one["info"].get("agent", "build"), info.ref)
+    session = await harness.session()
     for one in case["input"]:
         write(session, one)
     session.log.append(*(DecisionMade(decision=one) for one in cleared(case)))
@@ -140,7 +140,7 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
     assert found is not None
     assert found.tail_start_id == written_tail(case)
     assert said_after(messages, marker_id) == recorded
-    records = await studio.records(session)
+    records = await harness.records(session)
     done = [one for one in records if isinstance(one.event, SessionCompacted)]
     assert len(done) == len(case["events"])
     summary = next(

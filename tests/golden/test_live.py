@@ -7,7 +7,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.precheck import precheck
@@ -68,8 +68,8 @@ async def test_a_turn_goes_through_what_is_compared_and_is_rebuilt(
 ) -> None:
     chosen = preset_policy(preset)
     model = ScriptedModel(calls("list"), says("Done."))
-    studio = Studio(tmp_path, model, info=INFO, policy=preset)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, info=INFO, policy=preset)
+    session = await harness.session()
     count = counter(chosen.estimator)
 
     with Trace(fold, neutral_messages, transform, cache_mark_positions, count) as trace:
@@ -80,10 +80,10 @@ async def test_a_turn_goes_through_what_is_compared_and_is_rebuilt(
     assert set(map(id, trace.seen["transform"])) == {id(chosen.transform)}
     assert len(trace.seen["cache_mark_positions"]) == len(model.requests) == 2
     assert len(trace.seen[count.__name__]) > 10
-    rebuilt = list(rebuild_all(studio.store, session.id, await studio.records(session)))
+    rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert [one.request.messages for one in rebuilt] == [one.messages for one in model.requests]
     assert all(one.matches for one in rebuilt)
-    assert {policy_of(studio.store, one.record).name for one in rebuilt} == {preset}
+    assert {policy_of(harness.store, one.record).name for one in rebuilt} == {preset}
 
 
 class Preset(NamedTuple):
@@ -133,8 +133,8 @@ async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
         output_limit=4_000,
         caching=True,
     )
-    studio = Studio(tmp_path, model, info=info, policy=preset.name)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, info=info, policy=preset.name)
+    session = await harness.session()
     traced = (
         evaluate_guard,
         with_turn_limit,
@@ -156,7 +156,7 @@ async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
 
     with Trace(*traced, *turned) as trace:
         answer = await ask(session, "Read the logs.", model=f"{preset.provider}/model")
-        studio.clock.now += 10 * 60 * 1000
+        harness.clock.now += 10 * 60 * 1000
         again = await ask(session, "Sure?", model=f"{preset.provider}/model")
 
     assert answer.error is None, answer.error.message
@@ -165,5 +165,5 @@ async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
     assert preset.passes <= set(trace.seen), preset.passes - set(trace.seen)
     assert {"prune_cache"} <= set(trace.seen)
     assert ("precheck" in trace.seen) == (preset.name == "openclaw-2026.9")
-    rebuilt = list(rebuild_all(studio.store, session.id, await studio.records(session)))
+    rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert [one.request.messages for one in rebuilt] == [one.messages for one in model.requests]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.golden.test_live import Trace
 from tests.harness.compacted_sessions import SUMMARY, assert_rebuilt, summaries
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.loop import turn_time_limit
@@ -35,19 +35,19 @@ PRESETS = {"openclaw-2026.2": ("whole", 1), "openclaw-2026.9": ("continuable", 0
 
 async def nearly_full(
     root: Path, preset: str, *answers: ScriptedAnswer, **recovery: Any
-) -> tuple[Studio, ScriptedModel, LiveSession]:
+) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
     """Return a session whose next long question needs a compaction."""
     # The older generation learns from the provider that a request is too long.
     refused = [overflows("anthropic")] if preset == "openclaw-2026.2" else []
     model = ScriptedModel(LONG, LONG, *refused, *answers)
-    studio = Studio(root, model, info=INFO)
+    harness = SessionHarness(root, model, info=INFO)
     chosen = preset_policy(preset)
     update = {"recovery": chosen.recovery.model_copy(update=recovery)}
-    object.__setattr__(studio.services, "policy", chosen.model_copy(update=update))
-    session = await studio.session()
+    object.__setattr__(harness.services, "policy", chosen.model_copy(update=update))
+    session = await harness.session()
     await ask(session, "First question", model="anthropic/claude-test")
     await ask(session, "Second question", model="anthropic/claude-test")
-    return studio, model, session
+    return harness, model, session
 
 
 async def full(session: LiveSession, preset: str) -> Any:
@@ -61,7 +61,7 @@ async def full(session: LiveSession, preset: str) -> Any:
 async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
     tmp_path: Path, preset: str
 ) -> None:
-    studio, model, session = await nearly_full(tmp_path, preset, stalls(), compaction_seconds=0.1)
+    harness, model, session = await nearly_full(tmp_path, preset, stalls(), compaction_seconds=0.1)
     state = session.runner.compactions
     traced = (compaction_timed_out, choose_snapshot)
     told = (CompactionState.copied, CompactionState.started, CompactionState.ended)
@@ -78,7 +78,7 @@ async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
     assert not state.active
     aside = [one.numbers for one in session.decisions() if one.rule == "compact/aside"]
     assert {one["source"] for one in aside} == {"pre-compaction"}
-    await assert_rebuilt(studio, session, model)
+    await assert_rebuilt(harness, session, model)
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
     tmp_path: Path, preset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = says(SUMMARY).drips(0.003)
-    studio, model, session = await nearly_full(
+    harness, model, session = await nearly_full(
         tmp_path, preset, slow, stalls(), turn_seconds=600.0, compaction_seconds=300.0
     )
     up = {600.0: asyncio.Event(), 300.0: asyncio.Event()}
@@ -112,7 +112,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
     assert {"run_wait", "wait"} <= set(trace.seen)
     [summary] = summaries(session.snapshot().messages)
     assert summary.error is None
-    await assert_rebuilt(studio, session, model)
+    await assert_rebuilt(harness, session, model)
 
 
 @pytest.mark.parametrize(

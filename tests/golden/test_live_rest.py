@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.golden.test_live import Trace
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, rebuilt, room
 
 from palimpsest.context.budget.overflow import longest_answer, overflows, usable
@@ -39,8 +39,8 @@ async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
 ) -> None:
     full = says("Well.").reports(input=200_000, output=20)
     later = (full, says(SUMMARY), says("Gone on."), says("And now."))
-    studio, model = room(tmp_path, *long_answers(*later), window=100_000, policy=preset)
-    session = await studio.session()
+    harness, model = room(tmp_path, *long_answers(*later), window=100_000, policy=preset)
+    session = await harness.session()
     newer = {
         compaction_plan,
         recorded_plan,
@@ -70,7 +70,7 @@ async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
 
     assert {one.__name__ for one in wanted} <= set(trace.seen)
     assert "compaction" in {one.purpose for one in model.requests}
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
 
 
 OLD = "claude-3-7-sonnet"
@@ -98,8 +98,8 @@ async def test_thoughts_are_left_out_for_the_models_that_want_none(
     info = ModelInfo(
         ref=ModelRef(provider="any", name="x"), window=100_000, output_limit=4_000, caching=True
     )
-    studio = Studio(tmp_path, model, info=info, policy=preset)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, info=info, policy=preset)
+    session = await harness.session()
 
     with Trace(without_thinking, drop_thinking) as trace:
         await ask(session, "Look.", model=model_id)
@@ -109,7 +109,7 @@ async def test_thoughts_are_left_out_for_the_models_that_want_none(
     if model_id.startswith("anthropic"):
         kept = {n for n in range(3) if f"Thought {n}." in str(model.requests[-1].messages)}
         assert kept == ({2} if drops else {0, 1, 2})
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
 
 
 @pytest.mark.parametrize("preset", ["openclaw-2026.2", "openclaw-2026.9"])
@@ -124,9 +124,9 @@ async def test_limits_of_a_key_and_caps_of_results_are_those_that_are_compared(
     def told(request: ModelRequest) -> ModelAnswer:
         return says("Too short.") if request.purpose == "compaction" else left.pop(0)
 
-    studio, model = room(tmp_path, *[told] * 12, window=26_000, policy=policy, provider="mistral")
-    object.__setattr__(studio.services, "history_limits", {"dm_history_limit": 3})
-    session = await studio.session()
+    harness, model = room(tmp_path, *[told] * 12, window=26_000, policy=policy, provider="mistral")
+    object.__setattr__(harness.services, "history_limits", {"dm_history_limit": 3})
+    session = await harness.session()
     wanted = {
         history_limit,
         with_turn_limit,
@@ -143,4 +143,4 @@ async def test_limits_of_a_key_and_caps_of_results_are_those_that_are_compared(
         await ask(session, "Sure?", model="mistral/model")
 
     assert {one.__name__ for one in wanted} <= set(trace.seen)
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)

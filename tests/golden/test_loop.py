@@ -22,7 +22,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.recorded_model import RecordedModel, RecordedTool
 from tests.golden.upstream import ERRORS, message
-from tests.harness.session import Studio, requested, until
+from tests.harness.session import SessionHarness, requested, until
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import SEPARATOR
@@ -137,7 +137,7 @@ def _recorded_part(kind: str, value: Any, known: set[str]) -> Any:
 # What ours does
 
 
-def studio_for(case: Case, model: RecordedModel, root: Path) -> Studio:
+def studio_for(case: Case, model: RecordedModel, root: Path) -> SessionHarness:
     limit = case["limit"]
     info = ModelInfo(
         ref=ModelRef(provider="anthropic", name="claude-test"),
@@ -145,23 +145,23 @@ def studio_for(case: Case, model: RecordedModel, root: Path) -> Studio:
         input_limit=limit.get("input"),
         output_limit=limit["output"],
     )
-    studio = Studio(root, model, info=info, policy="opencode-1.18", rules=OPENCODE)
+    harness = SessionHarness(root, model, info=info, policy="opencode-1.18", rules=OPENCODE)
     # The recorded person named this model and these agents; a log alone chooses none.
     for one in case["input"]:
-        studio.services.permitting.use(one["info"].get("agent", "build"), info.ref)
+        harness.services.permitting.use(one["info"].get("agent", "build"), info.ref)
     for name in model.tools:
-        studio.services.registry.register(RecordedTool(name, model.states))
+        harness.services.registry.register(RecordedTool(name, model.states))
     steps = case["agent"].get("steps")
     if steps:
-        agents = dict(studio.services.agents)
+        agents = dict(harness.services.agents)
         agents["build"] = agents["build"].model_copy(update={"steps": steps})
-        object.__setattr__(studio.services, "agents", agents)
+        object.__setattr__(harness.services, "agents", agents)
     if (case["cfg"].get("compaction") or {}).get("auto") is False:
-        policy = studio.services.policy
+        policy = harness.services.policy
         overflow = policy.overflow.model_copy(update={"auto": False})
         changed = policy.model_copy(update={"overflow": overflow})
-        object.__setattr__(studio.services, "policy", changed)
-    return studio
+        object.__setattr__(harness.services, "policy", changed)
+    return harness
 
 
 def write(session: LiveSession, one: dict[str, Any]) -> None:
@@ -176,9 +176,9 @@ def write(session: LiveSession, one: dict[str, Any]) -> None:
 async def played(case: Case, root: Path) -> tuple[Played, list[str]]:
     """Play a case; returns what was done, and the statuses that were told."""
     model = RecordedModel(case["script"])
-    studio = studio_for(case, model, root)
+    harness = studio_for(case, model, root)
     model.errands = {part["prompt"] for part in subtasks(case)}
-    session = await studio.session()
+    session = await harness.session()
     for one in case["input"]:
         write(session, one)
     said = interjecting(session, model, case["interject"] or {})
@@ -188,7 +188,7 @@ async def played(case: Case, root: Path) -> tuple[Played, list[str]]:
     except UserError:
         refused = True
     await asyncio.gather(*said)
-    records = await studio.records(session)
+    records = await harness.records(session)
     made = ours(case, session.snapshot().messages, model.requests, records)
     made.refused = refused or unasked(session.snapshot().messages)
     await session.close()

@@ -9,7 +9,7 @@ from tests.golden.data import load
 from tests.golden.generations import GENERATIONS
 from tests.golden.openclaw import NEWEST, plain
 from tests.golden.test_live import Trace
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.budget.overflow import cut_in_silence
 from palimpsest.context.policy_overrides import preset_policy
@@ -160,15 +160,15 @@ def litellm() -> None:
     wait(60)
 
 
-def studio(folder: Path, server: FaultServer, preset: str) -> Studio:
-    """Return a studio whose model is asked over HTTP."""
+def make_harness(folder: Path, server: FaultServer, preset: str) -> SessionHarness:
+    """Return a harness whose model is asked over HTTP."""
     info = ModelInfo(
         ref=ModelRef(provider="openai", name="gpt-test"),
         window=100_000,
         output_limit=4_000,
         api_base=server.openai_base,
     )
-    return Studio(folder, LitellmModel(), info=info, policy=preset)
+    return SessionHarness(folder, LitellmModel(), info=info, policy=preset)
 
 
 @pytest.mark.usefixtures("litellm")
@@ -182,7 +182,7 @@ async def test_a_live_turn_hears_a_refusal_as_its_policy_does(
 ) -> None:
     with FaultServer() as server:
         server.script(*(fails(400, words) for _ in range(4)))
-        session = await studio(tmp_path, server, preset).session()
+        session = await make_harness(tmp_path, server, preset).session()
 
         with Trace(is_overflow, says_overflow) as trace:
             answer = await ask(session, "Go.", model="openai/gpt-test")
@@ -201,7 +201,7 @@ async def test_a_live_turn_tells_a_bill_from_haste_as_its_policy_does(
     with FaultServer() as server:
         haste = fails(400, "Quota exceeded for this minute.", retry_after=0)
         server.script(haste, fails(402, "Your credit balance is too low."))
-        session = await studio(tmp_path, server, preset).session()
+        session = await make_harness(tmp_path, server, preset).session()
 
         with Trace(is_rate_limit, is_billing) as trace:
             answer = await ask(session, "Go.", model="openai/gpt-test")

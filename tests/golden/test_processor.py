@@ -23,8 +23,8 @@ import pytest
 from tests.golden.data import load
 from tests.golden.recorded_model import RecordedTool
 from tests.golden.upstream import ERRORS
-from tests.harness.session import Studio, ask
-from tests.harness.step import Bench
+from tests.harness.session import SessionHarness, ask
+from tests.harness.step import StepHarness
 
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.loop.model_requests import request_failures
@@ -159,8 +159,8 @@ def shape(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_recorded_streams_become_the_recorded_parts() -> None:
     cases = [case for case in load("opencode", "processor")["cases"] if is_replayable(case)]
     for case in cases:
-        bench = Bench()
-        processor = StreamProcessor(bench.desk, bench.message)
+        harness = StepHarness()
+        processor = StreamProcessor(harness.services, harness.message)
         finished: StepFinished | None = None
         for recorded in case["stream"][0]:
             event = event_of(recorded)
@@ -171,8 +171,8 @@ def test_recorded_streams_become_the_recorded_parts() -> None:
                 processor.handle(event)
         processor.close()
 
-        ours = bench.answer.model_dump(mode="json", exclude_none=True)
-        bench.journal.close()
+        ours = harness.answer.model_dump(mode="json", exclude_none=True)
+        harness.journal.close()
 
         expected = case["final"]
         assert shape(ours["parts"]) == shape(expected["parts"]), case["name"]
@@ -290,9 +290,9 @@ async def test_failures_retries_and_overflows_end_as_recorded(
         output_limit=case["limit"]["output"],
     )
     rules = from_config({"*": "allow"}, home="/")
-    studio = Studio(tmp_path, model, info=info, policy="opencode-1.18", rules=rules)
-    studio.services.registry.register(RecordedTool("bash", model.states))
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, info=info, policy="opencode-1.18", rules=rules)
+    harness.services.registry.register(RecordedTool("bash", model.states))
+    session = await harness.session()
 
     answer = await ask(session, "Go.")
 
@@ -303,7 +303,7 @@ async def test_failures_retries_and_overflows_end_as_recorded(
     refused = _refused(case)
     assert _kind(first) == ("context-overflow" if refused else error and ERRORS[error["name"]])
     assert any(marker(one) for one in messages) == (case["result"] == "compact" and not refused)
-    records = [record.event for record in await studio.records(session)]
+    records = [record.event for record in await harness.records(session)]
     statuses = [event.status.type for event in records if isinstance(event, SessionStatus)]
     failed = [event for event in records if isinstance(event, SessionError)]
     assert [one.error.type for one in failed if one.message_id == first.id] == [
@@ -341,9 +341,9 @@ async def test_a_call_that_is_repeated_is_asked_about_as_recorded(
 ) -> None:
     model = Streams(case)
     rules = from_config({"*": "allow", "doom_loop": "ask"}, home="/")
-    studio = Studio(tmp_path, model, policy="opencode-1.18", rules=rules)
-    studio.services.registry.register(RecordedTool("bash", model.states))
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, policy="opencode-1.18", rules=rules)
+    harness.services.registry.register(RecordedTool("bash", model.states))
+    session = await harness.session()
     asked: list[Ask] = []
 
     def reply(records: Sequence[Record]) -> None:

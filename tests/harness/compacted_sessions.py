@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.interface import ModelRequest
@@ -34,20 +34,20 @@ SUMMARY = (
 )
 
 
-def studio(
+def make_harness(
     tmp_path: Path, *answers: ScriptedAnswer, policy: Policy | None = None, few: bool = True
-) -> tuple[Studio, ScriptedModel]:
+) -> tuple[SessionHarness, ScriptedModel]:
     model = ScriptedModel(*answers)
-    room = Studio(tmp_path, model, info=INFO, few=few)
+    room = SessionHarness(tmp_path, model, info=INFO, few=few)
     object.__setattr__(room.services, "policy", policy or DEFAULT)
     return room, model
 
 
 async def talked(
     tmp_path: Path, *answers: ScriptedAnswer, policy: Policy | None = None, few: bool = True
-) -> tuple[Studio, ScriptedModel, LiveSession]:
+) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
     """Return a session whose window is nearly full of two long answers."""
-    room, model = studio(tmp_path, says(LONG), says(LONG), *answers, policy=policy, few=few)
+    room, model = make_harness(tmp_path, says(LONG), says(LONG), *answers, policy=policy, few=few)
     session = await room.session()
     await ask(session, "First question")
     await ask(session, "Second question")
@@ -84,7 +84,9 @@ def with_recovery(policy: Policy = DEFAULT, **update: Any) -> Policy:
     return policy.model_copy(update={"recovery": policy.recovery.model_copy(update=update)})
 
 
-async def assert_rebuilt(room: Studio, session: LiveSession, *models: ScriptedModel) -> None:
+async def assert_rebuilt(
+    room: SessionHarness, session: LiveSession, *models: ScriptedModel
+) -> None:
     """Every request that a model received is rebuilt from the log, in order and to the byte."""
     records = await room.records(session)
     rebuilt = list(rebuild_all(room.store, session.id, records))

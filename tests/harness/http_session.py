@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.model.expected_body import expected_bodies
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
@@ -16,7 +16,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 PROVIDERS = ["openai", "anthropic"]
 
 
-class House:
+class HttpSessionHarness:
     """A session that talks to the fault server."""
 
     def __init__(
@@ -33,7 +33,7 @@ class House:
         self.server = server
         self.root = root
         self.model = LitellmModel(read_timeout_seconds=1.0)
-        self.studio = Studio(
+        self.harness = SessionHarness(
             root,
             self.model,
             info=ModelInfo(
@@ -50,7 +50,7 @@ class House:
     async def session(self) -> LiveSession:
         """Open the session, once."""
         if self.opened is None:
-            self.opened = await self.studio.session()
+            self.opened = await self.harness.session()
         return self.opened
 
     async def ask(self, text: str, **options: Any) -> SessionAnswer:
@@ -60,8 +60,8 @@ class House:
     async def check_requests(self) -> None:
         """Every body that arrived equals the rebuilt request of its step, retries included."""
         session = await self.session()
-        records = await self.studio.records(session)
-        rebuilt = list(rebuild_all(self.studio.store, session.id, records))
+        records = await self.harness.records(session)
+        rebuilt = list(rebuild_all(self.harness.store, session.id, records))
         assert all(found.matches for found in rebuilt)
         expected = expected_bodies([found.request for found in rebuilt])
         arrived = list(self.server.bodies)

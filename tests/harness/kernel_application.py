@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
 """Writing files is allowed, so that a turn which is about something else asks nothing; Python asks."""
 
 
-class Stage:
+class ApplicationHarness:
     """The model of a kernel's application, to be scripted anew."""
 
     def __init__(self) -> None:
@@ -36,9 +36,9 @@ class Stage:
         self.model = ScriptedModel(*answers)
 
 
-def load(shell: Any) -> Stage:
+def load(shell: Any) -> ApplicationHarness:
     """Load the extension with an application whose model plays a script; returns its stage."""
-    stage = Stage()
+    stage = ApplicationHarness()
 
     def build(shell: Any, cells: RunningCells) -> Frontend:
         engine = EngineThread()

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class Nursery:
+class KernelForkServer:
     """The process that imported everything, seen from the tests."""
 
     def __init__(self, *, provider: bool) -> None:
@@ -59,9 +59,9 @@ class Nursery:
 
 
 @cache
-def nursery(*, provider: bool = False) -> Nursery:
+def nursery(*, provider: bool = False) -> KernelForkServer:
     """Return this test process's own nursery; that for kernels that ask a provider has litellm, too."""
-    return Nursery(provider=provider)
+    return KernelForkServer(provider=provider)
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 INFO = ModelInfo(ref=ModelRef(provider="test", name="scripted"), window=100_000, output_limit=4_000)
 
 
-class Room:
+class KernelHarness:
     """What ``Frontend`` needs of an application."""
 
     def __init__(
@@ -78,12 +78,14 @@ def keeping(root: Path) -> Snapshots:
     return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
 
 
-def load(shell: Any, *answers: ModelAnswer, rules: Any = None, snapshots: bool = False) -> Room:
+def load(
+    shell: Any, *answers: ModelAnswer, rules: Any = None, snapshots: bool = False
+) -> KernelHarness:
     """Load the extension with a model that plays these answers; returns the room."""
-    made: list[Room] = []
+    made: list[KernelHarness] = []
 
     def build(shell: Any, cells: RunningCells) -> Frontend:
-        room = Room(shell, ScriptedModel(*answers), rules, snapshots=snapshots)
+        room = KernelHarness(shell, ScriptedModel(*answers), rules, snapshots=snapshots)
         made.append(room)
         return Frontend(room, room.pump, shell=shell, cells_running=lambda: cells.running)
 

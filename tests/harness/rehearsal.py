@@ -1,4 +1,4 @@
-"""A small house for the rehearsal model: real tools over a namespace and a folder.
+"""A small harness for the rehearsal model: real tools over a namespace and a folder.
 
 ``ask`` plays a whole turn the way the loop does: reply, run the calls with the package's own
 tools, send the results back, until the model answers in words.
@@ -35,7 +35,7 @@ MOST_STEPS = 14
 
 
 @dataclass
-class Shell:
+class FakeShell:
     """What the variable describer needs of IPython."""
 
     user_ns: dict[str, Any]
@@ -43,7 +43,7 @@ class Shell:
 
 
 @dataclass
-class Kernel:
+class FakeKernel:
     """Runs code in a namespace, and describes the namespace."""
 
     user_ns: dict[str, Any]
@@ -81,11 +81,11 @@ class Kernel:
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
         """Describe one variable as the kernel does."""
-        return describe_variable(Shell(self.user_ns), name, max_chars)
+        return describe_variable(FakeShell(self.user_ns), name, max_chars)
 
 
 @dataclass
-class Answered:
+class PlayedTurn:
     """What a turn gave."""
 
     text: str
@@ -104,7 +104,7 @@ class Answered:
         return [tool for tool, _ in self.calls]
 
 
-class House:
+class RehearsalHarness:
     """A session with the rehearsal model."""
 
     def __init__(
@@ -125,7 +125,7 @@ class House:
         self.tools = {tool.name: tool for tool in offered}
         self.specs: list[ToolSpec] = [self.registry.spec(tool) for tool in offered]
 
-    def ask(self, prompt: str) -> Answered:
+    def ask(self, prompt: str) -> PlayedTurn:
         """Send a prompt and play the turn to its end."""
         self.messages.append({"role": "user", "content": prompt})
         calls: list[tuple[str, dict[str, Any]]] = []
@@ -136,7 +136,7 @@ class House:
             thoughts.append(answer.thoughts)
             self.messages.append(as_message(answer, len(self.messages)))
             if not answer.calls:
-                return Answered(answer.text, calls, outputs, thoughts)
+                return PlayedTurn(answer.text, calls, outputs, thoughts)
             for at, call in enumerate(answer.calls):
                 calls.append((call.tool, call.input))
                 outputs.append(self.run(call.tool, call.input))
@@ -158,7 +158,7 @@ class House:
         return asyncio.run(self._run(tool, arguments))
 
     async def _run(self, tool: Any, arguments: Any) -> str:
-        kernel = Kernel(self.namespace)
+        kernel = FakeKernel(self.namespace)
 
         async def ask(permission: str, _patterns: Sequence[str], **_: Any) -> None:
             if permission in self.refuse:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tests.harness.session import Studio
+from tests.harness.session import SessionHarness
 
 from palimpsest.review.counterfactual.whatif import WhatIf, whatif
 from palimpsest.review.reconstruction.redecision import redecide
@@ -10,7 +10,7 @@ from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.store.interface import Store
 
 
-def holds(store: Store, session_id: str) -> WhatIf:
+def check_log_laws(store: Store, session_id: str) -> WhatIf:
     """Check all three laws of a log."""
     again = redecide(store, session_id)
     assert again.same, again.text
@@ -35,8 +35,8 @@ def replayed_as_it_was(store: Store, session_id: str) -> WhatIf:
     return found
 
 
-def check_all(opened: Sequence[Studio]) -> None:
-    """Check what a test left behind: every session of every studio is replayed as it was."""
+def check_all_replays(opened: Sequence[SessionHarness]) -> None:
+    """Check what a test left behind: every session of every harness is replayed as it was."""
     for store in {id(one.store): one.store for one in opened}.values():
         for session in store.list():
             try:

@@ -89,7 +89,7 @@ def data_url(mime: str, content: bytes) -> str:
     return f"data:{mime};base64,{base64.b64encode(content).decode()}"
 
 
-class Teller:
+class SampleSession:
     """Writes one session message by message."""
 
     def __init__(self, session_id: str = SESSION, title: str = "How penguins differ") -> None:
@@ -110,7 +110,7 @@ class Teller:
         self._count += 1
         return self._count
 
-    def prompt(self, words: str = "", *more: dict[str, Any]) -> "Teller":
+    def prompt(self, words: str = "", *more: dict[str, Any]) -> "SampleSession":
         self._message = f"msg_{self._number():04}"
         info = UserMessage(
             id=self._message,
@@ -126,7 +126,7 @@ class Teller:
             self.part(**part)
         return self
 
-    def answer(self, **more: Any) -> "Teller":
+    def answer(self, **more: Any) -> "SampleSession":
         self._message = f"msg_{self._number():04}"
         created = BEGUN + self._count * 60_000
         fields: dict[str, Any] = {
@@ -147,13 +147,13 @@ class Teller:
         self.events.append(MessageUpdated(info=info))
         return self
 
-    def part(self, **fields: Any) -> "Teller":
+    def part(self, **fields: Any) -> "SampleSession":
         base = {"id": f"prt_{self._number():04}", "session_id": self.session.id}
         part = PART.validate_python({**base, "message_id": self._message, **fields})
         self.events.append(PartUpdated(part=part))
         return self
 
-    def call(self, tool: str, given: dict[str, Any], output: str, **more: Any) -> "Teller":
+    def call(self, tool: str, given: dict[str, Any], output: str, **more: Any) -> "SampleSession":
         state = {
             "status": "completed",
             "input": given,
@@ -163,7 +163,7 @@ class Teller:
         }
         return self.part(type="tool", call_id=f"call_{self._count}", tool=tool, state=state)
 
-    def scraped(self, action: Any, rule: str, before: int, after: int) -> "Teller":
+    def scraped(self, action: Any, rule: str, before: int, after: int) -> "SampleSession":
         """Decide something about the newest part."""
         decision = Decision(
             id=f"dec_{self._number():04}",
@@ -185,9 +185,9 @@ class Teller:
         return self.session
 
 
-def everything() -> Teller:
+def everything() -> SampleSession:
     """Return a session with one of everything."""
-    told = Teller()
+    told = SampleSession()
     csv = data_url("text/csv", b"species,n\nAdelie,152\nGentoo,124\n")
     told.prompt(
         "Look at `penguins.csv` and say how the species differ. *Briefly*, please.",
@@ -267,7 +267,7 @@ def everything() -> Teller:
 
 def long_session(turns: int, words: int = 20_000) -> Iterator[Event]:
     """Yield a session of many turns with an output in each."""
-    told = Teller(title="A long one")
+    told = SampleSession(title="A long one")
     for turn in range(turns):
         told.prompt(f"Question {turn}").answer()
         told.call("python", {"code": f"look({turn})"}, f"{turn} " * (words // 5))

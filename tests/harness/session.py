@@ -37,13 +37,13 @@ def tools(*, few: bool) -> tuple[Tool, ...]:
     return tuple(one for one in builtin_tools(kernel=False) if not few or one.name in FEW)
 
 
-class Studio:
+class SessionHarness:
     """Opens sessions of one project with one model.
 
     Who says how large the window is gets few tools: a new one would make it smaller.
     """
 
-    opened: ClassVar[list["Studio"]] = []
+    opened: ClassVar[list["SessionHarness"]] = []
     """All of one test, whose sessions are replayed when it has ended."""
 
     def __init__(

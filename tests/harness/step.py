@@ -1,4 +1,4 @@
-"""A desk over a real journal in memory, for tests of the processor and the loop."""
+"""A services over a real journal in memory, for tests of the processor and the loop."""
 
 import itertools
 from collections.abc import Callable
@@ -27,8 +27,8 @@ class Clock:
         return self.now
 
 
-class Bench:
-    """Journal, desk and message of one step."""
+class StepHarness:
+    """Journal, services and message of one step."""
 
     def __init__(
         self, truncate: Callable[[str, str, str], Decision | None] = lambda *_: None
@@ -49,7 +49,7 @@ class Bench:
             path=MessagePath(cwd="/w", root="/w"),
         )
         self.journal.append(MessageUpdated(info=self.message))
-        self.desk = StreamServices(
+        self.services = StreamServices(
             recorder=self.journal,
             ids=self.ids,
             clock=self.clock,

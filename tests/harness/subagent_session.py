@@ -1,9 +1,9 @@
-"""A session whose agent hands work to others: a studio with a library of Markdown files."""
+"""A session whose agent hands work to others: a harness with a library of Markdown files."""
 
 from pathlib import Path
 from typing import Any
 
-from tests.harness.session import Studio
+from tests.harness.session import SessionHarness
 
 from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.definitions.project_definitions import (
@@ -31,24 +31,24 @@ def library(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> ProjectDef
     )
 
 
-def helped(root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any) -> Studio:
-    """Return a studio with the agents, commands and skills of its folder."""
+def helped(root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any) -> SessionHarness:
+    """Return a harness with the agents, commands and skills of its folder."""
     found = library(root, rules)
-    studio = Studio(root, model, rules=rules, library=found, agents=found.agents, **more)
-    register_definitions(studio.services.registry, found)
-    return studio
+    harness = SessionHarness(root, model, rules=rules, library=found, agents=found.agents, **more)
+    register_definitions(harness.services.registry, found)
+    return harness
 
 
-def at_work(studio: Studio, session: LiveSession) -> list[LiveSession]:
+def at_work(harness: SessionHarness, session: LiveSession) -> list[LiveSession]:
     """Return the sessions of tasks that a session has open."""
-    opened = studio.workspace._open.values()
+    opened = harness.workspace._open.values()
     found = [one for one in opened if isinstance(one, LiveSession) and one.read_only]
     return [one for one in found if one.snapshot().session.parent_id == session.id]  # type: ignore[union-attr]
 
 
-async def children(studio: Studio, session: LiveSession) -> list[LiveSession]:
+async def children(harness: SessionHarness, session: LiveSession) -> list[LiveSession]:
     """Open the sessions that a session began, oldest first."""
     found = [
-        await studio.workspace.open(one.id) for one in await studio.workspace.children(session.id)
+        await harness.workspace.open(one.id) for one in await harness.workspace.children(session.id)
     ]
     return [one for one in found if isinstance(one, LiveSession)]

@@ -1,4 +1,4 @@
-"""A tool context for tests: real files and processes, and a desk that answers questions by rules."""
+"""A tool context for tests: real files and processes, and a user that answers questions by rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from palimpsest.transcript.values import Reply
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPermission:
     """A question that reached a person."""
 
     permission: str
@@ -31,12 +31,12 @@ class Asked:
 
 
 @dataclass
-class Desk:
+class ScriptedUser:
     """The person at the other end: answers as told, remembers what was asked."""
 
     rules: Any = None
     reply: Reply = field(default_factory=lambda: Reply(answer="once"))
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[AskedPermission] = field(default_factory=list)
 
     async def __call__(
         self,
@@ -53,17 +53,17 @@ class Desk:
             raise PermissionDenied(verdict.message, stops=False)
         if isinstance(verdict, Allowed):
             return
-        self.asked.append(Asked(permission, tuple(patterns), title, tuple(always), diff))
+        self.asked.append(AskedPermission(permission, tuple(patterns), title, tuple(always), diff))
         if self.reply.answer == "reject":
             raise refusal(self.reply)
 
 
 @dataclass
-class Bench:
+class ToolHarness:
     """A project folder with tools to use in it."""
 
     root: Path
-    desk: Desk = field(default_factory=Desk)
+    user: ScriptedUser = field(default_factory=ScriptedUser)
     abort: Abort = field(default_factory=Abort)
     shown: list[Mapping[str, Any]] = field(default_factory=list)
     python: PythonRunner | None = None
@@ -83,7 +83,7 @@ class Bench:
             root=self.root,
             cwd=self.cwd or self.root,
             metadata=lambda _title, metadata: self.shown.append(dict(metadata)),
-            ask=self.desk,
+            ask=self.user,
             python=self.python,
             namespace=self.namespace,
             extra=self.extra,

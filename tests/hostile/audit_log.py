@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.hostile.clone import Planted
+from tests.hostile.clone import HostileClone
 
 STARTS = {"subprocess.Popen", "os.posix_spawn", "os.exec", "os.system"}
 SECRET = (".aws", "private", ".ssh")
@@ -17,7 +17,7 @@ MADE_HERE = (
 
 
 @dataclass
-class Told:
+class AuditFindings:
     """What an audited kernel did."""
 
     outside: set[str] = field(default_factory=set)
@@ -28,13 +28,13 @@ class Told:
     """Programs."""
 
 
-def read_audit(audit: Path, planted: Planted, there: set[str]) -> Told:
+def read_audit(audit: Path, planted: HostileClone, there: set[str]) -> AuditFindings:
     """Sort what was written down; ``there`` is what the folder held before."""
     known = planted.files | there
     # A folder that is walked by handles is told of by bare names, and each folder may have a .gitignore.
     parts = {part for one in known for part in Path(one).parts}
     parts |= set(planted.folder.parts) | set(planted.home.parts)
-    told = Told()
+    told = AuditFindings()
     for line in audit.read_text(errors="replace").splitlines():
         event, name, *rest = line.split("\t")
         if event in STARTS:
@@ -49,7 +49,9 @@ def read_audit(audit: Path, planted: Planted, there: set[str]) -> Told:
     return told
 
 
-def _sort(told: Told, planted: Planted, event: str, name: str, *, is_write: bool) -> None:
+def _sort(
+    told: AuditFindings, planted: HostileClone, event: str, name: str, *, is_write: bool
+) -> None:
     absolute = os.path.join(planted.folder, name)  # noqa: PTH118  as the kernel would
     real = os.path.realpath(absolute)
     if event != "look" and real.startswith(tuple(str(planted.home / one) for one in SECRET)):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.hostile.clone import Planted, own_settings
+from tests.hostile.clone import HostileClone, own_settings
 
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.testing import FaultServer, ReceivedRequest
@@ -13,7 +13,7 @@ from palimpsest.testing import FaultServer, ReceivedRequest
 MANY = 60
 
 
-class Thief:
+class ExfiltrationServer:
     """A server that writes down whatever reaches it, to the byte."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ ATTEMPTS = {
 TOOLS = {"linked": "read", "backup": "read", "outside": "read", "nested": "read"}
 
 
-def _attempt(word: str, planted: Planted) -> ModelAnswer:
+def _attempt(word: str, planted: HostileClone) -> ModelAnswer:
     fill = {"marks": str(planted.marks), "thief": planted.thief}
     arguments = {
         name: value.replace("{marks}", fill["marks"]).replace("{thief}", fill["thief"])
@@ -62,7 +62,7 @@ def _attempt(word: str, planted: Planted) -> ModelAnswer:
 
 
 @contextmanager
-def model_that_tries(planted: Planted) -> Iterator[FaultServer]:
+def model_that_tries(planted: HostileClone) -> Iterator[FaultServer]:
     """Run the person's own model: it calls the tool that the prompt names, once."""
 
     def answer(request: ReceivedRequest) -> ModelAnswer:

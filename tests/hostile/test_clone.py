@@ -17,12 +17,12 @@ from tests.hostile.clone import (
     NOTEBOOK,
     OUTSIDE,
     PROMPT_CANARY,
-    Planted,
+    HostileClone,
     environment,
     everything_below,
     lead_away,
 )
-from tests.hostile.exfiltration_server import ATTEMPTS, Thief
+from tests.hostile.exfiltration_server import ATTEMPTS, ExfiltrationServer
 from tests.store.log.test_faults import mounted
 
 from palimpsest.session.config.setting_files import PROJECT_NAMES
@@ -39,7 +39,7 @@ LOOKS = (
 
 @contextmanager
 def opened(
-    planted: Planted, folder: Path | None = None, *, fresh: bool = False, **more: str
+    planted: HostileClone, folder: Path | None = None, *, fresh: bool = False, **more: str
 ) -> Iterator[Kernel]:
     """Start a kernel on the planted notebook, as its person would, and load the extension."""
     folder = folder or planted.folder
@@ -60,7 +60,9 @@ def sent(server: FaultServer) -> str:
     )
 
 
-def assert_nothing_won(planted: Planted, server: FaultServer, thief: Thief) -> None:
+def assert_nothing_won(
+    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
+) -> None:
     """Fail where something ran, was sent, was written outside or was put into the prompt."""
     assert planted.ran() == []
     assert thief.heard == []
@@ -76,7 +78,7 @@ def assert_nothing_won(planted: Planted, server: FaultServer, thief: Thief) -> N
     "word", ["bash", "python", "write", "edit", "read", "linked", "backup", "outside"]
 )
 def test_every_call_still_asks_and_nobody_answers(
-    planted: Planted, server: FaultServer, thief: Thief, word: str
+    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer, word: str
 ) -> None:
     before = (planted.folder / "palimpsest.toml").read_text()
     # What a folder's modules could do at the start does not depend on the word.
@@ -96,7 +98,7 @@ def test_every_call_still_asks_and_nobody_answers(
 
 
 def test_a_person_is_asked_and_may_refuse(
-    planted: Planted, server: FaultServer, thief: Thief
+    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
 ) -> None:
     with opened(planted) as kernel:
         cell = kernel.client.send("%%agent\nPlease try:bash. now", stdin=True)
@@ -109,7 +111,7 @@ def test_a_person_is_asked_and_may_refuse(
 
 
 def test_reading_needs_no_question_and_sends_no_byte_from_outside(
-    planted: Planted, server: FaultServer, thief: Thief
+    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
 ) -> None:
     with opened(planted) as kernel:
         for word in ("nested", "grep", "webfetch"):
@@ -119,7 +121,7 @@ def test_reading_needs_no_question_and_sends_no_byte_from_outside(
     assert_nothing_won(planted, server, thief)
 
 
-def test_one_notice_says_what_was_held_back(planted: Planted, server: FaultServer) -> None:
+def test_one_notice_says_what_was_held_back(planted: HostileClone, server: FaultServer) -> None:
     with opened(planted) as kernel:
         first = kernel.client.run("%%agent\nHello.", timeout=120)
         second = kernel.client.run("%%agent\nHello again.", timeout=120)
@@ -136,7 +138,7 @@ def shown(run: Run) -> str:
 
 
 def test_only_planted_files_are_read_and_nothing_is_started(
-    planted: Planted, server: FaultServer, thief: Thief, tmp_path: Path
+    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer, tmp_path: Path
 ) -> None:
     # Trust looks for whatever a hook or a server names, by each of its words.
     for name in PROJECT_NAMES:
@@ -169,7 +171,9 @@ UNPLANTED = (
 
 
 @pytest.mark.usefixtures("server")
-def test_a_copy_and_a_move_grant_nothing(planted: Planted, thief: Thief, tmp_path: Path) -> None:
+def test_a_copy_and_a_move_grant_nothing(
+    planted: HostileClone, thief: ExfiltrationServer, tmp_path: Path
+) -> None:
     # The person grants freely in this folder, knowing it.
     with opened(planted) as kernel:
         assert kernel.client.run("%agent mode bypass").status == "ok"
@@ -188,7 +192,7 @@ def test_a_copy_and_a_move_grant_nothing(planted: Planted, thief: Thief, tmp_pat
 
 @pytest.mark.parametrize("kind", ["fresh", "a file in its place", "read-only"])
 def test_without_a_home_that_remembers_nothing_is_granted(
-    planted: Planted, server: FaultServer, thief: Thief, tmp_path: Path, kind: str
+    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer, tmp_path: Path, kind: str
 ) -> None:
     state = tmp_path / "state"
     with ExitStack() as stack:
@@ -207,7 +211,7 @@ def test_without_a_home_that_remembers_nothing_is_granted(
 
 
 def test_a_folder_of_sessions_that_leads_outside_changes_nothing_there(
-    planted: Planted, server: FaultServer, thief: Thief
+    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
 ) -> None:
     lead_away(planted)
     private = planted.home / "private"
@@ -224,6 +228,6 @@ def test_a_folder_of_sessions_that_leads_outside_changes_nothing_there(
     assert_nothing_won(planted, server, thief)
 
 
-def test_every_attempt_is_known(planted: Planted) -> None:
+def test_every_attempt_is_known(planted: HostileClone) -> None:
     assert set(ATTEMPTS) >= {"bash", "python", "write", "edit", "read", "grep", "webfetch"}
     assert {name for name in planted.files if name.startswith(".palimpsest/")}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.harness.compacted_sessions import DEFAULT, INFO
-from tests.harness.session import Studio
+from tests.harness.session import SessionHarness
 from tests.kill.journal_workload import open_journal
 from tests.kill.victim import Ack
 
@@ -42,9 +42,9 @@ async def compactions(project: Path, session_id: str, seed: int, ack: Ack) -> No
 
     book = open_journal(project, session_id)
     model = ScriptedModel(*[answer] * 100_000)
-    studio = Studio(project, model, info=WIDE, store=JsonlStore(prepare(project)))
-    object.__setattr__(studio.services, "policy", DEFAULT)
-    session = LiveSession(studio.services, book, asyncio.get_running_loop())
+    harness = SessionHarness(project, model, info=WIDE, store=JsonlStore(prepare(project)))
+    object.__setattr__(harness.services, "policy", DEFAULT)
+    session = LiveSession(harness.services, book, asyncio.get_running_loop())
 
     def listen(records: Sequence[Record]) -> None:
         told[0] = records[-1].seq
@@ -53,9 +53,9 @@ async def compactions(project: Path, session_id: str, seed: int, ack: Ack) -> No
 
     session.subscribe(listen)
     for turn in range(10_000):
-        studio.narrow(WIDE)
+        harness.narrow(WIDE)
         for number in range(TURNS):
             text = f"go on {seed} {turn} {number} " + "and on " * 150
             await session.prompt(text, PromptOptions(yes=True))
-        studio.narrow(INFO)
+        harness.narrow(INFO)
         await session.prompt(f"go on {seed} {turn} now", PromptOptions(yes=True))

@@ -45,7 +45,7 @@ START_SECONDS = 30.0
 
 
 @dataclass
-class Life:
+class VictimRun:
     """What was heard of one victim."""
 
     acknowledged: int = 0
@@ -54,7 +54,7 @@ class Life:
 
 
 @dataclass
-class Tally:
+class KillTally:
     """What many kills amounted to."""
 
     kills: int = 0
@@ -65,7 +65,7 @@ class Tally:
     failures: list[str] = field(default_factory=list)
 
 
-class Nursery:
+class VictimForkServer:
     """A process that imported everything and forks victims."""
 
     def __init__(self, workload: str) -> None:
@@ -97,13 +97,13 @@ class Nursery:
         self._process.wait(START_SECONDS)
         os.close(self._read)
 
-    def kill_one(self, project: Path, session_id: str, seed: int, life_seconds: float) -> Life:
+    def kill_one(self, project: Path, session_id: str, seed: int, life_seconds: float) -> VictimRun:
         """Start a victim, let it live so long after its first word, and kill it."""
         assert self._process.stdin is not None
         order = {"project": str(project), "session": session_id, "seed": seed}
         self._process.stdin.write(json.dumps(order).encode() + b"\n")
         self._process.stdin.flush()
-        life, pid = Life(), 0
+        life, pid = VictimRun(), 0
         until = time.monotonic() + START_SECONDS
         while life.status is None:
             for word, number in self._words(0.002 if life.acks else 0.005):
@@ -215,10 +215,10 @@ def kill_many(
     workload: str = "tests.kill.journal_workload:journal",
     seed: int = 1,
     per_session: int = 10,
-) -> Tally:
+) -> KillTally:
     """Kill victims one after the other, several on each session, and examine every log."""
-    rng, tally, begun = random.Random(seed), Tally(), time.monotonic()
-    with Nursery(workload) as nursery:
+    rng, tally, begun = random.Random(seed), KillTally(), time.monotonic()
+    with VictimForkServer(workload) as nursery:
         for number in range(count):
             group = number // per_session
             project, session_id = folder / f"project{group}", f"ses_{group}"

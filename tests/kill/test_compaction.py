@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.kill.kill_runs import Nursery, examine
-from tests.sample_size import amount
+from tests.kill.kill_runs import VictimForkServer, examine
+from tests.sample_size import sample_size
 
 from palimpsest.context.visible_messages.fold import good_summaries, marker
 from palimpsest.context.visible_messages.view import View
@@ -18,7 +18,7 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.session_record.events import SessionCompacted
 
-KILLS = max(int(os.environ.get("PALIMPSEST_KILLS", amount(80, 10_000))) // 20, 4)
+KILLS = max(int(os.environ.get("PALIMPSEST_KILLS", sample_size(80, 10_000))) // 20, 4)
 LONGEST_LIFE_SECONDS = 0.2
 """Parts, their drafts, the judgement and what is said afterwards take about that long."""
 SESSION = "ses_victim"
@@ -29,7 +29,7 @@ SESSION = "ses_victim"
 def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> None:
     rng, wrong = random.Random(4), []
     halves = between = 0
-    with Nursery("tests.kill.compaction_workload:compactions") as nursery:
+    with VictimForkServer("tests.kill.compaction_workload:compactions") as nursery:
         for number in range(KILLS):
             project = tmp_path / f"project{number // 3}"
             project.mkdir(exist_ok=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.harness.kernel import Kernel
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 from tests.waiting import eventually
 
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -21,7 +21,7 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
 
-KILLS = amount(3, 50)
+KILLS = sample_size(3, 50)
 
 SCRIPT = """
 import itertools

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from tests.kill.kill_runs import kill_many
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
-KILLS = int(os.environ.get("PALIMPSEST_KILLS", amount(25, 10_000)))
-WORTH = amount(12, 4)
+KILLS = int(os.environ.get("PALIMPSEST_KILLS", sample_size(25, 10_000)))
+WORTH = sample_size(12, 4)
 """At least one kill in so many must hit work that runs; how many do depends on the machine's load."""
 
 

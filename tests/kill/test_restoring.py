@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.store.file_snapshots.file_restore import perform_restores, plan_moves, wanted_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 
 FILES = 150
-ROUNDS = amount(3, 200)
+ROUNDS = sample_size(3, 200)
 OLD, NEW = b"old " * 2_000, b"new " * 3_000
 
 CHILD = """

@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.harness.session import Studio
+from tests.harness.session import SessionHarness
 from tests.kill.journal_workload import open_journal
 from tests.kill.victim import Ack
 
@@ -44,8 +44,8 @@ async def turns(project: Path, session_id: str, seed: int, ack: Ack) -> None:
     first = book.state.seq
     await book.flush(sync=True)
     ack(first)
-    studio = Studio(project, ScriptedModel(*[answer] * 100_000))
-    session = LiveSession(studio.services, book, asyncio.get_running_loop())
+    harness = SessionHarness(project, ScriptedModel(*[answer] * 100_000))
+    session = LiveSession(harness.services, book, asyncio.get_running_loop())
 
     def told(records: Sequence[Record]) -> None:
         ack(records[-1].seq)

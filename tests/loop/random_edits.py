@@ -44,7 +44,7 @@ DECISIONS: tuple[tuple[DecisionAction, str], ...] = (
 WORDS = ("Look at it.", "", "  ", "企鹅的体重", "How many?", "word " * 40)
 
 
-class Edited:
+class RandomlyEditedSession:
     """Messages, decisions and blobs of a session while it is worked on."""
 
     def __init__(self, seed: int, *, tidy: bool) -> None:

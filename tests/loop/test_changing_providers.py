@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.model.expected_body import expected_bodies
 from tests.model.valid_bodies import PNG
 from tests.provider_rules.dialects import problems
@@ -29,8 +29,8 @@ MODELS = (
 ROUTES = [MODELS, MODELS[::-1], (*MODELS[2:], *MODELS[:2])]
 
 
-class Street(Studio):
-    """A studio whose models live on the formats of one strict server."""
+class Street(SessionHarness):
+    """A harness whose models live on the formats of one strict server."""
 
     def __init__(self, root: Path, server: FaultServer) -> None:
         self.server = server

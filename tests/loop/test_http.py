@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.harness.http_session import PROVIDERS, House
+from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import until
 from tests.provider_rules.dialects import problems
 
@@ -26,24 +26,24 @@ from palimpsest.transcript.parts import ReasoningPart, RetryPart, TextPart, Tool
 
 
 @pytest.fixture(params=PROVIDERS)
-async def house(
+async def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[House]:
-    """A house whose every request is compared, when its test has ended, with what arrived."""
+) -> AsyncIterator[HttpSessionHarness]:
+    """A harness whose every request is compared, when its test has ended, with what arrived."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
     with FaultServer(check=problems) as server:
-        house = House(request.param, tmp_path, server)
-        yield house
-        await house.check_requests()
+        harness = HttpSessionHarness(request.param, tmp_path, server)
+        yield harness
+        await harness.check_requests()
 
 
-async def test_streams_an_answer_with_thinking_and_usage(house: House) -> None:
-    house.server.script(
+async def test_streams_an_answer_with_thinking_and_usage(harness: HttpSessionHarness) -> None:
+    harness.server.script(
         thinks("Let me see.").says("It is 4.").reports(input=50, output=5, cache_read=10)
     )
 
-    answer = await house.ask("2 + 2?")
+    answer = await harness.ask("2 + 2?")
 
     assert (answer.text, answer.error) == ("It is 4.", None)
     kinds = [part.type for part in answer.messages[0].parts]
@@ -51,37 +51,37 @@ async def test_streams_an_answer_with_thinking_and_usage(house: House) -> None:
     assert (answer.usage.input, answer.usage.output, answer.usage.cache_read) == (50, 5, 10)
 
 
-async def test_runs_tools_and_sends_their_results_back(house: House) -> None:
-    (house.root / "a.txt").write_text("one\ntwo\n")
-    house.server.script(
+async def test_runs_tools_and_sends_their_results_back(harness: HttpSessionHarness) -> None:
+    (harness.root / "a.txt").write_text("one\ntwo\n")
+    harness.server.script(
         thinks("Read it.").calls("read", path="a.txt").calls("list"),
         calls("grep", pattern="two"),
         says("Two."),
         says("Still two."),
     )
 
-    answer = await house.ask("What is in a.txt?")
-    again = await house.ask("Sure?")
+    answer = await harness.ask("What is in a.txt?")
+    again = await harness.ask("Sure?")
 
     assert (answer.text, answer.steps, again.text) == ("Two.", 3, "Still two.")
     states = [p.state.status for m in answer.messages for p in m.parts if isinstance(p, ToolPart)]
     assert states == ["completed"] * 3
 
 
-async def test_tool_calls_with_finish_stop_are_still_run(house: House) -> None:
-    reason = "stop" if house.id.startswith("openai") else "end_turn"
-    house.server.script(calls("list").finishes(reason), says("Empty."))
+async def test_tool_calls_with_finish_stop_are_still_run(harness: HttpSessionHarness) -> None:
+    reason = "stop" if harness.id.startswith("openai") else "end_turn"
+    harness.server.script(calls("list").finishes(reason), says("Empty."))
 
-    answer = await house.ask("Look.")
+    answer = await harness.ask("Look.")
 
     assert (answer.text, answer.steps) == ("Empty.", 2)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
-async def test_a_refusal_that_may_pass_is_retried(house: House, status: int) -> None:
-    house.server.script(fails(status, retry_after_ms=10), says("There."))
+async def test_a_refusal_that_may_pass_is_retried(harness: HttpSessionHarness, status: int) -> None:
+    harness.server.script(fails(status, retry_after_ms=10), says("There."))
 
-    answer = await house.ask("Hi")
+    answer = await harness.ask("Hi")
 
     assert (answer.text, answer.error) == ("There.", None)
     retries = [part for part in answer.messages[0].parts if isinstance(part, RetryPart)]
@@ -89,87 +89,89 @@ async def test_a_refusal_that_may_pass_is_retried(house: House, status: int) -> 
     assert retries[0].error.status in {status, 500}
 
 
-async def test_retry_after_is_obeyed_as_sent(house: House) -> None:
-    house.server.script(fails(429, retry_after=1), says("There."))
+async def test_retry_after_is_obeyed_as_sent(harness: HttpSessionHarness) -> None:
+    harness.server.script(fails(429, retry_after=1), says("There."))
     began = time.monotonic()
 
-    await house.ask("Hi")
+    await harness.ask("Hi")
 
     assert 0.9 < time.monotonic() - began < 20
 
 
 @pytest.mark.parametrize("fault", ["disconnects", "malformed", "ends_early"])
 async def test_an_answer_that_breaks_off_is_never_taken_for_whole(
-    house: House, fault: str, monkeypatch: pytest.MonkeyPatch
+    harness: HttpSessionHarness, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
     broken: ModelAnswer = getattr(says("Half an "), fault)()
     half_call: ModelAnswer = getattr(calls("bash", command="touch ran"), fault)()
-    house.server.script(broken, half_call, says("Whole."))
+    harness.server.script(broken, half_call, says("Whole."))
 
-    answer = await house.ask("Hi", yes=True)
+    answer = await harness.ask("Hi", yes=True)
 
     assert (answer.text, answer.error) == ("Whole.", None)
     texts = [p for p in answer.messages[0].parts if isinstance(p, TextPart)]
     assert [(p.metadata or {}).get("failed_attempt") for p in texts] == [1, None]
-    assert not (house.root / "ran").exists()
+    assert not (harness.root / "ran").exists()
 
 
 async def test_a_silent_server_is_given_up_and_asked_again(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    harness: HttpSessionHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
-    house.server.script(stalls(), says("Half").stalls(), says("Here."))
+    harness.server.script(stalls(), says("Half").stalls(), says("Here."))
 
-    answer = await house.ask("Hi")
+    answer = await harness.ask("Hi")
 
     assert answer.text == "Here."
 
 
-async def test_a_slow_drip_is_not_a_stall(house: House) -> None:
-    house.server.script(says("one two three four five").drips(0.3))
+async def test_a_slow_drip_is_not_a_stall(harness: HttpSessionHarness) -> None:
+    harness.server.script(says("one two three four five").drips(0.3))
 
-    answer = await house.ask("Hi")
+    answer = await harness.ask("Hi")
 
     assert answer.text == "one two three four five"
     assert not [p for p in answer.messages[0].parts if isinstance(p, RetryPart)]
 
 
-async def test_five_retries_and_no_more(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_five_retries_and_no_more(
+    harness: HttpSessionHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
     monkeypatch.setattr("palimpsest.model.errors.retry.CAP_SECONDS", 0.01)
-    house.server.script(*[fails(500) for _ in range(8)])
+    harness.server.script(*[fails(500) for _ in range(8)])
 
-    answer = await house.ask("Hi")
+    answer = await harness.ask("Hi")
 
     assert isinstance(answer.error, ApiError)
-    assert len(house.server.requests) == 6
+    assert len(harness.server.requests) == 6
 
 
-async def test_an_overflow_is_readable_and_not_retried(house: House) -> None:
-    wording = "openai" if house.id.startswith("openai") else "anthropic"
-    house.server.script(overflows(wording))  # type: ignore[arg-type]
+async def test_an_overflow_is_readable_and_not_retried(harness: HttpSessionHarness) -> None:
+    wording = "openai" if harness.id.startswith("openai") else "anthropic"
+    harness.server.script(overflows(wording))  # type: ignore[arg-type]
 
-    answer = await house.ask("Hi")
+    answer = await harness.ask("Hi")
 
     assert isinstance(answer.error, ContextOverflowError)
-    assert len(house.server.requests) == 1
+    assert len(harness.server.requests) == 1
 
 
-async def test_a_refused_key_names_what_to_set(house: House) -> None:
-    house.server.script(fails(401, "Incorrect API key provided: sk-test-openai."))
+async def test_a_refused_key_names_what_to_set(harness: HttpSessionHarness) -> None:
+    harness.server.script(fails(401, "Incorrect API key provided: sk-test-openai."))
 
-    answer = await house.ask("Hi")
+    answer = await harness.ask("Hi")
 
     assert isinstance(answer.error, AuthError)
     assert "_API_KEY" in answer.error.message
     assert "sk-test-openai" not in answer.error.message
 
 
-async def test_stopping_hangs_up_at_once(house: House) -> None:
-    house.server.script(says("one ").stalls())
-    running = asyncio.create_task(house.ask("Hi"))
-    session = await house.session()
+async def test_stopping_hangs_up_at_once(harness: HttpSessionHarness) -> None:
+    harness.server.script(says("one ").stalls())
+    running = asyncio.create_task(harness.ask("Hi"))
+    session = await harness.session()
     await until(
         lambda: any(
             isinstance(part, TextPart) and part.text
@@ -183,15 +185,15 @@ async def test_stopping_hangs_up_at_once(house: House) -> None:
 
     assert isinstance(answer.error, AbortedError)
     assert answer.text == "one "
-    await until(lambda: house.server.requests[0].closed_after is not None)
+    await until(lambda: harness.server.requests[0].closed_after is not None)
 
 
-async def test_thinking_travels_back_with_its_signature(house: House) -> None:
-    house.server.script(thinks("hm", signature="sig-9").calls("list"), says("Done."))
+async def test_thinking_travels_back_with_its_signature(harness: HttpSessionHarness) -> None:
+    harness.server.script(thinks("hm", signature="sig-9").calls("list"), says("Done."))
 
-    answer = await house.ask("Look.")
+    answer = await harness.ask("Look.")
 
     thought = next(p for p in answer.messages[0].parts if isinstance(p, ReasoningPart))
     assert thought.text == "hm"
-    body = str(house.server.bodies[1])
-    assert ("sig-9" in body) == house.id.startswith("anthropic")
+    body = str(harness.server.bodies[1])
+    assert ("sig-9" in body) == harness.id.startswith("anthropic")

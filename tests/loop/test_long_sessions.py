@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.bench.generate_session import Author
-from tests.harness.session import Studio, ask
+from tests.bench.generate_session import LogAuthor
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.model.script import calls, says
 from palimpsest.store.interface import Owner
@@ -23,10 +23,12 @@ TURNS = 2_000
 STEPS = 6
 
 
-def write(room: Studio, turns: int) -> str:
+def write(room: SessionHarness, turns: int) -> str:
     """Write a session that has no checkpoint, so that all of it is in memory."""
     made = room.services.ids.new("ses", descending=True)
-    author = Author(made, random.Random(7), turns, turn_bytes=4_000, compact_every=COMPACTED_EVERY)
+    author = LogAuthor(
+        made, random.Random(7), turns, turn_bytes=4_000, compact_every=COMPACTED_EVERY
+    )
     writer = room.store.acquire(made, Owner(host="test", pid=0, kernel_id="test"), create=True)
     state = State()
     records = []
@@ -44,7 +46,7 @@ async def step_seconds(folder: Path, turns: int) -> float:
         says("Done.") if number % STEPS == STEPS - 1 else calls("read", path=f"{number}.txt")
         for number in range(7 * STEPS)
     ]
-    room = Studio(folder, ScriptedModel(*answers), info=INFO)
+    room = SessionHarness(folder, ScriptedModel(*answers), info=INFO)
     session = await room.workspace.open(write(room, turns))
     await ask(session, "Warm up.")
     gc.collect()
@@ -70,6 +72,6 @@ async def test_a_step_in_a_session_of_ten_thousand_messages_costs_what_it_does_i
 
     short = await step_seconds(tmp_path, COMPACTED_EVERY)
     long = await step_seconds(tmp_path, TURNS)
-    Studio.opened.clear()  # to replay 10,000 messages is another test
+    SessionHarness.opened.clear()  # to replay 10,000 messages is another test
 
     assert long < 2 * short + 0.001

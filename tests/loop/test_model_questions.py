@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.phrases import step_words
@@ -42,8 +42,8 @@ async def waiting(session: LiveSession) -> str:
 
 async def test_the_answer_goes_back_to_the_model(tmp_path: Path) -> None:
     model = ScriptedModel(calls("question", questions=ASKED), says("Two red ones."))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     turn = asyncio.create_task(ask(session, "Paint."))
 
     asked = await waiting(session)
@@ -51,7 +51,7 @@ async def test_the_answer_goes_back_to_the_model(tmp_path: Path) -> None:
 
     assert (await turn).text == "Two red ones."
     assert "Which colour?\\n-> red\\n\\nHow many?\\n-> 2" in result(model)
-    records = await studio.records(session)
+    records = await harness.records(session)
     replied = [one.event for one in records if isinstance(one.event, QuestionReplied)]
     assert [one.answers for one in replied] == [(("red",), ("2",))]
     assert not fold(records).questions
@@ -61,15 +61,15 @@ async def test_the_time_of_an_answer_is_told_apart_from_tool_and_step(tmp_path: 
     model = ScriptedModel(
         calls("question", questions=ASKED), calls("write", path="a.txt", content="a"), says("Done.")
     )
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     turn = asyncio.create_task(ask(session, "Paint."))
 
     asked = await waiting(session)
-    studio.clock.now += 72_000
+    harness.clock.now += 72_000
     session.answer(asked, [["red"], ["2"]])
     await until(lambda: session.snapshot().asks)
-    studio.clock.now += 30_000
+    harness.clock.now += 30_000
     session.reply(session.snapshot().asks[0].id, Reply(answer="once"))
 
     parts = [part for message in (await turn).messages for part in message.parts]
@@ -84,7 +84,7 @@ async def test_the_time_of_an_answer_is_told_apart_from_tool_and_step(tmp_path: 
 
 async def test_the_first_answer_wins(tmp_path: Path) -> None:
     model = ScriptedModel(calls("question", questions=ASKED), says("Fine."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     turn = asyncio.create_task(ask(session, "Paint."))
     asked = await waiting(session)
 
@@ -103,7 +103,7 @@ async def test_an_answer_that_does_not_fit_is_refused_and_may_come_again(
     tmp_path: Path, given: Any
 ) -> None:
     model = ScriptedModel(calls("question", questions=ASKED), says("Fine."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     turn = asyncio.create_task(ask(session, "Paint."))
     asked = await waiting(session)
 
@@ -118,8 +118,8 @@ async def test_an_answer_that_does_not_fit_is_refused_and_may_come_again(
 @pytest.mark.parametrize(("by", "words"), [("person", DECLINED), ("headless", HEADLESS)])
 async def test_the_model_goes_on_without_an_answer(tmp_path: Path, by: str, words: str) -> None:
     model = ScriptedModel(calls("question", questions=ASKED), says("Then red."))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     turn = asyncio.create_task(ask(session, "Paint.", yes=True))
 
     asked = await waiting(session)
@@ -130,7 +130,7 @@ async def test_the_model_goes_on_without_an_answer(tmp_path: Path, by: str, word
     assert words in result(model)
     rejected = [
         one.event
-        for one in await studio.records(session)
+        for one in await harness.records(session)
         if isinstance(one.event, QuestionRejected)
     ]
     assert [one.by for one in rejected] == [by]
@@ -138,8 +138,8 @@ async def test_the_model_goes_on_without_an_answer(tmp_path: Path, by: str, word
 
 async def test_a_stop_ends_the_question(tmp_path: Path) -> None:
     model = ScriptedModel(calls("question", questions=ASKED))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     turn = asyncio.create_task(ask(session, "Paint."))
     asked = await waiting(session)
 
@@ -163,12 +163,12 @@ async def test_the_list_is_journaled_when_it_changed_and_folded(tmp_path: Path) 
         calls("todowrite", todos=then),
         says("Loaded."),
     )
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
 
     await ask(session, "Load and plot.")
 
-    records = await studio.records(session)
+    records = await harness.records(session)
     lists = [one.event.todos for one in records if isinstance(one.event, TodoUpdated)]
     assert len(lists) == 2
     now = (Todo(content="Load", status="completed"), Todo(content="Plot"))

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask, requested, until
+from tests.harness.session import SessionHarness, ask, requested, until
 
 from palimpsest.model.script import ModelAnswer, calls, fails, says, thinks
 from palimpsest.testing import ScriptedModel
@@ -18,7 +18,7 @@ def broken() -> ModelAnswer:
 
 async def test_the_prompt_is_answered_without_being_said_again(tmp_path: Path) -> None:
     model = ScriptedModel(broken(), says("Here."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     failed = await ask(session, "Hello?")
     assert isinstance(failed.error, ApiError)
 
@@ -35,7 +35,7 @@ async def test_the_prompt_is_answered_without_being_said_again(tmp_path: Path) -
 async def test_what_its_tools_did_before_is_kept_and_not_done_again(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n")
     model = ScriptedModel(calls("read", path="a.txt"), broken(), says("One line."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     await ask(session, "How many lines?")
 
     answer = await session.retry()
@@ -47,7 +47,7 @@ async def test_what_its_tools_did_before_is_kept_and_not_done_again(tmp_path: Pa
 
 async def test_it_may_fail_again_and_be_tried_again(tmp_path: Path) -> None:
     model = ScriptedModel(broken(), broken(), says("At last."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     await ask(session, "Hello?")
 
     assert (await session.retry()).error is not None
@@ -55,7 +55,7 @@ async def test_it_may_fail_again_and_be_tried_again(tmp_path: Path) -> None:
 
 
 async def test_an_empty_answer_is_an_error_the_second_time_too(tmp_path: Path) -> None:
-    session = await Studio(tmp_path, ScriptedModel(says(""), says(""))).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(says(""), says(""))).session()
     await ask(session, "Hello?")
 
     again = await session.retry()
@@ -66,7 +66,7 @@ async def test_an_empty_answer_is_an_error_the_second_time_too(tmp_path: Path) -
 
 @pytest.mark.parametrize("prompts", [0, 1])
 async def test_a_turn_that_did_not_fail_is_not_tried_again(tmp_path: Path, prompts: int) -> None:
-    session = await Studio(tmp_path, ScriptedModel(says("Fine."))).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(says("Fine."))).session()
     for _ in range(prompts):
         await ask(session, "Hello?")
     before = session.snapshot().seq
@@ -78,7 +78,7 @@ async def test_a_turn_that_did_not_fail_is_not_tried_again(tmp_path: Path, promp
 
 async def test_a_turn_that_runs_or_was_stopped_is_not_tried_again(tmp_path: Path) -> None:
     model = ScriptedModel(says("Wait ").stalls())
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     turn = asyncio.create_task(ask(session, "Hello?"))
     await until(lambda: bool(model.requests))
     with pytest.raises(UserError, match="works already"):
@@ -93,7 +93,7 @@ async def test_a_turn_that_runs_or_was_stopped_is_not_tried_again(tmp_path: Path
 
 async def test_words_said_into_a_turn_are_told_from_words_that_begin_one(tmp_path: Path) -> None:
     model = ScriptedModel(calls("bash", command="sleep 0.3"), says("Both."), says("Third."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     first = asyncio.create_task(ask(session, "first", yes=True))
     await until(lambda: len(session.snapshot().messages) == 2)
     await asyncio.gather(first, ask(session, "and this", delivery="steer"))
@@ -105,7 +105,7 @@ async def test_words_said_into_a_turn_are_told_from_words_that_begin_one(tmp_pat
 
 async def test_what_was_answered_is_remembered_by_the_call(tmp_path: Path) -> None:
     model = ScriptedModel(calls("bash", command="true"), says("Done."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     await ask(session, "Do it.", yes=True)
 
     (reply,) = session.snapshot().replies.values()
@@ -115,11 +115,11 @@ async def test_what_was_answered_is_remembered_by_the_call(tmp_path: Path) -> No
 async def test_a_request_says_what_it_is_full_of(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n" * 500)
     model = ScriptedModel(thinks("Hm, hm. ").calls("read", path="a.txt"), says("Done."))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     await ask(session, "How many lines?")
 
-    first, second = (one.request for one in requested(await studio.records(session)))
+    first, second = (one.request for one in requested(await harness.records(session)))
     assert set(first.kinds) == {"system", "tools", "user"}
     assert set(second.kinds) - set(first.kinds) >= {"assistant", "output"}
     assert second.kinds["output"] > 1_000

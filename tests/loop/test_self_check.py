@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.http_session import PROVIDERS, House
+from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.provider_rules.dialects import problems
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.testing import FaultServer, ReceivedRequest
@@ -24,7 +24,7 @@ from palimpsest.transcript.session_record.events import (
     StepRequested,
 )
 
-TURNS = amount(15, 100)
+TURNS = sample_size(15, 100)
 WINDOW = 18_000
 SUMMARY = (
     "## Goal\n- read {number} logs\n\n## Numbers and facts\n- no error so far\n" + "- none\n" * 40
@@ -93,17 +93,17 @@ async def test_many_turns_in_a_small_window_are_all_answered(
         lines = [f"{number} {line} all is well with this line" for line in range(120)]
         (tmp_path / f"log{number}.txt").write_text("\n".join(lines) + "\n")
     provider, running = server
-    house = House(provider, tmp_path, running, window=WINDOW)
+    harness = HttpSessionHarness(provider, tmp_path, running, window=WINDOW)
     running.script(*[worker] * (TURNS * 3))
 
     for turn in range(TURNS):
-        answer = await house.ask(f"Turn {turn}: is the next log well?")
+        answer = await harness.ask(f"Turn {turn}: is the next log well?")
         assert answer.error is None
         assert answer.text.startswith("It was read")
 
     assert [orphans(body) for body in running.bodies] == [[]] * len(running.bodies)
-    session = await house.session()
-    events = [record.event for record in await house.studio.records(session)]
+    session = await harness.session()
+    events = [record.event for record in await harness.harness.records(session)]
     summaries = [event for event in events if isinstance(event, SessionCompacted)]
     pruned = [e for e in events if isinstance(e, DecisionMade) and e.facts is not None]
     asked = [event.request for event in events if isinstance(event, StepRequested)]
@@ -113,22 +113,22 @@ async def test_many_turns_in_a_small_window_are_all_answered(
     # Nothing was erased: each of the prompts still stands in the log, whole.
     said = [
         part.text
-        for message in house.studio.store.load(session.id).messages()
+        for message in harness.harness.store.load(session.id).messages()
         if isinstance(message.info, UserMessage)
         for part in message.parts
         if isinstance(part, TextPart) and part.text.startswith("Turn ")
     ]
     assert said == [f"Turn {turn}: is the next log well?" for turn in range(TURNS)]
-    await house.check_requests()
+    await harness.check_requests()
 
 
 async def test_a_window_too_small_is_refused_before_the_run(
     server: tuple[str, FaultServer], tmp_path: Path
 ) -> None:
     provider, running = server
-    house = House(provider, tmp_path, running, window=8_000)
+    harness = HttpSessionHarness(provider, tmp_path, running, window=8_000)
 
-    answer = await house.ask("Hi")
+    answer = await harness.ask("Hi")
 
     assert answer.error is not None
     assert "an agent needs 16,000" in answer.error.message
@@ -140,7 +140,7 @@ async def test_overflow_is_met_by_a_summary_then_by_shorter_results_then_by_a_se
 ) -> None:
     (tmp_path / "log.txt").write_text("all is well with this line of a log\n" * 1_500)
     provider, running = server
-    house = House(provider, tmp_path, running, window=40_000)
+    harness = HttpSessionHarness(provider, tmp_path, running, window=40_000)
     refused = overflows("anthropic" if provider == "anthropic" else "openai")
     running.script(
         calls("read", path="log.txt").calls("read", path="log.txt", offset=700),
@@ -150,13 +150,13 @@ async def test_overflow_is_met_by_a_summary_then_by_shorter_results_then_by_a_se
         says("Too short."),
     )
 
-    answer = await house.ask("Is the log well?")
+    answer = await harness.ask("Is the log well?")
 
     assert answer.error is not None
     assert "begin a new session with %agent --new" in answer.error.message
-    session = await house.session()
+    session = await harness.session()
     told = []
-    for record in await house.studio.records(session):
+    for record in await harness.harness.records(session):
         match record.event:
             case StepRequested(request=request):
                 told.append(request.purpose)
@@ -177,4 +177,4 @@ async def test_overflow_is_met_by_a_summary_then_by_shorter_results_then_by_a_se
         if isinstance(message.info, AssistantMessage) and message.info.error is not None
     ]
     assert len(failed) == 4, "every attempt is to be seen"
-    await house.check_requests()
+    await harness.check_requests()

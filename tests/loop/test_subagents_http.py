@@ -5,7 +5,7 @@ import importlib
 from pathlib import Path
 
 import pytest
-from tests.harness.http_session import PROVIDERS, House
+from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import ask
 from tests.harness.subagent_session import children, library, write
 from tests.model.expected_body import expected_bodies
@@ -36,20 +36,20 @@ async def test_a_task_and_its_parent_send_what_their_logs_say(
             says("Two."),
             says("There are two."),
         )
-        house = House(provider, tmp_path, server)
-        register_definitions(house.studio.services.registry, library(tmp_path))
-        session = await house.session()
+        harness = HttpSessionHarness(provider, tmp_path, server)
+        register_definitions(harness.harness.services.registry, library(tmp_path))
+        session = await harness.session()
 
-        answer = await ask(session, "How many lines?", model=house.id)
+        answer = await ask(session, "How many lines?", model=harness.id)
 
         assert answer.text == "There are two."
         (part,) = [p for m in answer.messages for p in m.parts if isinstance(p, ToolPart)]
         assert isinstance(part.state, ToolCompleted)
-        (child,) = await children(house.studio, session)
+        (child,) = await children(harness.harness, session)
         bodies = []
         for one in (session, child):
-            records = await house.studio.records(one)
-            rebuilt = list(rebuild_all(house.studio.store, one.id, records))
+            records = await harness.harness.records(one)
+            rebuilt = list(rebuild_all(harness.harness.store, one.id, records))
             assert all(found.matches for found in rebuilt)
             bodies.append(expected_bodies([found.request for found in rebuilt]))
         (first, last), (reads, told) = bodies

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask, requested, until
+from tests.harness.session import SessionHarness, ask, requested, until
 
 from palimpsest.context.policy_overrides import without_task
 from palimpsest.context.presets import PRESETS
@@ -35,7 +35,7 @@ def tools(messages: Sequence[Message]) -> list[ToolPart]:
 
 async def test_a_prompt_is_answered_in_one_step(tmp_path: Path) -> None:
     model = ScriptedModel(thinks("hm").says("Hello."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     answer = await ask(session, "Hi {you}?")
 
@@ -49,7 +49,7 @@ async def test_a_prompt_is_answered_in_one_step(tmp_path: Path) -> None:
 async def test_tools_run_until_the_model_has_its_answer(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     model = ScriptedModel(calls("read", path="a.txt"), says("Two lines."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     answer = await ask(session, "How many lines?")
 
@@ -66,7 +66,7 @@ async def test_calls_of_one_step_run_side_by_side(tmp_path: Path) -> None:
     model = ScriptedModel(
         calls("read", path="a.txt").calls("list").calls("glob", pattern="*"), says("Done.")
     )
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     answer = await ask(session, "Look.")
 
@@ -78,7 +78,7 @@ async def test_an_unknown_tool_and_bad_arguments_become_results(tmp_path: Path) 
     model = ScriptedModel(
         calls("fly").calls("read", wrong=1), writes("read", '{"path": "a'), says("Sorry.")
     )
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     answer = await ask(session, "Fly.")
 
@@ -97,13 +97,13 @@ async def test_every_request_can_be_rebuilt_from_the_log(tmp_path: Path) -> None
         says("Long."),
         says("Again."),
     )
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     await ask(session, "Read it.")
     await ask(session, "And now?")
 
-    records = await studio.records(session)
-    rebuilt = list(rebuild_all(studio.store, session.id, records))
+    records = await harness.records(session)
+    rebuilt = list(rebuild_all(harness.store, session.id, records))
 
     assert [r.request.messages for r in rebuilt] == [r.messages for r in model.requests]
     assert [r.request.tools for r in rebuilt] == [r.tools for r in model.requests]
@@ -112,11 +112,11 @@ async def test_every_request_can_be_rebuilt_from_the_log(tmp_path: Path) -> None
 
 async def test_a_request_names_only_what_is_new(tmp_path: Path) -> None:
     model = ScriptedModel(calls("list"), says("Done."))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     await ask(session, "Look.")
 
-    first, second = (event.request for event in requested(await studio.records(session)))
+    first, second = (event.request for event in requested(await harness.records(session)))
 
     assert (first.same, len(first.items)) == (0, 2)
     assert (second.same, len(second.items)) == (2, 2)
@@ -125,30 +125,30 @@ async def test_a_request_names_only_what_is_new(tmp_path: Path) -> None:
 
 async def test_the_policy_is_stored_once_and_read_whole_from_older_logs(tmp_path: Path) -> None:
     model = ScriptedModel(calls("list"), says("Done."))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     await ask(session, "Look.")
 
-    first, second = (event.request for event in requested(await studio.records(session)))
+    first, second = (event.request for event in requested(await harness.records(session)))
     older = first.model_copy(update={"policy": Policy(history_limit=3), "policy_blob": None})
 
     assert first.policy is None
     assert first.policy_blob == second.policy_blob
-    assert policy_of(studio.store, first) == without_task(PRESETS["palimpsest"])
-    assert policy_of(studio.store, older).history_limit == 3
+    assert policy_of(harness.store, first) == without_task(PRESETS["palimpsest"])
+    assert policy_of(harness.store, older).history_limit == 3
 
 
 async def test_the_system_prompt_stays_the_same_bytes(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Use metres.")
     model = ScriptedModel(says("1"), says("2"), says("3"))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     await ask(session, "a")
-    studio.clock.now += 86_400_000
+    harness.clock.now += 86_400_000
     (tmp_path / "AGENTS.md").write_text("Use feet.")
     await ask(session, "b")
     await session.close()
-    again = await Studio(tmp_path, model, store=studio.store).session()
+    again = await SessionHarness(tmp_path, model, store=harness.store).session()
     assert again.id == session.id
     await ask(again, "c")
 
@@ -160,7 +160,7 @@ async def test_the_system_prompt_stays_the_same_bytes(tmp_path: Path) -> None:
 
 async def test_asks_before_it_writes_and_goes_on_when_allowed(tmp_path: Path) -> None:
     model = ScriptedModel(calls("write", path="out.txt", content="hi"), says("Written."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     asked: list[PermissionAsked] = []
 
     def answer_it(records: Sequence[Record]) -> None:
@@ -185,7 +185,7 @@ async def test_a_rejection_ends_the_turn_and_feedback_does_not(tmp_path: Path) -
         calls("write", path="b", content="x"),
         says("All right."),
     )
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     replies = [Reply(answer="reject"), Reply(answer="reject", feedback="not there")]
 
     def answer_it(records: Sequence[Record]) -> None:
@@ -210,8 +210,8 @@ async def test_always_holds_for_the_session_and_survives_reopening(tmp_path: Pat
         calls("write", path="a", content="2"),
         says("ok"),
     )
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     session.subscribe(
         lambda records: (
             [
@@ -225,8 +225,10 @@ async def test_always_holds_for_the_session_and_survives_reopening(tmp_path: Pat
     await ask(session, "Write.")
     await session.close()
     # What was granted lies outside the store, where the same person's next kernel finds it.
-    permitting = EffectiveRules(approvals=studio.services.permitting.approvals)
-    again = await Studio(tmp_path, model, store=studio.store, permitting=permitting).session()
+    permitting = EffectiveRules(approvals=harness.services.permitting.approvals)
+    again = await SessionHarness(
+        tmp_path, model, store=harness.store, permitting=permitting
+    ).session()
     answer = await ask(again, "Write again.")
 
     assert answer.text == "ok"
@@ -238,9 +240,9 @@ async def test_yes_answers_questions_but_never_a_deny(tmp_path: Path) -> None:
         calls("write", path="a", content="x").calls("bash", command="echo hi"), says("ok")
     )
     deny = (Rule(permission="bash", action="deny", pattern="echo *"),)
-    studio = Studio(tmp_path, model)
-    studio = Studio(tmp_path, model, rules=studio.services.rules + deny)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    harness = SessionHarness(tmp_path, model, rules=harness.services.rules + deny)
+    session = await harness.session()
 
     answer = await ask(session, "Go.", yes=True)
 
@@ -252,7 +254,7 @@ async def test_yes_answers_questions_but_never_a_deny(tmp_path: Path) -> None:
 
 async def test_stops_at_the_step_limit_with_tools_off(tmp_path: Path) -> None:
     model = ScriptedModel(calls("list"), calls("glob", pattern="*"), says("So far: nothing."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     answer = await ask(session, "Look for ever.", max_steps=3)
 
@@ -265,8 +267,8 @@ async def test_stops_at_the_step_limit_with_tools_off(tmp_path: Path) -> None:
 
 async def test_retries_what_may_pass_and_says_so(tmp_path: Path) -> None:
     model = ScriptedModel(fails(429, retry_after_ms=1), says("half ").disconnects(), says("Whole."))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
 
     answer = await asyncio.wait_for(ask(session, "Hi"), 10)
 
@@ -278,7 +280,7 @@ async def test_retries_what_may_pass_and_says_so(tmp_path: Path) -> None:
     assert all(meta == {"failed_attempt": 2} for _, meta in texts[:-1])
     statuses = [
         r.event.status.type
-        for r in await studio.records(session)
+        for r in await harness.records(session)
         if r.event.type == "session.status"
     ]
     assert statuses == ["busy", "retry", "busy", "retry", "busy", "idle"]
@@ -286,7 +288,7 @@ async def test_retries_what_may_pass_and_says_so(tmp_path: Path) -> None:
 
 async def test_does_not_retry_what_cannot_pass(tmp_path: Path) -> None:
     model = ScriptedModel(fails(400, "Bad request."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     answer = await ask(session, "Hi")
 
@@ -297,7 +299,7 @@ async def test_does_not_retry_what_cannot_pass(tmp_path: Path) -> None:
 async def test_a_request_that_does_not_fit_is_not_sent(tmp_path: Path) -> None:
     small = ModelInfo(ref=ModelRef(provider="x", name="y"), window=17_000, output_limit=1_000)
     model = ScriptedModel()
-    session = await Studio(tmp_path, model, info=small).session()
+    session = await SessionHarness(tmp_path, model, info=small).session()
 
     answer = await ask(session, "word " * 18_000)
 
@@ -311,7 +313,7 @@ async def test_a_window_too_small_to_work_in_is_refused_before_anything_is_sent(
 ) -> None:
     small = ModelInfo(ref=ModelRef(provider="x", name="y"), window=8_000, output_limit=1_000)
     model = ScriptedModel()
-    session = await Studio(tmp_path, model, info=small).session()
+    session = await SessionHarness(tmp_path, model, info=small).session()
 
     answer = await ask(session, "Hi")
 
@@ -329,10 +331,10 @@ async def test_more_tools_than_the_provider_takes_are_refused_before_anything_is
         return ""
 
     model = ScriptedModel(says("Hello."))
-    studio = Studio(tmp_path, model)
+    harness = SessionHarness(tmp_path, model)
     for number in range(129):
-        studio.services.registry.add(extra, name=f"extra_{number}")
-    session = await studio.session()
+        harness.services.registry.add(extra, name=f"extra_{number}")
+    session = await harness.session()
 
     answer = await ask(session, "Hi", model="openai/gpt-test")
 
@@ -350,7 +352,7 @@ async def test_the_step_limit_is_told_in_the_name_that_the_policy_says(
     tmp_path: Path, policy: str, role: str
 ) -> None:
     model = ScriptedModel(calls("list"), says("That is all."))
-    session = await Studio(tmp_path, model, policy=policy).session()
+    session = await SessionHarness(tmp_path, model, policy=policy).session()
 
     answer = await ask(session, "Look.", max_steps=2)
 
@@ -363,20 +365,20 @@ async def test_the_step_limit_is_told_in_the_name_that_the_policy_says(
 async def test_asks_for_no_longer_an_answer_than_the_window_holds(tmp_path: Path) -> None:
     info = ModelInfo(ref=ModelRef(provider="x", name="y"), window=60_000, output_limit=50_000)
     model = ScriptedModel(says("a").reports_nothing(), says("b"))
-    studio = Studio(tmp_path, model, info=info)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, info=info)
+    session = await harness.session()
 
     await ask(session, "Hi")
     await ask(session, "word " * 30_000)
 
-    short, long = (event.request for event in requested(await studio.records(session)))
+    short, long = (event.request for event in requested(await harness.records(session)))
     assert short.parameters["max_tokens"] == 32_000
     needed = round(long.tokens * long.facts.calibration)
     assert long.parameters["max_tokens"] == 60_000 - needed < 32_000
 
 
 async def test_an_overflow_that_the_provider_reports_is_readable(tmp_path: Path) -> None:
-    session = await Studio(tmp_path, ScriptedModel(overflows())).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(overflows())).session()
 
     answer = await ask(session, "Hi")
 
@@ -385,7 +387,7 @@ async def test_an_overflow_that_the_provider_reports_is_readable(tmp_path: Path)
 
 async def test_a_cut_answer_keeps_its_text(tmp_path: Path) -> None:
     model = ScriptedModel(says("Half an").finishes("length"), calls("list").finishes("length"))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     kept = await ask(session, "Hi")
     nothing = await ask(session, "Hi")
@@ -400,7 +402,7 @@ async def test_a_cut_answer_keeps_its_text(tmp_path: Path) -> None:
 
 async def test_an_answer_without_a_word_is_said_to_be_one(tmp_path: Path) -> None:
     model = ScriptedModel(thinks("hm"), calls("list"), says(""))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     silent = await ask(session, "Hi")
     done = await ask(session, "Look")
@@ -412,7 +414,7 @@ async def test_an_answer_without_a_word_is_said_to_be_one(tmp_path: Path) -> Non
 
 async def test_cancel_stops_a_model_that_says_nothing(tmp_path: Path) -> None:
     model = ScriptedModel(says("Let me ").stalls(), says("Next."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     running = asyncio.create_task(ask(session, "Hi"))
     await until(lambda: "Let me " in str(session.snapshot().messages))
 
@@ -428,7 +430,7 @@ async def test_cancel_stops_a_model_that_says_nothing(tmp_path: Path) -> None:
 
 async def test_cancel_stops_a_command_and_keeps_what_it_printed(tmp_path: Path) -> None:
     model = ScriptedModel(calls("bash", command="echo before; sleep 30; echo after"))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     running = asyncio.create_task(ask(session, "Wait", yes=True))
     await until(
         lambda: any(
@@ -450,7 +452,7 @@ async def test_cancel_stops_a_command_and_keeps_what_it_printed(tmp_path: Path) 
 
 
 async def test_cancel_answers_an_open_question(tmp_path: Path) -> None:
-    session = await Studio(tmp_path, ScriptedModel(calls("bash", command="ls"))).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(calls("bash", command="ls"))).session()
     running = asyncio.create_task(ask(session, "Go"))
     await until(lambda: bool(session.snapshot().asks))
 
@@ -463,7 +465,7 @@ async def test_cancel_answers_an_open_question(tmp_path: Path) -> None:
 
 async def test_a_queued_prompt_waits_for_the_turn_and_gets_its_own_answer(tmp_path: Path) -> None:
     model = ScriptedModel(says("One.").drips(0.01), says("Two."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     first = asyncio.create_task(ask(session, "first"))
     await until(lambda: bool(model.requests))
     second = asyncio.create_task(ask(session, "second", prompt_id="pmt_x"))
@@ -477,7 +479,7 @@ async def test_a_queued_prompt_waits_for_the_turn_and_gets_its_own_answer(tmp_pa
 
 async def test_a_steered_prompt_reaches_the_next_request(tmp_path: Path) -> None:
     model = ScriptedModel(calls("bash", command="sleep 0.3"), says("Both."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     first = asyncio.create_task(ask(session, "first", yes=True))
     await until(lambda: bool(tools(session.snapshot().messages)))
     steered = asyncio.create_task(ask(session, "and this", delivery="steer"))
@@ -490,7 +492,7 @@ async def test_a_steered_prompt_reaches_the_next_request(tmp_path: Path) -> None
 
 async def test_a_withdrawn_prompt_is_never_sent(tmp_path: Path) -> None:
     model = ScriptedModel(says("One.").drips(0.02))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     first = asyncio.create_task(ask(session, "first"))
     await until(lambda: bool(model.requests))
     second = asyncio.create_task(ask(session, "second", prompt_id="pmt_x"))
@@ -503,22 +505,22 @@ async def test_a_withdrawn_prompt_is_never_sent(tmp_path: Path) -> None:
 
 
 async def test_nonsense_is_refused_before_anything_is_journaled(tmp_path: Path) -> None:
-    studio = Studio(tmp_path, ScriptedModel())
-    session = await studio.session()
-    before = len(await studio.records(session))
+    harness = SessionHarness(tmp_path, ScriptedModel())
+    session = await harness.session()
+    before = len(await harness.records(session))
 
     for options in ({"agent": "nobody"}, {"model": "nothing"}, {"tools": ("fly",)}):
         with pytest.raises(ConfigError):
             await ask(session, "Hi", **options)
 
-    kept = [r.event.type for r in (await studio.records(session))[before:]]
+    kept = [r.event.type for r in (await harness.records(session))[before:]]
     assert set(kept) <= {"session.updated"}
 
 
 async def test_a_repeated_call_asks_whether_to_go_on(tmp_path: Path) -> None:
     same = calls("list")
     model = ScriptedModel(same, same, same, same, says("Enough."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     asked: list[PermissionAsked] = []
 
     def answer_it(records: Sequence[Record]) -> None:
@@ -536,7 +538,7 @@ async def test_a_repeated_call_asks_whether_to_go_on(tmp_path: Path) -> None:
 
 async def test_plan_cannot_change_anything(tmp_path: Path) -> None:
     model = ScriptedModel(says("A plan."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     await ask(session, "Plan it.", agent="plan")
 
@@ -548,7 +550,7 @@ async def test_plan_cannot_change_anything(tmp_path: Path) -> None:
 
 async def test_only_the_tools_that_were_named_are_offered(tmp_path: Path) -> None:
     model = ScriptedModel(says("a"), says("b"))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     await ask(session, "x", tools=("read",))
     await ask(session, "x", tools=())

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.harness.step import Bench
+from tests.harness.step import StepHarness
 
 from palimpsest.model.interface import (
     ReasoningDelta,
@@ -41,26 +41,26 @@ FINISHED = StepFinished("stop", Usage(input=100, output=20), cost=0.001)
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    made = Bench()
+def harness() -> Iterator[StepHarness]:
+    made = StepHarness()
     yield made
     made.journal.close()
 
 
-def run(bench: Bench, *events: object) -> StreamProcessor:
-    processor = StreamProcessor(bench.desk, bench.message, request_id="req_1", window=1_000)
+def run(harness: StepHarness, *events: object) -> StreamProcessor:
+    processor = StreamProcessor(harness.services, harness.message, request_id="req_1", window=1_000)
     for event in events:
         processor.handle(event)  # type: ignore[arg-type]
     return processor
 
 
-def kinds(bench: Bench) -> list[str]:
-    return [part.type for part in bench.answer.parts]
+def kinds(harness: StepHarness) -> list[str]:
+    return [part.type for part in harness.answer.parts]
 
 
-def test_words_become_one_text_part_byte_for_byte(bench: Bench) -> None:
+def test_words_become_one_text_part_byte_for_byte(harness: StepHarness) -> None:
     run(
-        bench,
+        harness,
         StepStarted(),
         TextStarted("t"),
         TextDelta("t", "Hel"),
@@ -69,40 +69,40 @@ def test_words_become_one_text_part_byte_for_byte(bench: Bench) -> None:
         FINISHED,
     ).close()
 
-    assert kinds(bench) == ["step-start", "text", "step-finish"]
-    text = bench.answer.parts[1]
+    assert kinds(harness) == ["step-start", "text", "step-finish"]
+    text = harness.answer.parts[1]
     assert isinstance(text, TextPart)
     assert text.text == "Hello  "
-    finish = bench.answer.parts[2]
+    finish = harness.answer.parts[2]
     assert isinstance(finish, StepFinishPart)
     assert (finish.reason, finish.context_tokens, finish.window) == ("stop", 120, 1_000)
 
 
-def test_deltas_are_seen_before_the_part_ends(bench: Bench) -> None:
-    run(bench, TextStarted("t"), TextDelta("t", "half"))
+def test_deltas_are_seen_before_the_part_ends(harness: StepHarness) -> None:
+    run(harness, TextStarted("t"), TextDelta("t", "half"))
 
-    text = bench.answer.parts[0]
+    text = harness.answer.parts[0]
     assert isinstance(text, TextPart)
     assert text.text == "half"
 
 
-def test_thinking_keeps_its_signature(bench: Bench) -> None:
+def test_thinking_keeps_its_signature(harness: StepHarness) -> None:
     run(
-        bench,
+        harness,
         ReasoningStarted("r"),
         ReasoningDelta("r", "hm "),
         ReasoningEnded("r", {"signature": "sig"}),
     )
 
-    thought = bench.answer.parts[0]
+    thought = harness.answer.parts[0]
     assert isinstance(thought, ReasoningPart)
     assert (thought.text, thought.metadata) == ("hm ", {"signature": "sig"})
 
 
-def test_a_tool_call_goes_from_pending_to_completed(bench: Bench) -> None:
+def test_a_tool_call_goes_from_pending_to_completed(harness: StepHarness) -> None:
     image = Attachment(mime="image/png", url="data:image/png;base64,AA==")
     processor = run(
-        bench,
+        harness,
         ToolInputStarted("c", "python"),
         ToolInputDelta("c", '{"code": "1'),
         ToolInputDelta("c", '+1"}'),
@@ -113,50 +113,50 @@ def test_a_tool_call_goes_from_pending_to_completed(bench: Bench) -> None:
     processor.tool_began("c")
     processor.handle(ToolReturned("c", ToolOutcome("sum", "2", {"k": 1}, (image,))))
 
-    part = bench.answer.parts[0]
+    part = harness.answer.parts[0]
     assert isinstance(part, ToolPart)
     assert isinstance(part.state, ToolCompleted)
     assert (part.state.input, part.state.output, part.state.title) == ({"code": "1+1"}, "2", "sum")
     assert part.state.attachments == (image,)
 
 
-def test_partial_output_that_grows_is_journaled_as_words(bench: Bench) -> None:
-    processor = run(bench, ToolCalled("c", "bash", {"command": "x"}))
+def test_partial_output_that_grows_is_journaled_as_words(harness: StepHarness) -> None:
+    processor = run(harness, ToolCalled("c", "bash", {"command": "x"}))
     processor.tool_progress("c", None, {"output": "one\n"})
     processor.tool_progress("c", None, {"output": "one\ntwo\n"})
 
-    part = bench.answer.parts[0]
+    part = harness.answer.parts[0]
     assert isinstance(part, ToolPart)
     assert isinstance(part.state, ToolRunning)
     assert part.state.metadata["output"] == "one\ntwo\n"
-    bench.journal.flush_sync()
-    deltas = [r for r in bench.store.read("ses_test") if r.event.type == "message.part.delta"]
+    harness.journal.flush_sync()
+    deltas = [r for r in harness.store.read("ses_test") if r.event.type == "message.part.delta"]
     assert [getattr(r.event, "delta", "") for r in deltas] == ["two\n"]
 
 
-def test_a_call_the_provider_ran_is_not_handed_out(bench: Bench) -> None:
-    processor = run(bench, ToolCalled("c", "search", {}, provider_executed=True))
+def test_a_call_the_provider_ran_is_not_handed_out(harness: StepHarness) -> None:
+    processor = run(harness, ToolCalled("c", "search", {}, provider_executed=True))
 
     assert processor.take_calls() == []
     processor.handle(ToolReturned("c", {"a": 1}))
-    part = bench.answer.parts[0]
+    part = harness.answer.parts[0]
     assert isinstance(part, ToolPart)
     assert isinstance(part.state, ToolCompleted)
     assert part.state.output == '{"a":1}'
 
 
-def test_a_rejection_is_remembered(bench: Bench) -> None:
-    processor = run(bench, ToolCalled("c", "bash", {}), ToolErred("c", "no", rejected=True))
+def test_a_rejection_is_remembered(harness: StepHarness) -> None:
+    processor = run(harness, ToolCalled("c", "bash", {}), ToolErred("c", "no", rejected=True))
 
     assert processor.rejected
-    part = bench.answer.parts[0]
+    part = harness.answer.parts[0]
     assert isinstance(part, ToolPart)
     assert isinstance(part.state, ToolFailed)
 
 
-def test_closing_interrupts_what_is_open_and_keeps_what_was_said(bench: Bench) -> None:
+def test_closing_interrupts_what_is_open_and_keeps_what_was_said(harness: StepHarness) -> None:
     processor = run(
-        bench,
+        harness,
         TextStarted("t"),
         TextDelta("t", "par"),
         ToolInputStarted("a", "bash"),
@@ -166,7 +166,7 @@ def test_closing_interrupts_what_is_open_and_keeps_what_was_said(bench: Bench) -
     processor.tool_progress("b", None, {"output": "so far"})
     processor.close(AbortedError())
 
-    text, pending, running = bench.answer.parts
+    text, pending, running = harness.answer.parts
     assert isinstance(text, TextPart)
     assert text.text == "par"
     assert text.time is not None
@@ -178,40 +178,40 @@ def test_closing_interrupts_what_is_open_and_keeps_what_was_said(bench: Bench) -
     assert isinstance(running.state, ToolFailed)
     assert running.state.error == ABORTED
     assert running.state.metadata == {"interrupted": True, "output": "so far"}
-    info = bench.answer.info
+    info = harness.answer.info
     assert isinstance(info, AssistantMessage)
     assert info.error == AbortedError()
     assert info.time.completed is not None
 
 
-def test_a_failed_attempt_stays_marked(bench: Bench) -> None:
-    processor = run(bench, StepStarted(), TextStarted("t"), TextDelta("t", "par"))
+def test_a_failed_attempt_stays_marked(harness: StepHarness) -> None:
+    processor = run(harness, StepStarted(), TextStarted("t"), TextDelta("t", "par"))
     processor.discard_attempt(1)
     for event in (TextStarted("t"), TextDelta("t", "full"), TextEnded("t"), FINISHED):
         processor.handle(event)
     processor.close()
 
-    texts = [part for part in bench.answer.parts if isinstance(part, TextPart)]
+    texts = [part for part in harness.answer.parts if isinstance(part, TextPart)]
     assert [(part.text, part.metadata) for part in texts] == [
         ("par", {"failed_attempt": 1}),
         ("full", None),
     ]
 
 
-def test_an_unknown_finish_is_called_unknown(bench: Bench) -> None:
-    processor = run(bench, StepStarted())
+def test_an_unknown_finish_is_called_unknown(harness: StepHarness) -> None:
+    processor = run(harness, StepStarted())
     processor.reported(StepFinished("pause_turn", Usage()))
     processor.close(ApiError(message="x"))
 
-    info = bench.answer.info
+    info = harness.answer.info
     assert isinstance(info, AssistantMessage)
     assert info.finish == "unknown"
 
 
 def test_a_truncation_is_journaled_as_a_decision() -> None:
     decision = Decision(id="dec_1", action="truncate", rule="truncate", part_id="p")
-    bench = Bench(lambda *_: decision)
-    run(bench, ToolCalled("c", "bash", {}), ToolReturned("c", "long"))
+    harness = StepHarness(lambda *_: decision)
+    run(harness, ToolCalled("c", "bash", {}), ToolReturned("c", "long"))
 
-    assert bench.journal.read_state(lambda state: state.decisions) == (decision,)
-    bench.journal.close()
+    assert harness.journal.read_state(lambda state: state.decisions) == (decision,)
+    harness.journal.close()

@@ -9,7 +9,7 @@ OURS = {"style"}
 """What nbconvert adds to a cell of a table."""
 
 
-class Page(HTMLParser):
+class ActiveHtml(HTMLParser):
     """Collects what a browser would act on."""
 
     def __init__(self, html: str, *, local: bool = False) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 from tests.loop.context_management.test_compaction_model import two_models
 from tests.loop.context_management.test_compaction_parts import grown, part
 from tests.loop.context_management.test_fit_driver import SUMMARY, reads, room
@@ -18,81 +18,81 @@ from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.parts import ToolPart
 
-Scene = Callable[[Path], Awaitable[tuple[Studio, LiveSession]]]
+Scene = Callable[[Path], Awaitable[tuple[SessionHarness, LiveSession]]]
 
 NO_PRUNE = policy_with_changes(Policy(), {"prune.rule": "none"})
 
 
-async def truncated(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def truncated(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """Long outputs of a tool, one with an error at its end, and one that is short."""
-    studio, _ = room(
+    harness, _ = room(
         tmp_path,
         calls("bash", command="seq 1 4000").calls("bash", command="echo short"),
         calls("bash", command="seq 1 9000; echo; echo 'ValueError: no such column'"),
         says("Done."),
         window=60_000,
     )
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Count.", yes=True)
-    return studio, session
+    return harness, session
 
 
-async def pruned(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def pruned(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """Old outputs cleared in the middle of a long turn, and later once more."""
     answers = [*reads(0, 1, 2, 3, 4, 5), says("Well."), *reads(6, 7, 0, 1), says("Well.")]
-    studio, _ = room(tmp_path, *answers)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Read the others, too.")
-    return studio, session
+    return harness, session
 
 
-async def cold(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def cold(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A cache that went cold between two prompts."""
     answers = [*reads(0, 1, 2, 3, 4, 5), *[says("Well.")] * 4]
-    studio, _ = room(tmp_path, *answers, window=40_000, caching=True)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, window=40_000, caching=True)
+    session = await harness.session()
     for prompt in ("Read the logs.", "Sure?", "Really?"):
         await ask(session, prompt)
-    studio.clock.now += 6 * 60 * 1000
+    harness.clock.now += 6 * 60 * 1000
     await ask(session, "And now?")
-    return studio, session
+    return harness, session
 
 
-async def cold_openclaw(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def cold_openclaw(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """The same under a policy whose decisions hold for one request."""
     answers = [*reads(0, 1, 2, 3, 4, 5), *[says("Well.")] * 4]
     policy = policy_with_changes(
         PRESETS["openclaw-2026.2"], {"prune.soft_ratio": 0.01, "prune.keep_assistants": 1}
     )
-    studio, _ = room(tmp_path, *answers, window=60_000, caching=True, policy=policy)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, window=60_000, caching=True, policy=policy)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
-    studio.clock.now += 6 * 60 * 1000
+    harness.clock.now += 6 * 60 * 1000
     await ask(session, "And now?")
     await ask(session, "And then?")
-    return studio, session
+    return harness, session
 
 
-async def after_turn(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def after_turn(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """OpenCode's rule, which looks when a turn has ended."""
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     answers = [calls("read", path=f"big{number}.txt") for number in range(8)]
-    studio, _ = room(
+    harness, _ = room(
         tmp_path, *answers, *[says("Well.")] * 4, window=400_000, policy="opencode-1.1"
     )
-    session = await studio.session()
+    session = await harness.session()
     for prompt in ("Read the eight files.", "Again?", "And again?", "And now?"):
         await ask(session, prompt)
-    return studio, session
+    return harness, session
 
 
-async def shortened(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def shortened(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """Oversized results cut before a summary is asked for."""
     lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
-    studio, _ = room(
+    harness, _ = room(
         tmp_path,
         calls("read", path="long.txt", limit=600).reports_nothing(),
         calls("read", path="log1.txt", limit=180).reports_nothing(),
@@ -101,58 +101,58 @@ async def shortened(tmp_path: Path) -> tuple[Studio, LiveSession]:
         policy="openclaw-2026.9",
     )
     (tmp_path / "long.txt").write_text("\n".join(lines))
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Read the logs.")
-    return studio, session
+    return harness, session
 
 
-async def compacted(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def compacted(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A summary in the middle of a turn, and work that goes on behind it."""
     answers = [*reads(0, 1, 2, 3, 4, 5), says(SUMMARY), says("Well."), says("Yes.")]
-    studio, _ = room(tmp_path, *answers, policy=NO_PRUNE)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, policy=NO_PRUNE)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
-async def compacted_by_hand(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def compacted_by_hand(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A summary that a person asked for, between two turns."""
     answers = [*reads(0, 1), says("Well."), says("More."), says(SUMMARY), says("Yes.")]
-    studio, _ = room(tmp_path, *answers, window=60_000)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, window=60_000)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Say more.")
     await asyncio.wait_for(session.compact("the numbers"), 20)
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
-async def failed_summary(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def failed_summary(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A summary that was no good, so that results were cut instead."""
     answers = [*reads(0, 1, 2, 3, 4, 5), says("Too short."), says("Well."), says("Yes.")]
-    studio, _ = room(tmp_path, *answers, policy=NO_PRUNE)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, policy=NO_PRUNE)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
-async def refused(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def refused(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A provider that refused a request as too long."""
     answers = [*reads(0, 1), overflows(), says(SUMMARY), says("Well."), says("Yes.")]
-    studio, _ = room(tmp_path, *answers, window=100_000)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, window=100_000)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
-async def changed_policy(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def changed_policy(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A person changed the policy between two prompts."""
     answers = [*reads(0, 1, 2), says("Well."), *reads(3, 4, 5), *[says("Well.")] * 3]
-    studio, _ = room(tmp_path, *answers, window=90_000)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, window=90_000)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await session.use_policy("opencode-1.18")
     await ask(session, "Read the others.")
@@ -160,14 +160,14 @@ async def changed_policy(tmp_path: Path) -> tuple[Studio, LiveSession]:
     await ask(session, "Sure?")
     await session.use_policy("prune.protect_tokens=2000")
     await ask(session, "Really?")
-    return studio, session
+    return harness, session
 
 
-async def wished(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def wished(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """Outputs pinned, left out and brought back by hand, and a compaction undone."""
     answers = [*reads(0, 1, 2), says("Well."), *reads(3), says("Well."), says(SUMMARY)]
-    studio, _ = room(tmp_path, *answers, *[says("Yes.")] * 4, window=60_000)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, *[says("Yes.")] * 4, window=60_000)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     found = [p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart)]
     session.wish("exclude", found[0].id)
@@ -178,10 +178,10 @@ async def wished(tmp_path: Path) -> tuple[Studio, LiveSession]:
     await ask(session, "Sure?")
     session.wish("undo")
     await ask(session, "Really?")
-    return studio, session
+    return harness, session
 
 
-async def reported_full(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def reported_full(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """OpenCode's rule, which compacts when the tokens of an answer are too many."""
     answers = [
         *reads(0, 1),
@@ -193,15 +193,15 @@ async def reported_full(tmp_path: Path) -> tuple[Studio, LiveSession]:
         says("I stop here."),
         says("Yes."),
     ]
-    studio, _ = room(tmp_path, *answers, window=40_000, policy="opencode-1.18")
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, window=40_000, policy="opencode-1.18")
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
     await ask(session, "Really?")
-    return studio, session
+    return harness, session
 
 
-async def steered(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def steered(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A person said something into a turn that ran."""
     waiting: list[asyncio.Task[object]] = []
 
@@ -210,37 +210,37 @@ async def steered(tmp_path: Path) -> tuple[Studio, LiveSession]:
         waiting.append(asyncio.get_running_loop().create_task(words))
         return calls("bash", command="sleep 0.1")
 
-    studio, _ = room(tmp_path, *reads(0), slow, *[says("Well.")] * 4)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *reads(0), slow, *[says("Well.")] * 4)
+    session = await harness.session()
     await ask(session, "Read the logs.", yes=True)
     await asyncio.gather(*waiting)
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
-async def in_parts(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def in_parts(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A summary in several requests, each of a part of the conversation."""
     answers = [says(part(number)) for number in (1, 2, 3)]
-    studio, _, session = await grown(tmp_path, *answers, *[says("Well.")] * 3)
+    harness, _, session = await grown(tmp_path, *answers, *[says("Well.")] * 3)
     await ask(session, "And now?")
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
-async def by_another_model(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def by_another_model(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A summary written by a model of its own."""
     writes = ScriptedModel(says(SUMMARY))
-    studio, _, session = await two_models(tmp_path, writes, says("It is 43.92."), says("Yes."))
+    harness, _, session = await two_models(tmp_path, writes, says("It is 43.92."), says("Yes."))
     await ask(session, "What was the mean? " + "word " * 1_600)
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
-async def stopped_summary(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def stopped_summary(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A person stopped the summary, and went on."""
     answers = [*reads(0, 1, 2, 3, 4, 5), stalls(), says("Well."), says(SUMMARY), says("Yes.")]
-    studio, model = room(tmp_path, *answers, policy=NO_PRUNE)
-    session = await studio.session()
+    harness, model = room(tmp_path, *answers, policy=NO_PRUNE)
+    session = await harness.session()
     running = asyncio.create_task(ask(session, "Read the logs."))
     await until(lambda: model.requests and model.requests[-1].purpose == "compaction")
     session.cancel()
@@ -248,7 +248,7 @@ async def stopped_summary(tmp_path: Path) -> tuple[Studio, LiveSession]:
     session.wish("exclude", "last")
     await ask(session, "Go on.")
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
 SCENES: dict[str, Scene] = {

@@ -4,10 +4,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask, requested
+from tests.harness.replay_checks import check_log_laws
+from tests.harness.session import SessionHarness, ask, requested
 from tests.loop.context_management.test_fit_driver import SUMMARY, reads, room
 from tests.review.decision_sessions import NO_PRUNE, Scene
-from tests.review.reconstruction.test_replay_laws import disk, folder, holds, studio
+from tests.review.reconstruction.test_replay_laws import disk, folder, make_harness
 
 from palimpsest.model.script import calls, says
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -18,7 +19,7 @@ from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolPart
 
 
-async def before_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def before_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A turn is taken back, and then the rest is summarised."""
     answers = [*reads(0, 1), says("Well."), *reads(2), says("No."), says("More."), says(SUMMARY)]
     made, _ = room(tmp_path, *answers, says("Yes."), window=60_000)
@@ -32,7 +33,7 @@ async def before_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:
     return made, session
 
 
-async def behind_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def behind_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """What followed a summary is taken back; the summary stays."""
     answers = [*reads(0, 1), says("Well."), says(SUMMARY), says("No."), says("Yes."), says("Ok.")]
     made, _ = room(tmp_path, *answers, window=60_000)
@@ -46,7 +47,7 @@ async def behind_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:
     return made, session
 
 
-async def over_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def over_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A compaction is taken back with the turn that it came in: the model sees all of it again."""
     answers = [*reads(0, 1, 2, 3, 4, 5), says(SUMMARY), says("Well."), says("Yes."), says("Ok.")]
     made, _ = room(tmp_path, says("Hello."), *answers, policy=NO_PRUNE)
@@ -60,7 +61,7 @@ async def over_a_compaction(tmp_path: Path) -> tuple[Studio, LiveSession]:
     return made, session
 
 
-async def decided_about(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def decided_about(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """What prune, a pin and an exclusion were about is taken back."""
     answers = [says("Hi."), *reads(0, 1, 2, 3, 4, 5), says("Well."), says("Ok."), says("Yes.")]
     made, _ = room(tmp_path, *answers)
@@ -77,7 +78,7 @@ async def decided_about(tmp_path: Path) -> tuple[Studio, LiveSession]:
     return made, session
 
 
-async def in_a_message(tmp_path: Path) -> tuple[Studio, LiveSession]:
+async def in_a_message(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """A part in the middle of an answer is taken back, and undone once before."""
     answers = [says("Let me look.").calls("bash", command="seq 1 9"), says("Nine."), says("Ok.")]
     made, _ = room(tmp_path, *answers, says("Yes."))
@@ -109,7 +110,7 @@ async def test_what_was_taken_back_changes_no_law(tmp_path: Path, name: str) -> 
     made, session = await SCENES[name](tmp_path)
     await session.journal.flush()
 
-    holds(made.store, session.id)
+    check_log_laws(made.store, session.id)
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -139,13 +140,15 @@ async def test_taking_back_a_compaction_shows_the_history_whole_after_a_restart(
 ) -> None:
     folder(tmp_path)
     answers = [calls("read", path="log0.txt"), says("Well."), says(SUMMARY), says("Sure.")]
-    first = studio(tmp_path, ScriptedModel(*answers), disk(tmp_path), Policy(), window=60_000)
+    first = make_harness(tmp_path, ScriptedModel(*answers), disk(tmp_path), Policy(), window=60_000)
     session = await first.session()
     await ask(session, "Read the log.")
     await ask_compaction(session)
     await first.workspace.close()
 
-    second = studio(tmp_path, ScriptedModel(says("Ok.")), disk(tmp_path), Policy(), window=60_000)
+    second = make_harness(
+        tmp_path, ScriptedModel(says("Ok.")), disk(tmp_path), Policy(), window=60_000
+    )
     session = await second.session()
     marker = next(
         m.info.parent_id
@@ -156,7 +159,9 @@ async def test_taking_back_a_compaction_shows_the_history_whole_after_a_restart(
     await session.undoing.cleanup()
     await second.workspace.close()
 
-    third = studio(tmp_path, ScriptedModel(says("Ok.")), disk(tmp_path), Policy(), window=60_000)
+    third = make_harness(
+        tmp_path, ScriptedModel(says("Ok.")), disk(tmp_path), Policy(), window=60_000
+    )
     session = await third.session()
     await ask(session, "And?")
     shown = requested(await third.records(session))[-1].request
@@ -164,7 +169,7 @@ async def test_taking_back_a_compaction_shows_the_history_whole_after_a_restart(
     users = [m.id for m in session.snapshot().messages if isinstance(m.info, UserMessage)]
     assert set(users) <= names
     assert session.journal.read_state(lambda state: live_window(state).extra["messages"]) == 5
-    holds(third.store, session.id)
+    check_log_laws(third.store, session.id)
     await third.workspace.close()
 
 
@@ -175,7 +180,7 @@ async def ask_compaction(session: LiveSession) -> None:
 async def test_a_fork_of_a_session_with_a_revert_has_it_too(tmp_path: Path) -> None:
     folder(tmp_path)
     model = ScriptedModel(*[says(word) for word in ("One.", "Two.", "Forked.", "Mine.")])
-    made = studio(tmp_path, model, disk(tmp_path), Policy())
+    made = make_harness(tmp_path, model, disk(tmp_path), Policy())
     session = await made.session()
     await ask(session, "one?")
     await ask(session, "two?")
@@ -195,5 +200,5 @@ async def test_a_fork_of_a_session_with_a_revert_has_it_too(tmp_path: Path) -> N
     assert "Two." in said(session)
     for one in (fork, session):
         await one.journal.flush()
-        holds(made.store, one.id)
+        check_log_laws(made.store, one.id)
     await made.workspace.close()

@@ -40,7 +40,7 @@ def _camel(name: str) -> str:
     return re.sub("_([a-z])", lambda found: found[1].upper(), name)
 
 
-class Relay:
+class TrafficRecorder:
     """A running relay."""
 
     def __init__(self, url: str) -> None:
@@ -50,9 +50,9 @@ class Relay:
 
 
 @contextmanager
-def relaying(url: str) -> Iterator[Relay]:
+def relaying(url: str) -> Iterator[TrafficRecorder]:
     """Pass requests on to a server and its answers back."""
-    relay = Relay("")
+    relay = TrafficRecorder("")
 
     class Between(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

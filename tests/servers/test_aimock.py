@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.harness.kernel import Kernel
 from tests.servers.aimock import MODELS, PATHS, Aimock, Fixture, Wire, aimock, settings_for
-from tests.servers.recording_proxy import Relay, relaying
+from tests.servers.recording_proxy import TrafficRecorder, relaying
 
 from palimpsest.model.catalog.discovery import choose
 from palimpsest.model.errors import retry
@@ -52,7 +52,7 @@ def called(identifier: str, letter: str) -> dict[str, Any]:
 
 
 @contextmanager
-def asking(server: Aimock | Relay, wire: Wire, **settings: Any) -> Iterator[Session]:
+def asking(server: Aimock | TrafficRecorder, wire: Wire, **settings: Any) -> Iterator[Session]:
     """Open a session in which everything is allowed."""
     given = {**settings_for(server.url, wire), "permission": "allow", **settings}
     with isolated_session(settings=given, tools=[count]) as session:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.harness.replay_checks import check_all
-from tests.harness.session import Studio
+from tests.harness.replay_checks import check_all_replays
+from tests.harness.session import SessionHarness
 
 
 @pytest.fixture(autouse=True)
 def _replayed_as_it_was() -> Iterator[None]:
-    Studio.opened.clear()
+    SessionHarness.opened.clear()
     yield
-    check_all(Studio.opened)
-    Studio.opened.clear()
+    check_all_replays(SessionHarness.opened)
+    SessionHarness.opened.clear()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.harness.compacted_sessions import SUMMARY
-from tests.harness.replay_checks import holds
+from tests.harness.replay_checks import check_log_laws
 from tests.waiting import eventually
 
 from palimpsest.public.session_object import Session
@@ -60,7 +60,7 @@ def test_the_model_that_is_named_writes_this_one_summary(tmp_path: Path) -> None
         ("compaction", OWN),
     ]
     assert first.messages[-1].info.model.id == WRITER  # type: ignore[union-attr]
-    holds(JsonlStore(prepare(tmp_path)), session_id)
+    check_log_laws(JsonlStore(prepare(tmp_path)), session_id)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_agent_goes_on_by_itself_where_it_is_told_so(tmp_path: Path) -> None
     said = str(model.requests[-1].messages[-1]["content"])
     assert "Go on if there is a next step" in said
     assert "What is the mean?" not in said
-    holds(JsonlStore(prepare(tmp_path)), session_id)
+    check_log_laws(JsonlStore(prepare(tmp_path)), session_id)
 
 
 def test_it_goes_on_with_what_is_open_on_the_todo_list() -> None:

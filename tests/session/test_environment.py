@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import rebuilt
 
 from palimpsest.context.engine_text.system_prompt import sections
@@ -36,8 +36,8 @@ async def test_a_live_request_tells_it_in_the_words_of_its_preset(
     tmp_path: Path, preset: str
 ) -> None:
     model = ScriptedModel(says("Hello."))
-    studio = Studio(tmp_path, model, policy=preset)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, policy=preset)
+    session = await harness.session()
 
     await ask(session, "Hello")
 
@@ -46,20 +46,20 @@ async def test_a_live_request_tells_it_in_the_words_of_its_preset(
     assert told.split("\n")[0] == words[0]
     assert words[1] in told
     assert [one.name for one in sections(told)] == ["environment"]
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
 
 
 async def test_another_policy_later_and_a_restart_change_no_byte_of_it(tmp_path: Path) -> None:
     store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     model = ScriptedModel(says("One."), says("Two."))
-    studio = Studio(tmp_path, model, store=store)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, store=store)
+    session = await harness.session()
     await ask(session, "One")
     await session.use_policy("opencode-1.1")
     await ask(session, "Two")
-    await studio.workspace.close()
+    await harness.workspace.close()
     later = ScriptedModel(says("Three."))
-    again = Studio(tmp_path, later, store=store)
+    again = SessionHarness(tmp_path, later, store=store)
     await ask(await again.session(), "Three")
 
     assert environment(model, 0) == environment(model, 1) == environment(later)
@@ -86,16 +86,16 @@ async def test_a_restart_after_something_else_was_asked_keeps_every_byte(
     (tmp_path / "AGENTS.md").write_text("Answer in metres.")
     store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     model = ScriptedModel(*[told] * 8)
-    studio = Studio(tmp_path, model, store=store)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, store=store)
+    session = await harness.session()
     usual = {"model": "scripted/model", "agent": "build"}
     await ask(session, "One", **usual)
     await ask(session, "Two", **usual | BETWEEN[between])
     if between == "a compaction":
         await session.compact()
-    await studio.workspace.close()
+    await harness.workspace.close()
     (tmp_path / "AGENTS.md").write_text("Answer in feet.")
-    again = Studio(tmp_path, model, store=store)
+    again = SessionHarness(tmp_path, model, store=store)
     session = await again.session()
     session.basis()  # to look first changes nothing
     await ask(session, "Three", **usual)
@@ -110,11 +110,11 @@ async def test_a_model_that_was_never_asked_is_told_what_holds_now(tmp_path: Pat
     (tmp_path / "AGENTS.md").write_text("Answer in metres.")
     store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     model = ScriptedModel(says("One."), says("Two."))
-    studio = Studio(tmp_path, model, store=store)
-    await ask(await studio.session(), "One")
-    await studio.workspace.close()
+    harness = SessionHarness(tmp_path, model, store=store)
+    await ask(await harness.session(), "One")
+    await harness.workspace.close()
     (tmp_path / "AGENTS.md").write_text("Answer in feet.")
-    again = Studio(tmp_path, model, store=store)
+    again = SessionHarness(tmp_path, model, store=store)
     await ask(await again.session(), "Two", model="scripted/other")
 
     assert "Answer in feet." in str(model.requests[-1].messages)

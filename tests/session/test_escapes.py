@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask
-from tests.session.extensions.test_hooks import ALLOWED, notices, studio, tools
+from tests.harness.session import SessionHarness, ask
+from tests.session.extensions.test_hooks import ALLOWED, make_harness, notices, tools
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
@@ -53,9 +53,11 @@ ENDS = [
 async def test_a_tool_that_tries_to_end_the_kernel_fails(
     tmp_path: Path, function: Any, words: str
 ) -> None:
-    house = Studio(tmp_path, ScriptedModel(calls(function.__name__), says("Done.")), rules=ALLOWED)
-    house.services.registry.register(FunctionTool(function))
-    session = await house.session()
+    harness = SessionHarness(
+        tmp_path, ScriptedModel(calls(function.__name__), says("Done.")), rules=ALLOWED
+    )
+    harness.services.registry.register(FunctionTool(function))
+    session = await harness.session()
 
     answer = await asyncio.wait_for(ask(session, "Go."), 10.0)
 
@@ -73,8 +75,8 @@ async def test_a_hook_that_tries_to_end_the_kernel_is_skipped(
     async def hook(_event: Any) -> Any:
         return await function()
 
-    house = studio(tmp_path, ScriptedModel(calls("list"), says("Done.")), (name, hook))
-    session = await house.session()
+    harness = make_harness(tmp_path, ScriptedModel(calls("list"), says("Done.")), (name, hook))
+    session = await harness.session()
 
     answer = await asyncio.wait_for(ask(session, "Go."), 10.0)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.session.prompts.answers import defect_error
 from palimpsest.store.log.store_factory import open_store
@@ -108,9 +108,9 @@ async def test_a_tool_that_gets_no_thread_any_more_was_stopped_and_has_no_defect
     tmp_path: Path,
 ) -> None:
     model = ScriptedModel(calls("late"), says("Done."))
-    studio = Studio(tmp_path, model, rules=from_config({"*": "allow"}, home="/"))
-    studio.services.registry.register(Late())
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, rules=from_config({"*": "allow"}, home="/"))
+    harness.services.registry.register(Late())
+    session = await harness.session()
 
     answer = await ask(session, "Go.")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.app import first_request_notice
 from palimpsest.app.first_request_notice import FirstRequestNotice
@@ -68,8 +68,8 @@ async def test_it_stands_before_the_first_answer_and_is_not_sent(tmp_path: Path)
     project.mkdir()
     model = ScriptedModel(says("One."), says("Two."))
     told = FirstRequestNotice(project, "names", tmp_path / "told")
-    studio = Studio(project, model, first_time=lambda _: told.words("openai"))
-    session = await studio.session()
+    harness = SessionHarness(project, model, first_time=lambda _: told.words("openai"))
+    session = await harness.session()
 
     first = await ask(session, "hello")
     second = await ask(session, "again")

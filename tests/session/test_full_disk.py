@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.sample_session import everything
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.store.log.test_faults import mounted
 from tests.store.record_builders import SESSION
 
@@ -30,8 +30,8 @@ async def test_a_turn_survives_a_full_disk(tmp_path: Path) -> None:
         model = ScriptedModel(
             says("First."), calls("read", path="long.txt"), says("Long."), says("Here.")
         )
-        studio = Studio(tmp_path, model, store=store)
-        session = await studio.session()
+        harness = SessionHarness(tmp_path, model, store=store)
+        session = await harness.session()
         errors: list[str] = []
 
         def listen(records: Sequence[Record]) -> None:
@@ -47,10 +47,12 @@ async def test_a_turn_survives_a_full_disk(tmp_path: Path) -> None:
         filler.unlink()
         assert await session.journal.flush(sync=True)
         answer = await ask(session, "Now?")
-        records = await studio.records(session)
+        records = await harness.records(session)
         rebuilt = list(rebuild_all(store, session.id, records))
-        await studio.workspace.close()
-        again = await Studio(tmp_path, ScriptedModel(), store=open_store(tmp_path)[0]).session()
+        await harness.workspace.close()
+        again = await SessionHarness(
+            tmp_path, ScriptedModel(), store=open_store(tmp_path)[0]
+        ).session()
         texts = [type(p).__name__ for m in again.snapshot().messages for p in m.parts]
         await again.close()
 

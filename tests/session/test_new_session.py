@@ -19,7 +19,7 @@ LOOKS = calls("bash", command="echo birds", description="Look")
 
 
 @pytest.fixture
-def desk(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Desk]:
+def user(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Desk]:
     model = ScriptedModel()
     settings = getattr(request, "param", {})
     with isolated_session(model, settings=settings) as session:
@@ -36,8 +36,8 @@ def outputs(session: Session) -> list[str]:
 ALLOWED = {"permission": {"*": "allow"}}
 
 
-def test_a_title_that_was_given_stays(desk: Desk) -> None:
-    model, _ = desk
+def test_a_title_that_was_given_stays(user: Desk) -> None:
+    model, _ = user
     model.script(says("Good."))
     begun = project.new_session("Birds  by\nisland")
 
@@ -46,9 +46,9 @@ def test_a_title_that_was_given_stays(desk: Desk) -> None:
     assert begun.title == "Birds by island"
 
 
-@pytest.mark.parametrize("desk", [ALLOWED], indirect=True)
-def test_what_its_rules_deny_is_neither_offered_nor_run(desk: Desk) -> None:
-    model, first = desk
+@pytest.mark.parametrize("user", [ALLOWED], indirect=True)
+def test_what_its_rules_deny_is_neither_offered_nor_run(user: Desk) -> None:
+    model, first = user
     model.script(LOOKS, says("Good."), LOOKS, says("Good."))
     begun = project.new_session(permission={"bash": "deny", "read": {"*.csv": "deny"}})
 
@@ -61,9 +61,9 @@ def test_what_its_rules_deny_is_neither_offered_nor_run(desk: Desk) -> None:
     assert "birds" in str(outputs(first))
 
 
-@pytest.mark.parametrize("desk", [ALLOWED], indirect=True)
-def test_what_its_rules_ask_for_is_asked_whatever_the_settings_allow(desk: Desk) -> None:
-    model, first = desk
+@pytest.mark.parametrize("user", [ALLOWED], indirect=True)
+def test_what_its_rules_ask_for_is_asked_whatever_the_settings_allow(user: Desk) -> None:
+    model, first = user
     model.script(LOOKS, says("Good."), LOOKS, says("Good."), LOOKS, says("Good."))
     begun = project.new_session(permission={"bash": "ask"})
 
@@ -75,8 +75,8 @@ def test_what_its_rules_ask_for_is_asked_whatever_the_settings_allow(desk: Desk)
     assert "birds" in str(outputs(first))
 
 
-def test_what_its_rules_allow_is_not_asked_and_in_no_other_session(desk: Desk) -> None:
-    model, first = desk
+def test_what_its_rules_allow_is_not_asked_and_in_no_other_session(user: Desk) -> None:
+    model, first = user
     model.script(LOOKS, says("Good."), LOOKS, says("Good."))
     begun = project.new_session(permission={"bash": {"echo *": "allow"}})
 
@@ -87,9 +87,9 @@ def test_what_its_rules_allow_is_not_asked_and_in_no_other_session(desk: Desk) -
     assert "birds" not in str(outputs(first))
 
 
-@pytest.mark.parametrize("desk", [ALLOWED], indirect=True)
-def test_one_with_a_parent_belongs_to_it_and_has_its_limits(desk: Desk) -> None:
-    model, _ = desk
+@pytest.mark.parametrize("user", [ALLOWED], indirect=True)
+def test_one_with_a_parent_belongs_to_it_and_has_its_limits(user: Desk) -> None:
+    model, _ = user
     model.script(LOOKS, says("Good."))
     parent = project.new_session(permission={"bash": "deny"})
     child = project.new_session(parent=parent, permission={"bash": "allow"})
@@ -102,8 +102,8 @@ def test_one_with_a_parent_belongs_to_it_and_has_its_limits(desk: Desk) -> None:
     assert project.new_session(parent=parent.id).title.startswith("Child session - ")
 
 
-def test_what_cannot_be_begins_nothing(desk: Desk) -> None:
-    _, first = desk
+def test_what_cannot_be_begins_nothing(user: Desk) -> None:
+    _, first = user
     known = {one.id for one in project.sessions().sessions}
 
     for given, error in (

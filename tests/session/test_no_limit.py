@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.harness.compacted_sessions import SUMMARY
-from tests.harness.replay_checks import holds
+from tests.harness.replay_checks import check_log_laws
 
 from palimpsest.app.wiring import App
 from palimpsest.context.presets import PRESETS
@@ -72,7 +72,7 @@ def test_nothing_old_is_pruned_and_the_log_is_replayed_as_it_was(tmp_path: Path)
     last = str(model.requests[-1].messages)
     assert last.count("a line of the log") == sum(1_200 - number for number in range(12))
     store = JsonlStore(prepare(tmp_path))
-    holds(store, session_id)
+    check_log_laws(store, session_id)
 
 
 def test_a_refusal_of_the_provider_leads_to_a_summary() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.harness.session import Studio, ask
-from tests.sample_size import amount
+from tests.harness.session import SessionHarness, ask
+from tests.sample_size import sample_size
 from tests.transcript.redaction.test_secrets import SECRETS
 
 from palimpsest.model.script import calls, fails, says, thinks
@@ -31,10 +31,10 @@ CLAUDE = "anthropic/claude-sonnet-4-5"
 FREELY = (Rule(permission="*", pattern="*", action="allow"),)
 
 
-def studio(root: Path, model: ScriptedModel, **more: Any) -> Studio:
+def make_harness(root: Path, model: ScriptedModel, **more: Any) -> SessionHarness:
     store, _ = open_store(root)
     assert isinstance(store, JsonlStore)
-    made = Studio(root, model, store=store, rules=FREELY, **more)
+    made = SessionHarness(root, model, store=store, rules=FREELY, **more)
     environment = {"MY_API_KEY": OWN, "PATH": "/usr/bin:/bin"}
     made.services = dataclasses.replace(
         made.services, environment=environment, secrets=KernelSecrets(environment)
@@ -54,7 +54,7 @@ def holding(root: Path, *secrets: str) -> list[str]:
     return found
 
 
-async def rebuilt(made: Studio, session: LiveSession, model: ScriptedModel) -> None:
+async def rebuilt(made: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
     found = list(rebuild_all(made.store, session.id, await made.records(session)))
     assert len(found) == len(model.requests)
     assert all(one.matches for one in found)
@@ -63,7 +63,7 @@ async def rebuilt(made: Studio, session: LiveSession, model: ScriptedModel) -> N
 
 async def test_a_key_in_a_prompt_is_neither_kept_nor_sent(tmp_path: Path) -> None:
     model = ScriptedModel(says("Done."))
-    made = studio(tmp_path, model)
+    made = make_harness(tmp_path, model)
     session = await made.session()
 
     await ask(session, f"use {KEY} and {OWN}", system=f"Mind {KEY}.")
@@ -85,7 +85,7 @@ async def test_a_key_that_the_model_repeats_is_not_kept(tmp_path: Path, size: in
         .calls("bash", command=command, description="d").in_pieces(size),
         says(f"It printed {OWN}, {KEY}.").in_pieces(size),
     )  # fmt: skip
-    made = studio(tmp_path, model)
+    made = make_harness(tmp_path, model)
     session = await made.session()
 
     answer = await ask(session, "go")
@@ -101,7 +101,7 @@ async def test_a_key_that_the_model_repeats_is_not_kept(tmp_path: Path, size: in
 
 async def test_what_was_called_is_what_the_model_said(tmp_path: Path) -> None:
     model = ScriptedModel(calls("write", path="a.txt", content=f"A={KEY}\n"), says("Written."))
-    made = studio(tmp_path, model)
+    made = make_harness(tmp_path, model)
     session = await made.session()
 
     await ask(session, "go")
@@ -120,7 +120,7 @@ async def test_the_word_for_a_secret_is_not_written_over_the_secret(tmp_path: Pa
         calls("edit", path="a.txt", old="name: ada", new="name: Ada"),
         says("Done."),
     )
-    made = studio(tmp_path, model)
+    made = make_harness(tmp_path, model)
     session = await made.session()
 
     await ask(session, "go")
@@ -137,7 +137,7 @@ async def test_a_long_output_is_clean_in_its_blob_too(tmp_path: Path) -> None:
     line = f"{'x' * 60} {KEY}\n"
     (tmp_path / "keys.txt").write_text(line * 1_500)
     model = ScriptedModel(calls("bash", command="cat keys.txt", description="d"), says("Long."))
-    made = studio(tmp_path, model)
+    made = make_harness(tmp_path, model)
     session = await made.session()
 
     await ask(session, "go")
@@ -154,7 +154,7 @@ async def test_errors_titles_and_instruction_files_are_clean(tmp_path: Path) -> 
     model = ScriptedModel(
         fails(400, f"no access for {KEY}"), says("ok"), says(f"About {KEY}"), says("more")
     )
-    made = studio(tmp_path, model, titles=True)
+    made = make_harness(tmp_path, model, titles=True)
     session = await made.session()
 
     await ask(session, f"{KEY} is what?")
@@ -168,7 +168,7 @@ async def test_errors_titles_and_instruction_files_are_clean(tmp_path: Path) -> 
 
 async def test_thoughts_that_held_a_key_lose_their_signature(tmp_path: Path) -> None:
     model = ScriptedModel(thinks(f"So {KEY} it is.").says("Yes."), says("And?"))
-    made = studio(tmp_path, model)
+    made = make_harness(tmp_path, model)
     session = await made.session()
 
     answer = await ask(session, "go", model=CLAUDE)
@@ -186,7 +186,7 @@ async def test_thoughts_that_held_a_key_lose_their_signature(tmp_path: Path) -> 
 
 async def test_thoughts_without_a_key_keep_their_signature(tmp_path: Path) -> None:
     model = ScriptedModel(thinks("So it is.").says("Yes."), says("And?"))
-    made = studio(tmp_path, model)
+    made = make_harness(tmp_path, model)
     session = await made.session()
 
     await ask(session, "go", model=CLAUDE)
@@ -201,7 +201,7 @@ async def test_ids_of_calls_stay_as_the_provider_gave_them(tmp_path: Path) -> No
     model = ScriptedModel(
         calls("bash", call_id=identifier, command="true", description="d"), says("ok")
     )
-    made = studio(tmp_path, model)
+    made = make_harness(tmp_path, model)
     session = await made.session()
 
     answer = await ask(session, "go")
@@ -213,7 +213,7 @@ async def test_ids_of_calls_stay_as_the_provider_gave_them(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @settings(
-    max_examples=amount(40, 800),
+    max_examples=sample_size(40, 800),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -233,7 +233,7 @@ async def test_no_text_and_no_cut_brings_a_secret_into_a_file(
         thinks(text).says(text).writes("bash", given_input).in_pieces(size),
         says(text).in_pieces(size),
     )
-    made = studio(root, model)
+    made = make_harness(root, model)
     session = await made.session()
 
     await ask(session, text or "go")

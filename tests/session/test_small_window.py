@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.harness.compacted_sessions import SUMMARY
-from tests.harness.replay_checks import holds
+from tests.harness.replay_checks import check_log_laws
 
 from palimpsest.app.wiring import App
 from palimpsest.public.session_object import Session, open_session
@@ -51,7 +51,7 @@ def test_it_is_told_once_for_each_model_and_never_sent(tmp_path: Path) -> None:
         assert told(session) == [(False, SMALL), (False, TINY)]
         session_id = session.id
     assert WORDS not in str([request.messages for request in model.requests])
-    holds(JsonlStore(prepare(tmp_path)), session_id)
+    check_log_laws(JsonlStore(prepare(tmp_path)), session_id)
 
 
 def test_it_stands_in_the_answer_wherever_that_is_shown() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.outline import outline_message
@@ -31,7 +31,7 @@ def notices(message: Message) -> list[str]:
 async def at_its_limit(tmp_path: Path, *answers: object) -> LiveSession:
     """Return a session whose next request asks whether to go on."""
     model = ScriptedModel(says("One.").reports(input=3_000), *answers)  # type: ignore[arg-type]
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     await asyncio.to_thread(session.control.set_budget, tokens=2_500)
     await ask(session, "first")
     return session
@@ -76,7 +76,7 @@ async def test_the_queue_that_goes_with_a_stop_is_named(tmp_path: Path) -> None:
 
 async def test_a_stop_between_two_requests_is_said(tmp_path: Path) -> None:
     model = ScriptedModel(calls("list").reports(input=3_000), says("Two."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     await asyncio.to_thread(session.control.set_budget, tokens=2_500)
     turn = asyncio.create_task(ask(session, "first"))
     await until(lambda: session.snapshot().asks)

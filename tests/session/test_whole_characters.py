@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jupyter_client.session import json_packer
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.frontends.page_channel.notices import pictures, records_since
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle
@@ -76,7 +76,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Session,
 
 
 @settings(
-    max_examples=amount(25, 150),
+    max_examples=sample_size(25, 150),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -5,7 +5,7 @@ import json
 import random
 from pathlib import Path
 
-from tests.bench.generate_session import Author, generate
+from tests.bench.generate_session import LogAuthor, generate
 from tests.store.record_builders import OWNER, SESSION, assistant, text
 
 from palimpsest.store.log.journal import Journal
@@ -16,7 +16,7 @@ TURNS = 6
 TURN_BYTES = 2_000
 
 
-class FarIds(Author):
+class FarIds(LogAuthor):
     """An author whose ids are far from each other, so that no flipped bit makes one of another."""
 
     def new(self, prefix: str) -> str:

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.execution.bash import BashTool
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
+def harness(tmp_path: Path) -> Iterator[ToolHarness]:
     root = tmp_path / "project"
     root.mkdir()
-    bench = Bench(root)
-    yield bench
-    bash = bench.registry.resolve("bash")
+    harness = ToolHarness(root)
+    yield harness
+    bash = harness.registry.resolve("bash")
     assert isinstance(bash, BashTool)
     bash.end_background()

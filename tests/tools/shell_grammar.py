@@ -71,7 +71,7 @@ HEREDOC_LINES = (
 INSERTED = "'\"`$(){}<>;&|\\\n#!~*?[]=\t \r\u00a0\u00e9\x01-1aEm"
 
 
-class Grammar:
+class ShellGrammar:
     """Makes texts; the same seed makes the same ones."""
 
     def __init__(self, seed: int) -> None:
@@ -160,7 +160,7 @@ def _filled(form: str, inner: Callable[[], str]) -> str:
     return made.replace("\0", "%")
 
 
-class Sandbox:
+class BashSandbox:
     """A folder with markers; runs a text and says what it left behind."""
 
     def __init__(self, folder: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import MODEL, Builder
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.engine_text.reminders import STEERED, last_step, remind, wrapped
@@ -173,8 +173,8 @@ async def test_a_live_turn_reminds_and_every_request_is_rebuilt(
 ) -> None:
     slow = calls("bash", command="sleep 0.3")
     model = ScriptedModel(slow, calls("list"), says("Both."), says("Later."))
-    studio = Studio(tmp_path, model, policy=preset)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, policy=preset)
+    session = await harness.session()
 
     first = asyncio.create_task(ask(session, "first", yes=True))
     await until(
@@ -190,10 +190,10 @@ async def test_a_live_turn_reminds_and_every_request_is_rebuilt(
     assert said_by_users(model.requests[1]) == ["first", around]
     assert said_by_users(model.requests[2]) == ["first", after]
     assert said_by_users(model.requests[3]) == ["first", after, "later"]
-    rebuilt = list(rebuild_all(studio.store, session.id, await studio.records(session)))
+    rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert len(rebuilt) == 4
     assert all(one.matches for one in rebuilt)
-    again = redecide(studio.store, session.id)
+    again = redecide(harness.store, session.id)
     reminders = [one for one in again.occasions if one.decider == "remind"]
     assert again.same, again.text
     expected = {"plain": 0, "once": 1, "until-answered": 2}[rule.steered]

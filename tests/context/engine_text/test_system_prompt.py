@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask, requested
+from tests.harness.session import SessionHarness, ask, requested
 
 from palimpsest.context.engine_text.model_guidance import MODEL_GUIDANCE, manner
 from palimpsest.context.engine_text.system_prompt import HEADER, header
@@ -38,12 +38,12 @@ def test_a_header_is_what_is_said_to_all_and_to_the_family() -> None:
 async def test_two_parts_stay_the_same_bytes_while_files_and_days_change(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Use metres.")
     model = ScriptedModel(calls("list"), says("One."), says("Two."))
-    studio = Studio(tmp_path, model, extra_system="Be kind.")
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model, extra_system="Be kind.")
+    session = await harness.session()
 
     await ask(session, "One?", system="Be brief.")
     (tmp_path / "AGENTS.md").write_text("Use feet.")
-    studio.clock.now += 3 * 86_400_000
+    harness.clock.now += 3 * 86_400_000
     await ask(session, "Two?", system="Be brief.")
 
     systems = [
@@ -61,4 +61,6 @@ async def test_two_parts_stay_the_same_bytes_while_files_and_days_change(tmp_pat
         "Be brief.",
     ]
     assert sorted(pieces, key=told.index) == pieces
-    assert len({one.request.system.sha256 for one in requested(await studio.records(session))}) == 1
+    assert (
+        len({one.request.system.sha256 for one in requested(await harness.records(session))}) == 1
+    )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.context.history_strategies import FAMILIES, MEDIA, PROFILES, TEXTS, THOUGHTS, histories
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.context.message_repair.rule_order import mended
 from palimpsest.context.message_repair.validity_check import is_valid
@@ -69,7 +69,7 @@ def nearly_valid(draw: st.DrawFn) -> NeutralMessages:
     return tuple(found)
 
 
-@settings(max_examples=amount(100, 6_000))
+@settings(max_examples=sample_size(100, 6_000))
 @given(messages=st.one_of(nearly_valid(), histories()), family=st.sampled_from(FAMILIES))
 def test_no_rule_changes_what_is_called_valid(
     messages: NeutralMessages, family: ProviderFamily

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.builders import INFO, SESSION, Builder
 from tests.context.laws import laws
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
@@ -113,7 +113,7 @@ POLICIES_TRIED = (
 )
 
 
-@settings(max_examples=amount(100, 2_400), deadline=None)
+@settings(max_examples=sample_size(100, 2_400), deadline=None)
 @given(
     turns=st.lists(TURN, min_size=1, max_size=5),
     compacted=st.none() | st.integers(1, 4),
@@ -151,7 +151,7 @@ def test_pins_are_in_every_request_exclusions_in_none_and_restoring_gives_what_w
     assert request(view, policy, family) == before
 
 
-@settings(max_examples=amount(60, 1_200), deadline=None)
+@settings(max_examples=sample_size(60, 1_200), deadline=None)
 @given(
     turns=st.lists(TURN, min_size=1, max_size=4),
     gone=st.lists(st.integers(0, 12), min_size=1, max_size=20),

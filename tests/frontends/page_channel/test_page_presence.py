@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 from tests.waiting import eventually
 
 from palimpsest.frontends.page_channel.page_presence import (
@@ -85,7 +85,7 @@ def test_of_a_page_that_knows_no_pings_the_watch_counts() -> None:
 async def test_who_went_away_is_waited_for_and_then_the_answer_is_a_recorded_no(
     tmp_path: Path, asks: object
 ) -> None:
-    session = await Studio(tmp_path, ScriptedModel(asks, says("Without it."))).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(asks, says("Without it."))).session()
     here, looks = True, 0
 
     def attended() -> bool:

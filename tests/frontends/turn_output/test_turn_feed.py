@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.waiting import settled
 
 from palimpsest.frontends.turn_output import turn_feed as module
@@ -18,12 +18,12 @@ from palimpsest.transcript.messages import Origin
 async def test_the_end_of_a_turn_waits_until_its_last_record_was_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    studio = Studio(tmp_path, ScriptedModel(says("Well.")))
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, ScriptedModel(says("Well.")))
+    session = await harness.session()
     feed = TurnFeed("pmt_other", Origin(kind="api"))
     feed.attach(session)
     await ask(session, "Hello")
-    await studio.records(session)
+    await harness.records(session)
     clock = iter(range(10_000))
     # A second passes whenever somebody looks.
     hurried = SimpleNamespace(monotonic=lambda: next(clock))

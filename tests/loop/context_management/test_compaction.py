@@ -8,9 +8,9 @@ from tests.harness.compacted_sessions import (
     DEFAULT,
     LONG,
     SUMMARY,
+    make_harness,
     markers,
     sent,
-    studio,
     summaries,
     talked,
 )
@@ -53,7 +53,7 @@ async def test_makes_room_before_a_request_that_would_not_fit(tmp_path: Path) ->
 
 
 async def test_keeps_the_newest_turns_word_for_word(tmp_path: Path) -> None:
-    room, model = studio(
+    room, model = make_harness(
         tmp_path, says(LONG), says(LONG), says("A short answer."), says(SUMMARY), says("Done.")
     )
     session = await room.session()
@@ -72,7 +72,7 @@ async def test_keeps_the_newest_turns_word_for_word(tmp_path: Path) -> None:
 async def test_a_question_that_the_summary_covers_is_said_again(tmp_path: Path) -> None:
     (tmp_path / "big.txt").write_text("line of text\n" * 1_500)
     question = "How many lines has big.txt, and what do they say? " + "word " * 1_200
-    room, model = studio(
+    room, model = make_harness(
         tmp_path,
         calls("read", path="big.txt"),
         calls("read", path="big.txt"),
@@ -91,7 +91,7 @@ async def test_a_question_that_the_summary_covers_is_said_again(tmp_path: Path) 
 
 
 async def test_makes_room_when_the_provider_refuses(tmp_path: Path) -> None:
-    room, _ = studio(tmp_path, says("One."), overflows(), says(SUMMARY), says("Now it fits."))
+    room, _ = make_harness(tmp_path, says("One."), overflows(), says(SUMMARY), says("Now it fits."))
     session = await room.session()
     await ask(session, "First question " + "word " * 1_500)
 
@@ -160,7 +160,7 @@ async def test_stops_while_it_is_summarising(tmp_path: Path) -> None:
 
 async def test_a_second_summary_that_helps_no_more_ends_the_turn(tmp_path: Path) -> None:
     answers = [says("One."), overflows(), says(SUMMARY), overflows(), says(SUMMARY)]
-    room, model = studio(tmp_path, *answers)
+    room, model = make_harness(tmp_path, *answers)
     session = await room.session()
     await ask(session, "First question " + "word " * 1_500)
 
@@ -175,7 +175,9 @@ async def test_tries_no_more_often_than_the_policy_says(tmp_path: Path) -> None:
     base = DEFAULT
     compact = base.compact.model_copy(update={"max_attempts": 2, "judge": False})
     answers = [says("One."), *(overflows(), says(SUMMARY)) * 2, overflows()]
-    room, model = studio(tmp_path, *answers, policy=base.model_copy(update={"compact": compact}))
+    room, model = make_harness(
+        tmp_path, *answers, policy=base.model_copy(update={"compact": compact})
+    )
     session = await room.session()
     await ask(session, "First question")
 
@@ -188,7 +190,7 @@ async def test_tries_no_more_often_than_the_policy_says(tmp_path: Path) -> None:
 async def test_a_first_prompt_that_is_too_large_is_refused_before_anything_is_sent(
     tmp_path: Path,
 ) -> None:
-    room, model = studio(tmp_path)
+    room, model = make_harness(tmp_path)
     session = await room.session()
 
     result = await ask(session, "word " * 40_000)
@@ -242,7 +244,7 @@ async def test_the_next_compaction_merges_the_summary_before(tmp_path: Path) -> 
 
 
 async def test_the_agent_for_summaries_may_have_words_of_its_own(tmp_path: Path) -> None:
-    room, model = studio(tmp_path, says(LONG), says(LONG), says(SUMMARY), says("Done."))
+    room, model = make_harness(tmp_path, says(LONG), says(LONG), says(SUMMARY), says("Done."))
     scribe = room.services.agents["compaction"].model_copy(update={"prompt": "Sum it up in verse."})
     object.__setattr__(room.services, "agents", {**room.services.agents, "compaction": scribe})
     session = await room.session()

@@ -8,8 +8,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.harness.replay_checks import holds
-from tests.harness.session import Studio, ask
+from tests.harness.replay_checks import check_log_laws
+from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, rebuilt, room
 
 from palimpsest.context.policy_overrides import policy_with_changes
@@ -26,15 +26,15 @@ TURNS = {"First": 2_000, "Second": 300, "Third": 300}
 
 async def talked(
     tmp_path: Path, preset: str, *later: ModelAnswer, tail_tokens: int = 820
-) -> tuple[Studio, ScriptedModel, LiveSession]:
+) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
     """Return a session of three turns, of which a compaction keeps one and a half."""
     policy = policy_with_changes(PRESETS[preset], {"compact.tail_tokens": tail_tokens})
     answers = [says(f"{turn} answer." + " word" * words) for turn, words in TURNS.items()]
-    studio, model = room(tmp_path, *answers, *later, window=60_000, policy=policy)
-    session = await studio.session()
+    harness, model = room(tmp_path, *answers, *later, window=60_000, policy=policy)
+    session = await harness.session()
     for turn in TURNS:
         await ask(session, f"{turn} prompt, in a sentence of several words.")
-    return studio, model, session
+    return harness, model, session
 
 
 def told(model: ScriptedModel, number: int) -> list[str]:
@@ -48,7 +48,7 @@ def told(model: ScriptedModel, number: int) -> list[str]:
 async def test_a_compaction_after_a_failed_one_tells_what_it_does_not_keep(
     tmp_path: Path, preset: str
 ) -> None:
-    studio, model, session = await talked(
+    harness, model, session = await talked(
         tmp_path, preset, fails(400, "no"), says(SUMMARY), says("Well.")
     )
     await asyncio.wait_for(session.compact(), 20)
@@ -67,35 +67,35 @@ async def test_a_compaction_after_a_failed_one_tells_what_it_does_not_keep(
         case _:
             assert summarised == ["First prompt", "First answer"]
             assert kept == [*told(model, 2)[2:], "Third answer", "Fourth prompt"]
-    await rebuilt(studio, session, model)
-    holds(studio.store, session.id)
+    await rebuilt(harness, session, model)
+    check_log_laws(harness.store, session.id)
 
 
 async def test_a_compaction_that_did_not_fit_itself_hides_nothing_under_the_newest_opencode(
     tmp_path: Path,
 ) -> None:
-    studio, model, session = await talked(
+    harness, model, session = await talked(
         tmp_path, "opencode-1.18", overflows(), says("Well."), says(SUMMARY), says("Yes.")
     )
     await asyncio.wait_for(session.compact(), 20)
     await ask(session, "Fourth prompt.")
 
     assert len(told(model, 4)) == 7
-    await rebuilt(studio, session, model)
-    holds(studio.store, session.id)
+    await rebuilt(harness, session, model)
+    check_log_laws(harness.store, session.id)
 
 
 async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_it_too(
     tmp_path: Path,
 ) -> None:
     """The tail goes up to the marker (spec/session-engine.md 1.10 and 1.14), live and in a what-if."""
-    studio, model, session = await talked(
+    harness, model, session = await talked(
         tmp_path, "opencode-1.18", overflows(), says(SUMMARY), says("Well.")
     )
     await ask(session, "Fourth prompt.")
     await session.journal.flush()
 
-    found = holds(studio.store, session.id)
+    found = check_log_laws(harness.store, session.id)
     assert [str(request.messages).count("Fourth prompt") for request in model.requests[3:]] == [
         1,
         0,
@@ -104,6 +104,6 @@ async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_
     request = found.other.steps[-1].request
     assert request is not None
     assert str(request.messages).count("Fourth prompt") == 2
-    plain = replay(studio.store, session.id, Policy())
+    plain = replay(harness.store, session.id, Policy())
     for step in plain.steps:
         assert str(step.request).count("Fourth prompt") <= 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.harness.compacted_sessions import DEFAULT, SUMMARY, markers, summaries, with_compact
-from tests.harness.http_session import PROVIDERS, House
+from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import until
 from tests.provider_rules.dialects import problems
 
@@ -25,13 +25,13 @@ QUESTION = "And now? " + "word " * 2_500
 TURNS = 10
 
 
-class Small(House):
+class Small(HttpSessionHarness):
     """A session in a window of 8,000 tokens, with a server that knows what it is asked for."""
 
     def narrow(self, policy: Policy = DEFAULT, window: int = 8_000) -> None:
-        info = self.studio.info(self.id)
-        self.studio.narrow(info.model_copy(update={"window": window, "output_limit": 1_000}))
-        object.__setattr__(self.studio.services, "policy", policy)
+        info = self.harness.info(self.id)
+        self.harness.narrow(info.model_copy(update={"window": window, "output_limit": 1_000}))
+        object.__setattr__(self.harness.services, "policy", policy)
         if self.opened is not None:
             made = type(self.opened._configured)(policy, {})
             self.opened._configured = self.opened._outfit._configured = made
@@ -48,7 +48,7 @@ class Small(House):
 
 
 @pytest.fixture(params=PROVIDERS)
-def house(
+def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Small]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
@@ -63,102 +63,102 @@ def by_purpose(request: Arrived) -> ModelAnswer:
     return says(SUMMARY if summary else "It is 43.92.")
 
 
-async def test_every_part_arrives_as_it_is_rebuilt(house: Small) -> None:
-    await house.grow()
-    house.narrow()
-    house.server.script(*[by_purpose] * 8)
+async def test_every_part_arrives_as_it_is_rebuilt(harness: Small) -> None:
+    await harness.grow()
+    harness.narrow()
+    harness.server.script(*[by_purpose] * 8)
 
-    answer = await house.ask("And now?")
-    again = await house.ask("Sure?")
+    answer = await harness.ask("And now?")
+    again = await harness.ask("Sure?")
 
     assert (answer.text, answer.error, again.text) == ("It is 43.92.", None, "It is 43.92.")
-    assert len(house.asked()) > 1
-    assert all("tools" not in body for body in house.asked())
-    await house.check_requests()
+    assert len(harness.asked()) > 1
+    assert all("tools" not in body for body in harness.asked())
+    await harness.check_requests()
 
 
 async def test_a_server_that_falls_silent_is_given_up_and_the_history_goes_on(
-    house: Small,
+    harness: Small,
 ) -> None:
-    house.model._read_timeout = 30.0
-    await house.grow(3)
+    harness.model._read_timeout = 30.0
+    await harness.grow(3)
     recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 0.4})
-    house.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
-    house.server.script(says("## Goal\n- know").stalls(), says("Still here."))
+    harness.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
+    harness.server.script(says("## Goal\n- know").stalls(), says("Still here."))
 
-    failed = await house.ask(QUESTION)
+    failed = await harness.ask(QUESTION)
 
     assert isinstance(failed.error, ApiError)
     assert "did not come within 0.4 seconds" in failed.error.message
-    await until(lambda: house.server.requests[-1].closed_after is not None)
-    house.narrow(window=60_000)
-    answer = await house.ask("Well?")
+    await until(lambda: harness.server.requests[-1].closed_after is not None)
+    harness.narrow(window=60_000)
+    answer = await harness.ask("Well?")
     assert answer.text == "Still here."
-    after = str(house.server.bodies[-1])
+    after = str(harness.server.bodies[-1])
     assert all(f"Question {number} " in after for number in range(3))
     assert "What did we do so far?" not in after
     assert "## Goal" not in after
-    await house.check_requests()
+    await harness.check_requests()
 
 
-async def test_waits_before_another_attempt_count_too(house: Small) -> None:
-    await house.grow(3)
+async def test_waits_before_another_attempt_count_too(harness: Small) -> None:
+    await harness.grow(3)
     recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 0.4})
-    house.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
-    house.server.script(fails(503, retry_after=20))
+    harness.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
+    harness.server.script(fails(503, retry_after=20))
 
-    failed = await asyncio.wait_for(house.ask(QUESTION), 5)
+    failed = await asyncio.wait_for(harness.ask(QUESTION), 5)
 
     assert isinstance(failed.error, ApiError)
     assert "did not come within" in failed.error.message
-    session = await house.session()
+    session = await harness.session()
     assert session.snapshot().status.type == "idle"
 
 
 async def test_an_attempt_that_failed_leaves_nothing_in_the_summary(
-    house: Small, monkeypatch: pytest.MonkeyPatch
+    harness: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
-    await house.grow(3)
-    house.narrow()
+    await harness.grow(3)
+    harness.narrow()
     broken = says("## Half\n" + "- of it\n" * 50).disconnects()
-    house.server.script(broken, *[by_purpose] * 6)
+    harness.server.script(broken, *[by_purpose] * 6)
 
-    answer = await house.ask(QUESTION)
+    answer = await harness.ask(QUESTION)
 
     assert answer.error is None
-    assert "## Half" not in str(house.server.bodies[-1])
-    await house.check_requests()
+    assert "## Half" not in str(harness.server.bodies[-1])
+    await harness.check_requests()
 
 
 @pytest.mark.parametrize("part", [1, 2])
-async def test_a_stop_hangs_up_in_the_middle_of_a_part(house: Small, part: int) -> None:
-    await house.grow()
-    house.narrow()
+async def test_a_stop_hangs_up_in_the_middle_of_a_part(harness: Small, part: int) -> None:
+    await harness.grow()
+    harness.narrow()
     good = [says(SUMMARY)] * (part - 1)
-    house.server.script(*good, says("## Goal\n- know").stalls())
-    asking = asyncio.create_task(house.ask("And now?"))
-    session = await house.session()
-    await until(lambda: len(house.asked()) == part)
+    harness.server.script(*good, says("## Goal\n- know").stalls())
+    asking = asyncio.create_task(harness.ask("And now?"))
+    session = await harness.session()
+    await until(lambda: len(harness.asked()) == part)
     await until(lambda: "- know" in str(session.snapshot().messages[-1].parts[-1]))
 
     session.cancel()
     answer = await asking
 
     assert isinstance(answer.error, AbortedError)
-    await until(lambda: house.server.requests[-1].closed_after is not None)
-    records = await house.studio.records(session)
+    await until(lambda: harness.server.requests[-1].closed_after is not None)
+    records = await harness.harness.records(session)
     assert not [record for record in records if isinstance(record.event, SessionCompacted)]
-    await house.check_requests()
+    await harness.check_requests()
 
 
-async def test_who_joins_gets_the_summary_that_came(house: Small) -> None:
-    await house.grow(3)
-    house.narrow()
+async def test_who_joins_gets_the_summary_that_came(harness: Small) -> None:
+    await harness.grow(3)
+    harness.narrow()
     slow = says(SUMMARY).drips(0.004)
-    house.server.script(slow, *[by_purpose] * 5)
-    asking = asyncio.create_task(house.ask(QUESTION))
-    session = await house.session()
+    harness.server.script(slow, *[by_purpose] * 5)
+    asking = asyncio.create_task(harness.ask(QUESTION))
+    session = await harness.session()
     await until(lambda: session.runner.compactions.in_flight)
 
     joined = await session.compact()
@@ -167,39 +167,41 @@ async def test_who_joins_gets_the_summary_that_came(house: Small) -> None:
     assert (await asking).text == "It is 43.92."
     messages = session.snapshot().messages
     assert len(markers(messages)) == len(summaries(messages)) == 1
-    await house.check_requests()
+    await harness.check_requests()
 
 
-async def test_a_second_try_after_a_silent_server_sends_the_same_again(house: Small) -> None:
-    house.model._read_timeout = 30.0
-    await house.grow(3)
+async def test_a_second_try_after_a_silent_server_sends_the_same_again(harness: Small) -> None:
+    harness.model._read_timeout = 30.0
+    await harness.grow(3)
     recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 2.0})
-    house.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
-    house.server.script(stalls(), *[by_purpose] * 5)
-    assert (await house.ask(QUESTION)).error is not None
+    harness.narrow(DEFAULT.model_copy(update={"recovery": recovery}))
+    harness.server.script(stalls(), *[by_purpose] * 5)
+    assert (await harness.ask(QUESTION)).error is not None
 
-    answer = await asyncio.wait_for((await house.session()).retry(), 10)
+    answer = await asyncio.wait_for((await harness.session()).retry(), 10)
 
     assert (answer.text, answer.error) == ("It is 43.92.", None)
-    first, second = house.asked()[:2]
+    first, second = harness.asked()[:2]
     assert first == second
-    session = await house.session()
-    rebuilt = rebuild_all(house.studio.store, session.id, await house.studio.records(session))
-    assert [one.matches for one in rebuilt] == [True] * len(house.server.bodies)
+    session = await harness.session()
+    rebuilt = rebuild_all(harness.harness.store, session.id, await harness.harness.records(session))
+    assert [one.matches for one in rebuilt] == [True] * len(harness.server.bodies)
 
 
 @pytest.mark.parametrize("refused", [False, True])
-async def test_a_model_of_its_own_is_asked_by_its_own_name(house: Small, *, refused: bool) -> None:
-    await house.grow(3)
-    small = f"{house.id.split('/')[0]}/small-test"
-    house.narrow(with_compact(model=small))
-    house.server.script(*[fails(404, "No such model.")] * refused, *[by_purpose] * 6)
+async def test_a_model_of_its_own_is_asked_by_its_own_name(
+    harness: Small, *, refused: bool
+) -> None:
+    await harness.grow(3)
+    small = f"{harness.id.split('/')[0]}/small-test"
+    harness.narrow(with_compact(model=small))
+    harness.server.script(*[fails(404, "No such model.")] * refused, *[by_purpose] * 6)
 
-    answer = await house.ask(QUESTION)
+    answer = await harness.ask(QUESTION)
 
     assert (answer.text, answer.error) == ("It is 43.92.", None)
-    names = [body["model"] for body in house.asked()]
+    names = [body["model"] for body in harness.asked()]
     assert names[0] == "small-test"
     assert ("small-test" in names[1:]) != refused
-    assert house.server.bodies[-1]["model"] == house.id.split("/")[1]
-    await house.check_requests()
+    assert harness.server.bodies[-1]["model"] == harness.id.split("/")[1]
+    await harness.check_requests()

@@ -14,7 +14,7 @@ from tests.harness.compacted_sessions import (
     summaries,
     with_compact,
 )
-from tests.harness.session import Studio, ask, requested
+from tests.harness.session import SessionHarness, ask, requested
 
 from palimpsest.app.loaded_config import load, trust
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
@@ -37,10 +37,10 @@ async def two_models(
     *answers: ScriptedAnswer,
     policy: Policy = NAMED,
     writer: ModelInfo = WRITER,
-) -> tuple[Studio, ScriptedModel, LiveSession]:
+) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
     """Return a session nearly full, and another model for its summaries."""
     works = ScriptedModel(says(LONG), says(LONG), *answers)
-    room = Studio(root, works, info=INFO)
+    room = SessionHarness(root, works, info=INFO)
 
     def info(name: str, variant: str | None = None) -> ModelInfo:
         if name.endswith("nobody"):
@@ -205,7 +205,7 @@ async def test_what_another_model_could_not_do_either_is_an_error(tmp_path: Path
 async def test_own_words_for_a_summary_take_the_place_of_ours(tmp_path: Path) -> None:
     own = "Write a haiku about each variable, then list the open questions."
     works = ScriptedModel(says(LONG), says(LONG), says(SUMMARY), says("Done."))
-    room = Studio(tmp_path, works, info=INFO)
+    room = SessionHarness(tmp_path, works, info=INFO)
     object.__setattr__(room.services, "policy", with_compact(DEFAULT, prompt=own))
     session = await room.session()
     await ask(session, "First question")

@@ -15,7 +15,7 @@ from tests.harness.compacted_sessions import (
     with_compact,
     words,
 )
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -36,11 +36,11 @@ def part(number: int) -> str:
 
 async def grown(
     root: Path, *answers: ModelAnswer, policy: Policy = DEFAULT, turns: int = TURNS
-) -> tuple[Studio, ScriptedModel, LiveSession]:
+) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
     """Return a session of some 20,000 tokens whose model now reads 8,000 at most."""
     said = [says(f"The mean of column {number} is 43.92. " * 100) for number in range(turns)]
     model = ScriptedModel(*said, *answers)
-    room = Studio(root, model, info=WIDE)
+    room = SessionHarness(root, model, info=WIDE)
     object.__setattr__(room.services, "policy", policy)
     session = await room.session()
     for number in range(turns):
@@ -135,7 +135,7 @@ async def test_a_call_and_its_result_are_told_in_one_part(tmp_path: Path) -> Non
         *(says(part(number)) for number in range(1, 9)),
         says("Done."),
     )
-    room = Studio(tmp_path, model, info=WIDE)
+    room = SessionHarness(tmp_path, model, info=WIDE)
     object.__setattr__(room.services, "policy", with_compact(result_chars=20_000))
     session = await room.session()
     await ask(session, "Read them. " + "word " * 700)
@@ -159,7 +159,7 @@ async def test_a_message_too_large_for_any_request_is_left_out_with_a_note(tmp_p
         *(says(part(number)) for number in range(1, 5)),
         says("Done."),
     )
-    room = Studio(tmp_path, model, info=WIDE)
+    room = SessionHarness(tmp_path, model, info=WIDE)
     object.__setattr__(room.services, "policy", DEFAULT)
     session = await room.session()
     await ask(session, "Take this: " + "penguin " * 9_000)
@@ -214,7 +214,7 @@ async def test_is_stopped_in_the_middle_of_any_part(tmp_path: Path, which: int) 
     await assert_whole(room, session, model)
 
 
-async def assert_whole(room: Studio, session: LiveSession, model: ScriptedModel) -> None:
+async def assert_whole(room: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
     """The next request holds the whole history, and nothing of the summary that came to nothing."""
     room.narrow(WIDE)
     model.script(says("Here."))

@@ -12,14 +12,14 @@ from tests.harness.compacted_sessions import (
     SUMMARY,
     assert_rebuilt,
     by_purpose,
+    make_harness,
     markers,
     sent,
-    studio,
     summaries,
     talked,
     with_recovery,
 )
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 from tests.waiting import settled
 
 from palimpsest.model.script import says, stalls
@@ -46,7 +46,7 @@ async def compacting(session: LiveSession, model: ScriptedModel) -> "asyncio.Tas
     return asking
 
 
-def take(room: Studio, session: LiveSession, policy: Policy) -> None:
+def take(room: SessionHarness, session: LiveSession, policy: Policy) -> None:
     """Let a session go by a policy from now on: what was said before had all the time it took."""
     object.__setattr__(room.services, "policy", policy)
     session._configured = session._outfit._configured = type(session._configured)(policy, {})
@@ -198,10 +198,12 @@ async def test_who_joins_is_told_that_it_took_too_long(tmp_path: Path) -> None:
     assert session.runner.compactions.count == 0
 
 
-async def cut_answer(tmp_path: Path, policy: Policy) -> tuple[Studio, ScriptedModel, LiveSession]:
+async def cut_answer(
+    tmp_path: Path, policy: Policy
+) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
     """Return a session whose last answer was cut off before a compaction that took too long."""
     half = says("Half of it. " * 40).finishes("length").reports(input=7_500, output=100)
-    room, model = studio(tmp_path, says("One."), half, stalls(), says("Here."), policy=policy)
+    room, model = make_harness(tmp_path, says("One."), half, stalls(), says("Here."), policy=policy)
     session = await room.session()
     await ask(session, "First question")
     await ask(session, "Second question")
@@ -248,7 +250,7 @@ async def test_an_answer_that_is_whole_stays_though_a_compaction_after_it_took_t
 ) -> None:
     policy = reported("continuable")
     done = says("The whole of it.").reports(input=7_500, output=100)
-    room, model = studio(tmp_path, says("One."), done, stalls(), says("Here."), policy=policy)
+    room, model = make_harness(tmp_path, says("One."), done, stalls(), says("Here."), policy=policy)
     session = await room.session()
     await ask(session, "First question")
     await ask(session, "Second question")
@@ -274,7 +276,7 @@ async def test_the_session_reopens_with_the_messages_of_before(tmp_path: Path) -
 
 
 async def test_a_turn_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
-    room, _ = studio(tmp_path, stalls(), policy=with_recovery(turn_seconds=0.1))
+    room, _ = make_harness(tmp_path, stalls(), policy=with_recovery(turn_seconds=0.1))
     session = await room.session()
 
     answer = await ask(session, "Are you there?")
@@ -305,7 +307,7 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
     parts = [says(SUMMARY).pauses(0.5) for _ in range(3)]
     said = [says(f"The mean of column {number} is 43.92. " * 100) for number in range(10)]
     model = ScriptedModel(*said, *parts, says("Here."))
-    room = Studio(tmp_path, model, info=WIDE)
+    room = SessionHarness(tmp_path, model, info=WIDE)
     object.__setattr__(room.services, "policy", DEFAULT)
     session = await room.session()
     for number in range(10):

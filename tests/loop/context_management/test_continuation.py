@@ -2,7 +2,14 @@
 
 from pathlib import Path
 
-from tests.harness.compacted_sessions import DEFAULT, SUMMARY, assert_rebuilt, markers, sent, studio
+from tests.harness.compacted_sessions import (
+    DEFAULT,
+    SUMMARY,
+    assert_rebuilt,
+    make_harness,
+    markers,
+    sent,
+)
 from tests.harness.session import ask
 
 from palimpsest.model.script import calls, says
@@ -23,7 +30,7 @@ def reported(*, always: bool = False) -> Policy:
 
 
 async def test_stops_where_nothing_is_left_to_do(tmp_path: Path) -> None:
-    room, model = studio(tmp_path, says("One."), FULL, says(SUMMARY), policy=reported())
+    room, model = make_harness(tmp_path, says("One."), FULL, says(SUMMARY), policy=reported())
     session = await room.session()
     await ask(session, "First question")
 
@@ -38,7 +45,7 @@ async def test_stops_where_nothing_is_left_to_do(tmp_path: Path) -> None:
 
 async def test_goes_on_with_what_is_open_on_the_todo_list(tmp_path: Path) -> None:
     answers = [says("One."), FULL, says(SUMMARY), says("Plotted.")]
-    room, model = studio(tmp_path, *answers, policy=reported())
+    room, model = make_harness(tmp_path, *answers, policy=reported())
     session = await room.session()
     await ask(session, "First question")
     open_, done = Todo(content="Plot the masses"), Todo(content="Read it", status="completed")
@@ -56,7 +63,7 @@ async def test_goes_on_with_what_is_open_on_the_todo_list(tmp_path: Path) -> Non
 async def test_goes_on_with_the_list_that_the_model_wrote_itself(tmp_path: Path) -> None:
     todos = [{"content": "Plot the masses", "status": "in_progress"}, {"content": "Read it"}]
     answers = [calls("todowrite", todos=todos), says("One."), FULL, says(SUMMARY), says("Plotted.")]
-    room, model = studio(tmp_path, *answers, policy=reported(), few=False)
+    room, model = make_harness(tmp_path, *answers, policy=reported(), few=False)
     session = await room.session()
     await ask(session, "First question")
 
@@ -69,7 +76,7 @@ async def test_goes_on_with_the_list_that_the_model_wrote_itself(tmp_path: Path)
 
 async def test_goes_on_with_an_answer_that_was_cut(tmp_path: Path) -> None:
     half = says(LONG).finishes("length").reports(input=7_500, output=100)
-    room, model = studio(
+    room, model = make_harness(
         tmp_path, says("One."), half, says(SUMMARY), says("Done."), policy=reported()
     )
     session = await room.session()
@@ -85,7 +92,7 @@ async def test_goes_on_with_an_answer_that_was_cut(tmp_path: Path) -> None:
 
 async def test_goes_on_always_where_the_policy_says_so(tmp_path: Path) -> None:
     answers = [says("One."), FULL, says(SUMMARY), says("Nothing more to do.")]
-    room, _ = studio(tmp_path, *answers, policy=reported(always=True))
+    room, _ = make_harness(tmp_path, *answers, policy=reported(always=True))
     session = await room.session()
     await ask(session, "First question")
 
@@ -95,7 +102,7 @@ async def test_goes_on_always_where_the_policy_says_so(tmp_path: Path) -> None:
 
 
 async def test_one_that_a_person_asked_for_ends_with_the_summary(tmp_path: Path) -> None:
-    room, model = studio(tmp_path, says(LONG * 4), says(SUMMARY))
+    room, model = make_harness(tmp_path, says(LONG * 4), says(SUMMARY))
     session = await room.session()
     await ask(session, "First question")
     session.journal.append(TodoUpdated(todos=(Todo(content="Plot the masses"),)))

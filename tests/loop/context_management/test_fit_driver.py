@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.reduction.pruning import prune
@@ -33,8 +33,8 @@ def room(
     policy: str | Policy = "palimpsest",
     caching: bool = False,
     provider: str = "scripted",
-) -> tuple[Studio, ScriptedModel]:
-    """Return a studio whose model has a small window, with six files to read."""
+) -> tuple[SessionHarness, ScriptedModel]:
+    """Return a harness whose model has a small window, with six files to read."""
     for number in range(8):
         lines = [f"{number} {line} all is well with this line of a log" for line in range(250)]
         (tmp_path / f"log{number}.txt").write_text("\n".join(lines) + "\n")
@@ -45,11 +45,11 @@ def room(
         caching=caching,
     )
     model = ScriptedModel(*answers)
-    studio = Studio(tmp_path, model, info=info)
+    harness = SessionHarness(tmp_path, model, info=info)
     object.__setattr__(
-        studio.services, "policy", PRESETS[policy] if isinstance(policy, str) else policy
+        harness.services, "policy", PRESETS[policy] if isinstance(policy, str) else policy
     )
-    return studio, model
+    return harness, model
 
 
 def reads(*numbers: int) -> list[ModelAnswer]:
@@ -60,22 +60,22 @@ def sent(model: ScriptedModel, number: int) -> str:
     return str(model.requests[number].messages)
 
 
-async def decisions(studio: Studio, session: LiveSession, rule: str) -> list[DecisionMade]:
-    records = await studio.records(session)
+async def decisions(harness: SessionHarness, session: LiveSession, rule: str) -> list[DecisionMade]:
+    records = await harness.records(session)
     events = [record.event for record in records if isinstance(record.event, DecisionMade)]
     return [event for event in events if event.decision.rule.startswith(rule)]
 
 
-async def rebuilt(studio: Studio, session: LiveSession, model: ScriptedModel) -> None:
+async def rebuilt(harness: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
     """Every request that was sent is rebuilt from the log, to the byte."""
-    found = list(rebuild_all(studio.store, session.id, await studio.records(session)))
+    found = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert all(one.matches for one in found)
     assert [list(one.request.messages) for one in found] == [
         list(request.messages) for request in model.requests
     ]
 
 
-def decide_again(studio: Studio, records: Sequence[Record]) -> list[Decision]:
+def decide_again(harness: SessionHarness, records: Sequence[Record]) -> list[Decision]:
     """Decide what prune decided from the log alone: from the view before it, and its facts."""
     state = State()
     found: list[Decision] = []
@@ -83,21 +83,21 @@ def decide_again(studio: Studio, records: Sequence[Record]) -> list[Decision]:
         event = record.event
         if isinstance(event, DecisionMade) and event.facts is not None:
             messages = state.messages()
-            view = View(messages, state.decisions, load_texts(messages, studio.store.get_blob))
+            view = View(messages, state.decisions, load_texts(messages, harness.store.get_blob))
             found += prune(
                 view,
-                studio.services.policy,
+                harness.services.policy,
                 event.facts,
                 lambda: "dec",
-                counter(studio.services.policy.estimator),
+                counter(harness.services.policy.estimator),
             )
         state.apply(record)
     return found
 
 
 async def test_old_outputs_are_cleared_in_the_middle_of_a_long_turn(tmp_path: Path) -> None:
-    studio, model = room(tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."))
-    session = await studio.session()
+    harness, model = room(tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."))
+    session = await harness.session()
 
     answer = await ask(session, "Read the logs.")
 
@@ -106,23 +106,23 @@ async def test_old_outputs_are_cleared_in_the_middle_of_a_long_turn(tmp_path: Pa
     assert CLEARED not in sent(model, 3)
     assert CLEARED in sent(model, 6)
     assert "5 249 all is well" in sent(model, 6)
-    made = await decisions(studio, session, "prune/")
+    made = await decisions(harness, session, "prune/")
     assert made
     assert made[0].facts is not None
     assert made[0].facts.used_tokens
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
     # Nothing is lost: the transcript holds every line.
     assert "0 249 all is well" in str(session.snapshot().messages)
 
 
 async def test_what_was_pruned_is_decided_again_from_the_log(tmp_path: Path) -> None:
-    studio, _ = room(tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."))
-    session = await studio.session()
+    harness, _ = room(tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."))
+    session = await harness.session()
     await ask(session, "Read the logs.")
 
-    again = decide_again(studio, await studio.records(session))
+    again = decide_again(harness, await harness.records(session))
 
-    made = [event.decision for event in await decisions(studio, session, "prune/")]
+    made = [event.decision for event in await decisions(harness, session, "prune/")]
     assert made
     assert [one.model_copy(update={"id": ""}) for one in again] == [
         one.model_copy(update={"id": ""}) for one in made
@@ -132,10 +132,10 @@ async def test_what_was_pruned_is_decided_again_from_the_log(tmp_path: Path) -> 
 async def test_a_cleared_output_stays_cleared_and_the_prefix_stays_the_same(
     tmp_path: Path,
 ) -> None:
-    studio, model = room(
+    harness, model = room(
         tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."), says("Yes."), says("Yes.")
     )
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
     await ask(session, "Really?")
@@ -146,7 +146,7 @@ async def test_a_cleared_output_stays_cleared_and_the_prefix_stays_the_same(
 
 
 async def test_a_cold_cache_is_used_to_clear_what_is_old(tmp_path: Path) -> None:
-    studio, model = room(
+    harness, model = room(
         tmp_path,
         *reads(0, 1, 2, 3, 4, 5),
         says("All is well."),
@@ -156,38 +156,38 @@ async def test_a_cold_cache_is_used_to_clear_what_is_old(tmp_path: Path) -> None
         window=40_000,
         caching=True,
     )
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
     assert CLEARED not in sent(model, 7)
     await ask(session, "Really?")
     assert CLEARED not in sent(model, 8)
 
-    studio.clock.now += 6 * 60 * 1000
+    harness.clock.now += 6 * 60 * 1000
     await ask(session, "And now?")
 
     assert CLEARED in sent(model, 9)
-    made = await decisions(studio, session, "prune/")
+    made = await decisions(harness, session, "prune/")
     assert made[0].facts is not None
     assert made[0].facts.cache_age_seconds == 360
     assert made[0].decision.numbers["cold"] is True
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
 
 
 async def test_pruning_turned_off_compacts_instead(tmp_path: Path) -> None:
     base = PRESETS["palimpsest"]
     off = base.model_copy(update={"prune": base.prune.model_copy(update={"rule": "none"})})
-    studio, model = room(
+    harness, model = room(
         tmp_path, *reads(0, 1, 2, 3, 4, 5), says(SUMMARY), says("Well."), policy=off
     )
-    session = await studio.session()
+    session = await harness.session()
 
     answer = await ask(session, "Read the logs.")
 
     assert answer.text == "Well."
     assert "compaction" in [request.purpose for request in model.requests]
-    assert await decisions(studio, session, "prune/") == []
-    await rebuilt(studio, session, model)
+    assert await decisions(harness, session, "prune/") == []
+    await rebuilt(harness, session, model)
 
 
 async def test_where_a_summary_fails_long_results_are_cut_and_the_work_goes_on(
@@ -195,19 +195,19 @@ async def test_where_a_summary_fails_long_results_are_cut_and_the_work_goes_on(
 ) -> None:
     base = PRESETS["palimpsest"]
     off = base.model_copy(update={"prune": base.prune.model_copy(update={"rule": "none"})})
-    studio, model = room(
+    harness, model = room(
         tmp_path,
         *reads(0, 1, 2, 3, 4, 5),
         says("Too short."),
         says("All is well."),
         policy=off,
     )
-    session = await studio.session()
+    session = await harness.session()
 
     answer = await ask(session, "Read the logs.")
 
     assert (answer.text, answer.error) == ("All is well.", None)
-    made = await decisions(studio, session, "recover/")
+    made = await decisions(harness, session, "recover/")
     assert made
     assert made[0].facts is not None
     assert "more characters were left out here to make room" in sent(model, -1)
@@ -219,13 +219,13 @@ async def test_where_a_summary_fails_long_results_are_cut_and_the_work_goes_on(
         if isinstance(message.info, AssistantMessage) and message.info.error is not None
     ]
     assert len(failed) == 1, "the failed summary is to be seen"
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
 
 
 async def test_what_the_provider_refuses_again_and_again_ends_in_a_sentence(
     tmp_path: Path,
 ) -> None:
-    studio, model = room(
+    harness, model = room(
         tmp_path,
         *reads(0, 1),
         overflows(),
@@ -235,7 +235,7 @@ async def test_what_the_provider_refuses_again_and_again_ends_in_a_sentence(
         *[overflows()] * 3,
         window=100_000,
     )
-    session = await studio.session()
+    session = await harness.session()
 
     answer = await ask(session, "Read the logs.")
 
@@ -243,7 +243,7 @@ async def test_what_the_provider_refuses_again_and_again_ends_in_a_sentence(
     assert "nothing was cut" in answer.error.message
     assert "%agent --new" in answer.error.message
     assert [one.purpose for one in model.requests][2:6] == ["step", "compaction"] * 2
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
     again = await ask(session, "Are you there?")
     assert again.messages
 
@@ -253,22 +253,22 @@ async def test_refusals_are_answered_by_as_many_summaries_as_the_policy_says(
 ) -> None:
     base = PRESETS["palimpsest"]
     once = base.model_copy(update={"recovery": base.recovery.model_copy(update={"compactions": 1})})
-    studio, model = room(
+    harness, model = room(
         tmp_path, *reads(0), overflows(), says(SUMMARY), overflows(), window=100_000, policy=once
     )
-    session = await studio.session()
+    session = await harness.session()
 
     answer = await ask(session, "Read the log.")
 
     assert isinstance(answer.error, ContextOverflowError)
     assert [one.purpose for one in model.requests] == ["step", "step", "compaction", "step"]
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
 
 
 async def test_a_prompt_that_was_cut_in_silence_is_asked_again_after_a_summary(
     tmp_path: Path,
 ) -> None:
-    studio, model = room(
+    harness, model = room(
         tmp_path,
         *reads(0, 1),
         says("All of it is well, I guess.").reports(input=61_000, output=10),
@@ -276,7 +276,7 @@ async def test_a_prompt_that_was_cut_in_silence_is_asked_again_after_a_summary(
         says("All is well."),
         window=60_000,
     )
-    session = await studio.session()
+    session = await harness.session()
 
     answer = await ask(session, "Read the logs.")
 
@@ -285,14 +285,14 @@ async def test_a_prompt_that_was_cut_in_silence_is_asked_again_after_a_summary(
     errors = [message.info.error for message in answer.messages if message.info.error]
     assert [error.type for error in errors] == ["context-overflow"]
     assert "left out a part of the conversation without saying so" in errors[0].message
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
 
 
 async def test_the_seeds_agent_prunes_when_its_turn_has_ended(tmp_path: Path) -> None:
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     big = [calls("read", path=f"big{number}.txt") for number in range(8)]
-    studio, model = room(
+    harness, model = room(
         tmp_path,
         *big,
         says("Read."),
@@ -302,19 +302,19 @@ async def test_the_seeds_agent_prunes_when_its_turn_has_ended(tmp_path: Path) ->
         window=400_000,
         policy="opencode-1.1",
     )
-    session = await studio.session()
+    session = await harness.session()
 
     await ask(session, "Read the eight files.")
     await ask(session, "Again?")
-    assert await decisions(studio, session, "prune/") == []
+    assert await decisions(harness, session, "prune/") == []
     await ask(session, "And again?")
 
-    made = await decisions(studio, session, "prune/opencode")
+    made = await decisions(harness, session, "prune/opencode")
     assert len(made) == 5
     assert sum(event.facts is not None for event in made) == 1
     await ask(session, "And now?")
     assert sent(model, -1).count(CLEARED) == 5
-    await rebuilt(studio, session, model)
+    await rebuilt(harness, session, model)
 
 
 async def test_the_newest_openclaw_cuts_results_before_it_asks_for_a_summary(
@@ -322,7 +322,7 @@ async def test_the_newest_openclaw_cuts_results_before_it_asks_for_a_summary(
 ) -> None:
     lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
     (tmp_path / "long.txt").write_text("\n".join(lines))
-    studio, model = room(
+    harness, model = room(
         tmp_path,
         calls("read", path="long.txt", limit=600).reports_nothing(),
         calls("read", path="log1.txt", limit=180).reports_nothing(),
@@ -330,19 +330,21 @@ async def test_the_newest_openclaw_cuts_results_before_it_asks_for_a_summary(
         window=32_000,
         policy="openclaw-2026.9",
     )
-    session = await studio.session()
+    session = await harness.session()
 
     answer = await ask(session, "Read the logs.")
 
     assert answer.text == "All is well."
     assert [request.purpose for request in model.requests] == ["step"] * 3
-    made = await decisions(studio, session, "recover/")
+    made = await decisions(harness, session, "recover/")
     assert made
     assert "more characters truncated; rerun with narrower args" in sent(model, -1)
-    assert policy_of(studio.store, (await _requests(studio, session))[-1]).name == "openclaw-2026.9"
-    await rebuilt(studio, session, model)
+    assert (
+        policy_of(harness.store, (await _requests(harness, session))[-1]).name == "openclaw-2026.9"
+    )
+    await rebuilt(harness, session, model)
 
 
-async def _requests(studio: Studio, session: LiveSession) -> list[StepRequest]:
-    found = rebuild_all(studio.store, session.id, await studio.records(session))
+async def _requests(harness: SessionHarness, session: LiveSession) -> list[StepRequest]:
+    found = rebuild_all(harness.store, session.id, await harness.records(session))
     return [one.record for one in found]

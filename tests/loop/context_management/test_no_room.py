@@ -17,7 +17,7 @@ ALONE = policy_with_changes(Policy(), {"overflow.auto": False})
 async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
     (tmp_path / "small.txt").write_text("a line\n" * 300)
     small = calls("read", path="small.txt").reports_nothing()
-    studio, model = room(
+    harness, model = room(
         tmp_path,
         *reads(*range(8)),
         small,
@@ -26,7 +26,7 @@ async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
         window=60_000,
         policy=ALONE,
     )
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Read the logs.")
     outputs = [
         part
@@ -36,8 +36,8 @@ async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
     ]
     for part in outputs:
         session.wish("pin", part.id)
-    wide = studio.info("scripted/model")
-    studio.narrow(wide.model_copy(update={"window": 17_000}))
+    wide = harness.info("scripted/model")
+    harness.narrow(wide.model_copy(update={"window": 17_000}))
     sent = len(model.requests)
 
     refused = await ask(session, "Sure?")
@@ -54,7 +54,7 @@ async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
 
 async def test_a_summariser_that_fails_is_named(tmp_path: Path) -> None:
     policy = policy_with_changes(Policy(), {"recovery.truncations": 0, "prune.rule": "none"})
-    studio, _ = room(
+    harness, _ = room(
         tmp_path,
         *reads(*range(8)),
         says("Well."),
@@ -62,10 +62,10 @@ async def test_a_summariser_that_fails_is_named(tmp_path: Path) -> None:
         policy=policy,
         window=60_000,
     )
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Read the logs.")
-    wide = studio.info("scripted/model")
-    studio.narrow(wide.model_copy(update={"window": 17_000}))
+    wide = harness.info("scripted/model")
+    harness.narrow(wide.model_copy(update={"window": 17_000}))
 
     refused = await ask(session, "Sure?")
 
@@ -80,7 +80,7 @@ async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
 ) -> None:
     """What was cut instead of a summary made too little room."""
     policy = policy_with_changes(Policy(), {"prune.rule": "none", "compact.max_attempts": 1})
-    studio, model = room(
+    harness, model = room(
         tmp_path,
         *reads(*range(8)),
         says("Well. " * 9_000),
@@ -89,10 +89,10 @@ async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
         policy=policy,
         window=60_000,
     )
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Read the logs.")
-    wide = studio.info("scripted/model")
-    studio.narrow(wide.model_copy(update={"window": 16_500}))
+    wide = harness.info("scripted/model")
+    harness.narrow(wide.model_copy(update={"window": 16_500}))
 
     refused = await ask(session, "Sure?")
 
@@ -102,8 +102,8 @@ async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
 
 
 async def test_a_prompt_that_is_longer_than_the_window_is_named(tmp_path: Path) -> None:
-    studio, model = room(tmp_path, says("Well."), window=17_000)
-    session = await studio.session()
+    harness, model = room(tmp_path, says("Well."), window=17_000)
+    session = await harness.session()
 
     refused = await ask(session, "Count these birds: " + "tern, auk and gull, " * 6_000)
 
@@ -120,8 +120,8 @@ async def test_a_prompt_that_is_longer_than_the_window_is_named(tmp_path: Path) 
 
 
 async def test_a_system_prompt_that_fills_the_window_is_named(tmp_path: Path) -> None:
-    studio, model = room(tmp_path, says("Well."), window=17_000)
-    session = await studio.session()
+    harness, model = room(tmp_path, says("Well."), window=17_000)
+    session = await harness.session()
 
     refused = await ask(session, "Hello?", system="Be good to the birds of the north. " * 2_500)
 
@@ -134,12 +134,12 @@ async def test_a_system_prompt_that_fills_the_window_is_named(tmp_path: Path) ->
 
 async def test_a_conversation_that_fills_the_window_can_begin_anew(tmp_path: Path) -> None:
     policy = policy_with_changes(ALONE, {"recovery.truncations": 0, "prune.rule": "none"})
-    studio, model = room(tmp_path, *reads(*range(8)), says("Well."), policy=policy, window=60_000)
-    session = await studio.session()
+    harness, model = room(tmp_path, *reads(*range(8)), says("Well."), policy=policy, window=60_000)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     sent = len(model.requests)
-    wide = studio.info("scripted/model")
-    studio.narrow(wide.model_copy(update={"window": 17_000}))
+    wide = harness.info("scripted/model")
+    harness.narrow(wide.model_copy(update={"window": 17_000}))
 
     refused = await ask(session, "Sure?")
 

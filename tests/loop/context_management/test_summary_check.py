@@ -8,15 +8,15 @@ from tests.harness.compacted_sessions import (
     LONG,
     SUMMARY,
     assert_rebuilt,
+    make_harness,
     markers,
     sent,
-    studio,
     summaries,
     talked,
     with_compact,
     with_recovery,
 )
-from tests.harness.replay_checks import holds
+from tests.harness.replay_checks import check_log_laws
 from tests.harness.session import ask
 from tests.loop.context_management.test_fit_driver import reads, room
 
@@ -67,7 +67,7 @@ async def test_a_summary_that_lacks_something_is_written_again(
     titles = [item.title for item in outline_message(summary) if isinstance(item, ReasoningItem)]
     assert REJECTED in titles
     await assert_rebuilt(room, session, model)
-    holds(room.store, session.id)
+    check_log_laws(room.store, session.id)
 
 
 async def test_two_that_lack_something_cut_nothing_and_say_what_was_missing(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_two_that_lack_something_cut_nothing_and_say_what_was_missing(tmp_
     ]
     assert LONG in shown
     await assert_rebuilt(room, session, model)
-    holds(room.store, session.id)
+    check_log_laws(room.store, session.id)
 
 
 async def test_a_second_summary_in_a_turn_that_failed_one_is_asked_for_once(tmp_path: Path) -> None:
@@ -101,19 +101,19 @@ async def test_a_second_summary_in_a_turn_that_failed_one_is_asked_for_once(tmp_
     def answer(request: ModelRequest) -> ModelAnswer:
         return says(REFUSAL) if request.purpose == "compaction" else left.pop(0)
 
-    studio, model = room(tmp_path, *[answer] * 60, policy=policy)
-    session = await studio.session()
+    harness, model = room(tmp_path, *[answer] * 60, policy=policy)
+    session = await harness.session()
 
     answered = await ask(session, "Read the logs.", yes=True)
 
     assert answered.error is not None
     assert [one.purpose for one in model.requests].count("compaction") == 3
-    holds(studio.store, session.id)
+    check_log_laws(harness.store, session.id)
 
 
 async def test_by_hand_what_was_asked_last_must_be_told(tmp_path: Path) -> None:
     policy = with_compact(DEFAULT, tail_turns=0)
-    room, model = studio(
+    room, model = make_harness(
         tmp_path,
         says(LONG),
         says(LONG),
@@ -132,13 +132,13 @@ async def test_by_hand_what_was_asked_last_must_be_told(tmp_path: Path) -> None:
         "Which islands did expeditions visit?" in sent(model, 3).rpartition("could not be used")[2]
     )
     assert [one.error for one in summaries(session.snapshot().messages)] == [None]
-    holds(room.store, session.id)
+    check_log_laws(room.store, session.id)
 
 
 async def test_names_that_people_wrote_must_be_there(tmp_path: Path) -> None:
     policy = with_compact(DEFAULT, tail_turns=0)
     named = SUMMARY + "- files: data/islands.csv, mean_by_island\n"
-    room, model = studio(
+    room, model = make_harness(
         tmp_path, says(LONG), says(LONG), says(SUMMARY), says(named), policy=policy
     )
     session = await room.session()
@@ -151,7 +151,7 @@ async def test_names_that_people_wrote_must_be_there(tmp_path: Path) -> None:
     assert "data/islands.csv" in told_again
     assert "mean_by_island" in told_again
     assert len(markers(session.snapshot().messages)) == 1
-    holds(room.store, session.id)
+    check_log_laws(room.store, session.id)
 
 
 async def test_a_failure_of_the_second_request_keeps_the_history(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ async def test_a_failure_of_the_second_request_keeps_the_history(tmp_path: Path)
     assert answer.error is not None
     assert "No." in answer.error.message
     assert len(model.requests) == 4
-    holds(room.store, session.id)
+    check_log_laws(room.store, session.id)
 
 
 async def test_a_policy_may_do_without(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.model.interface import (
     ModelRequest,
@@ -63,11 +63,11 @@ class Count:
 
 async def counting(
     root: Path, *answers: ModelAnswer, concurrent: bool = True
-) -> tuple[Studio, LiveSession, ScriptedModel, Count]:
+) -> tuple[SessionHarness, LiveSession, ScriptedModel, Count]:
     model, tool = ScriptedModel(*answers), Count(concurrent=concurrent)
-    studio = Studio(root, model, rules=RULES)
-    studio.services.registry.register(tool)
-    return studio, await studio.session(), model, tool
+    harness = SessionHarness(root, model, rules=RULES)
+    harness.services.registry.register(tool)
+    return harness, await harness.session(), model, tool
 
 
 def parts(session: LiveSession) -> list[Part]:
@@ -182,7 +182,7 @@ async def test_work_that_the_provider_did_itself_is_an_answer(tmp_path: Path) ->
             yield ToolReturned("call_1", "Many.")
             yield StepFinished("stop", Usage(input=1, output=1))
 
-    session = await Studio(tmp_path, Searches()).session()
+    session = await SessionHarness(tmp_path, Searches()).session()
 
     answer = await ask(session, "Look.")
 
@@ -191,7 +191,9 @@ async def test_work_that_the_provider_did_itself_is_an_answer(tmp_path: Path) ->
 
 
 async def test_a_wait_before_another_attempt_is_seen_and_stopped(tmp_path: Path) -> None:
-    studio, session, model, _ = await counting(tmp_path, fails(429, retry_after=60), says("Never."))
+    harness, session, model, _ = await counting(
+        tmp_path, fails(429, retry_after=60), says("Never.")
+    )
     turn = asyncio.create_task(ask(session, "Hello?"))
     await until(lambda: session.snapshot().status.type == "retry")
 
@@ -205,7 +207,7 @@ async def test_a_wait_before_another_attempt_is_seen_and_stopped(tmp_path: Path)
     assert len(model.requests) == 1
     told = [
         record.event.status.type
-        for record in await studio.records(session)
+        for record in await harness.records(session)
         if isinstance(record.event, SessionStatus)
     ]
     assert told == ["busy", "retry", "idle"]

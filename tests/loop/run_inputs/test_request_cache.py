@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.builders import Builder
-from tests.loop.random_edits import Edited
-from tests.sample_size import amount
+from tests.loop.random_edits import RandomlyEditedSession
+from tests.sample_size import sample_size
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
@@ -43,7 +43,7 @@ def terms(model: str, count: Callable[[str], int] = len) -> RequestTerms:
     return RequestTerms(SYSTEM, TOOLS, MODELS[model], DEFAULT, count)
 
 
-def from_scratch(edited: Edited, wanted: RequestTerms) -> Assembly:
+def from_scratch(edited: RandomlyEditedSession, wanted: RequestTerms) -> Assembly:
     messages, decisions = tuple(edited.messages), tuple(edited.decisions)
     projection = project(
         View(messages, decisions, load_texts(messages, edited.read, decisions)),
@@ -56,12 +56,14 @@ def from_scratch(edited: Edited, wanted: RequestTerms) -> Assembly:
     return assemble(projection, wanted.model, wanted.count, messages)
 
 
-def remembered(memory: RequestCache, edited: Edited, wanted: RequestTerms) -> Assembly | None:
+def remembered(
+    memory: RequestCache, edited: RandomlyEditedSession, wanted: RequestTerms
+) -> Assembly | None:
     return memory.assembly(tuple(edited.messages), tuple(edited.decisions), wanted, edited.read)
 
 
 @pytest.mark.slow
-@settings(max_examples=amount(100, 2_000), deadline=None)
+@settings(max_examples=sample_size(100, 2_000), deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     edits=st.integers(1, 40),
@@ -71,7 +73,7 @@ def remembered(memory: RequestCache, edited: Edited, wanted: RequestTerms) -> As
 def test_the_next_request_is_the_one_that_the_whole_session_gives(
     *, seed: int, edits: int, model: str, tidy: bool
 ) -> None:
-    edited = Edited(seed, tidy=tidy)
+    edited = RandomlyEditedSession(seed, tidy=tidy)
     memory, wanted = RequestCache(), terms(model)
     for _ in range(edits):
         edited.edit()
@@ -93,9 +95,9 @@ class Counts:
         return len(text)
 
 
-def worked(seed: int, edits: int = 60) -> Edited:
+def worked(seed: int, edits: int = 60) -> RandomlyEditedSession:
     """Return a session in which nothing stands in the way of writing pieces alone."""
-    edited = Edited(seed, tidy=True)
+    edited = RandomlyEditedSession(seed, tidy=True)
     edited.prompt()
     for _ in range(edits):
         edited.step()
@@ -136,12 +138,12 @@ def test_a_message_more_asks_about_its_own_texts_only() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=amount(40, 800), deadline=None)
+@settings(max_examples=sample_size(40, 800), deadline=None)
 @given(seed=st.integers(0, 2**32), model=st.sampled_from(sorted(MODELS)), tidy=st.booleans())
 def test_what_was_recorded_of_weights_is_what_counting_gives(
     *, seed: int, model: str, tidy: bool
 ) -> None:
-    edited, wanted = Edited(seed, tidy=tidy), terms(model)
+    edited, wanted = RandomlyEditedSession(seed, tidy=tidy), terms(model)
     for _ in range(25):
         edited.edit()
     items = from_scratch(edited, wanted).items
@@ -161,7 +163,7 @@ def test_what_was_recorded_of_weights_is_what_counting_gives(
 
 
 def test_a_session_that_is_opened_again_is_not_counted_again() -> None:
-    build, edited, count = Builder(), Edited(3, tidy=True), Counts()
+    build, edited, count = Builder(), RandomlyEditedSession(3, tidy=True), Counts()
     asks = build.user("How many?")
     steps = [build.assistant(build.ran("read", f"There are {n}.", n=n), to=asks) for n in range(9)]
     edited.messages = [asks, *steps]

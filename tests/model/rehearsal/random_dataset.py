@@ -12,7 +12,7 @@ STYLES = ("snake_case", "Title Case", "camelCase")
 
 
 @dataclass(frozen=True)
-class Unseen:
+class RandomDataset:
     """A table with nonsense names, and how a person would say them."""
 
     name: str
@@ -48,7 +48,7 @@ def nonsense(rng: random.Random, syllables: int = 3) -> str:
     )
 
 
-def unseen(seed: int) -> Unseen:
+def unseen(seed: int) -> RandomDataset:
     """Draw a data set."""
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
     style = STYLES[seed % 3]
@@ -75,7 +75,7 @@ def unseen(seed: int) -> Unseen:
         }
     )
     frame.loc[3, mass] = np.nan
-    return Unseen(f"{next(words)}_table", frame, mass, size, kind, place)
+    return RandomDataset(f"{next(words)}_table", frame, mass, size, kind, place)
 
 
 def numbers_in(text: str) -> list[float]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.harness.rehearsal import House
+from tests.harness.rehearsal import RehearsalHarness
 
 from palimpsest.model.rehearsal.reply_rules import reply
 
@@ -48,18 +48,20 @@ def test_a_title_in_one_message_leaves_the_instruction_out() -> None:
     assert reply(({"role": "user", "content": content},)).text == "Count the whales"
 
 
-def worked(folder: Path) -> House:
+def worked(folder: Path) -> RehearsalHarness:
     (folder / "notes.txt").write_text("alpha\n")
-    house = House(folder, trips=pd.DataFrame({"miles": [1.0, 2.0], "boat": ["a", "b"]}))
-    house.ask("mean miles by boat")
-    house.ask("read notes.txt")
-    house.ask("run whales = 3")
-    return house
+    harness = RehearsalHarness(
+        folder, trips=pd.DataFrame({"miles": [1.0, 2.0], "boat": ["a", "b"]})
+    )
+    harness.ask("mean miles by boat")
+    harness.ask("read notes.txt")
+    harness.ask("run whales = 3")
+    return harness
 
 
 def test_a_summary_holds_goal_work_files_variables_and_numbers(tmp_path: Path) -> None:
-    house = worked(tmp_path)
-    messages = (*house.messages, {"role": "user", "content": "Summarise the work so far."})
+    harness = worked(tmp_path)
+    messages = (*harness.messages, {"role": "user", "content": "Summarise the work so far."})
     summary = reply(messages, purpose="compaction").text
 
     assert summary.startswith("## Goal\n- mean miles by boat\n- read notes.txt")
@@ -110,12 +112,12 @@ def test_a_summary_follows_the_template_and_keeps_the_one_before() -> None:
 
 
 def test_an_open_question_is_answered_when_told_to_continue(tmp_path: Path) -> None:
-    house = House(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
-    house.messages += [
+    harness = RehearsalHarness(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
+    harness.messages += [
         {"role": "user", "content": "What did we do so far?"},
         {"role": "assistant", "content": "## Open questions\n- Answer the prompt: mean miles"},
     ]
-    answer = house.ask("Continue if you have next steps, or stop and ask for clarification.")
+    answer = harness.ask("Continue if you have next steps, or stop and ask for clarification.")
 
     assert "**1.500**" in answer.text
 

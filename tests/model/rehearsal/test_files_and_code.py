@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.harness.rehearsal import House
+from tests.harness.rehearsal import RehearsalHarness
 
 
 @pytest.fixture
@@ -18,8 +18,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def house(folder: Path) -> House:
-    return House(folder)
+def harness(folder: Path) -> RehearsalHarness:
+    return RehearsalHarness(folder)
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def house(folder: Path) -> House:
         "display all files please",
     ],
 )
-def test_lists_the_files(house: House, phrasing: str) -> None:
-    answer = house.ask(phrasing)
+def test_lists_the_files(harness: RehearsalHarness, phrasing: str) -> None:
+    answer = harness.ask(phrasing)
 
     assert answer.tools == ["list"]
     for name in ("README.md", "notes.txt", "counting.py"):
@@ -53,8 +53,8 @@ def test_lists_the_files(house: House, phrasing: str) -> None:
         "list src folder",
     ],
 )
-def test_lists_one_folder(house: House, phrasing: str) -> None:
-    answer = house.ask(phrasing)
+def test_lists_one_folder(harness: RehearsalHarness, phrasing: str) -> None:
+    answer = harness.ask(phrasing)
 
     assert answer.calls[0][1]["path"].rstrip("/") == "src"
     assert "counting.py" in answer.text
@@ -71,8 +71,8 @@ def test_lists_one_folder(house: House, phrasing: str) -> None:
         "find files ending in .py",
     ],
 )
-def test_finds_files_by_kind(house: House, phrasing: str) -> None:
-    answer = house.ask(phrasing)
+def test_finds_files_by_kind(harness: RehearsalHarness, phrasing: str) -> None:
+    answer = harness.ask(phrasing)
 
     assert answer.calls == [("glob", {"pattern": "**/*.py"})]
     assert "src/counting.py" in answer.text
@@ -91,15 +91,15 @@ def test_finds_files_by_kind(house: House, phrasing: str) -> None:
         "notes.txt",
     ],
 )
-def test_reads_a_file(house: House, phrasing: str) -> None:
-    answer = house.ask(phrasing)
+def test_reads_a_file(harness: RehearsalHarness, phrasing: str) -> None:
+    answer = harness.ask(phrasing)
 
     assert answer.calls == [("read", {"path": "notes.txt"})]
     assert "gamma delta" in answer.text
 
 
-def test_reads_the_file_whose_name_is_closest(house: House) -> None:
-    answer = house.ask("read notse.txt")
+def test_reads_the_file_whose_name_is_closest(harness: RehearsalHarness) -> None:
+    answer = harness.ask("read notse.txt")
 
     assert answer.tools == ["read", "glob", "read"]
     assert "gamma delta" in answer.text
@@ -118,22 +118,24 @@ def test_reads_the_file_whose_name_is_closest(house: House) -> None:
         "show lines containing TODO",
     ],
 )
-def test_searches_text(house: House, phrasing: str) -> None:
-    answer = house.ask(phrasing)
+def test_searches_text(harness: RehearsalHarness, phrasing: str) -> None:
+    answer = harness.ask(phrasing)
 
     assert answer.calls == [("grep", {"pattern": "TODO"})]
     assert "counting.py" in answer.text
 
 
-def test_searches_for_special_characters_as_they_are(house: House, folder: Path) -> None:
+def test_searches_for_special_characters_as_they_are(
+    harness: RehearsalHarness, folder: Path
+) -> None:
     (folder / "odd.txt").write_text("cost: $5 (net) [a.b]\n")
-    answer = house.ask('search for "$5 (net) [a.b]"')
+    answer = harness.ask('search for "$5 (net) [a.b]"')
 
     assert "odd.txt" in answer.text
 
 
-def test_says_when_nothing_is_found(house: House) -> None:
-    assert "nowhere" in house.ask("search for 'zebra'").text
+def test_says_when_nothing_is_found(harness: RehearsalHarness) -> None:
+    assert "nowhere" in harness.ask("search for 'zebra'").text
 
 
 @pytest.mark.parametrize(
@@ -147,21 +149,21 @@ def test_says_when_nothing_is_found(house: House) -> None:
         "create new.txt: hello there",
     ],
 )
-def test_creates_a_file(house: House, folder: Path, phrasing: str) -> None:
-    house.ask(phrasing)
+def test_creates_a_file(harness: RehearsalHarness, folder: Path, phrasing: str) -> None:
+    harness.ask(phrasing)
 
     assert (folder / "new.txt").read_text() == "hello there\n"
 
 
-def test_leaves_an_existing_file_alone(house: House, folder: Path) -> None:
-    answer = house.ask("create notes.txt with 'other'")
+def test_leaves_an_existing_file_alone(harness: RehearsalHarness, folder: Path) -> None:
+    answer = harness.ask("create notes.txt with 'other'")
 
     assert "exists already" in answer.text
     assert (folder / "notes.txt").read_text() == "alpha beta\ngamma delta\n"
 
 
-def test_overwrites_when_told_to(house: House, folder: Path) -> None:
-    house.ask("overwrite notes.txt with 'other'")
+def test_overwrites_when_told_to(harness: RehearsalHarness, folder: Path) -> None:
+    harness.ask("overwrite notes.txt with 'other'")
 
     assert (folder / "notes.txt").read_text() == "other\n"
 
@@ -177,16 +179,16 @@ def test_overwrites_when_told_to(house: House, folder: Path) -> None:
         "in notes.txt use 'omega' instead of 'alpha'",
     ],
 )
-def test_replaces_text(house: House, folder: Path, phrasing: str) -> None:
-    house.ask(phrasing)
+def test_replaces_text(harness: RehearsalHarness, folder: Path, phrasing: str) -> None:
+    harness.ask(phrasing)
 
     assert (folder / "notes.txt").read_text() == "omega beta\ngamma delta\n"
 
 
-def test_names_the_way_when_text_occurs_twice(house: House, folder: Path) -> None:
-    answer = house.ask("replace ta with TA in notes.txt")
+def test_names_the_way_when_text_occurs_twice(harness: RehearsalHarness, folder: Path) -> None:
+    answer = harness.ask("replace ta with TA in notes.txt")
     assert "replace all" in answer.text
-    house.ask("replace all ta with TA in notes.txt")
+    harness.ask("replace all ta with TA in notes.txt")
 
     assert (folder / "notes.txt").read_text() == "alpha beTA\ngamma delTA\n"
 
@@ -204,8 +206,8 @@ def test_names_the_way_when_text_occurs_twice(house: House, folder: Path) -> Non
         ("12 * 12", "12 * 12"),
     ],
 )
-def test_runs_the_code_it_is_given(house: House, phrasing: str, code: str) -> None:
-    answer = house.ask(phrasing)
+def test_runs_the_code_it_is_given(harness: RehearsalHarness, phrasing: str, code: str) -> None:
+    answer = harness.ask(phrasing)
 
     assert answer.calls == [("python", {"code": code})]
     if "=" not in code:
@@ -213,15 +215,15 @@ def test_runs_the_code_it_is_given(house: House, phrasing: str, code: str) -> No
 
 
 def test_repairs_a_misspelt_name_once(folder: Path) -> None:
-    house = House(folder, weights=[1, 2, 3])
-    answer = house.ask("run sum(wieghts)")
+    harness = RehearsalHarness(folder, weights=[1, 2, 3])
+    answer = harness.ask("run sum(wieghts)")
 
     assert "NameError" in answer.text
     assert "`6`" in answer.text
 
 
-def test_reports_an_error_it_cannot_repair(house: House) -> None:
-    answer = house.ask("run 1 / 0")
+def test_reports_an_error_it_cannot_repair(harness: RehearsalHarness) -> None:
+    answer = harness.ask("run 1 / 0")
 
     assert "ZeroDivisionError: division by zero" in answer.text
 
@@ -238,15 +240,15 @@ def test_reports_an_error_it_cannot_repair(house: House) -> None:
         "```bash\necho hello\n```",
     ],
 )
-def test_runs_a_shell_command(house: House, phrasing: str) -> None:
-    answer = house.ask(phrasing)
+def test_runs_a_shell_command(harness: RehearsalHarness, phrasing: str) -> None:
+    answer = harness.ask(phrasing)
 
     assert answer.calls == [("bash", {"command": "echo hello"})]
     assert "hello" in answer.text
 
 
-def test_summarises_a_file_by_what_stands_in_it(house: House) -> None:
-    answer = house.ask("summarise README.md")
+def test_summarises_a_file_by_what_stands_in_it(harness: RehearsalHarness) -> None:
+    answer = harness.ask("summarise README.md")
 
     assert "# Whales" in answer.text
     assert "counts whales near Norway" in answer.text

@@ -3,18 +3,18 @@
 from pathlib import Path
 
 import pytest
-from tests.harness.rehearsal import House
-from tests.model.rehearsal.random_dataset import Unseen, rows_of, unseen
+from tests.harness.rehearsal import RehearsalHarness
+from tests.model.rehearsal.random_dataset import RandomDataset, rows_of, unseen
 
 
 @pytest.fixture
-def data() -> Unseen:
+def data() -> RandomDataset:
     return unseen(5)
 
 
 @pytest.fixture
-def house(data: Unseen, tmp_path: Path) -> House:
-    return House(tmp_path, **data.variables())
+def harness(data: RandomDataset, tmp_path: Path) -> RehearsalHarness:
+    return RehearsalHarness(tmp_path, **data.variables())
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,11 @@ def house(data: Unseen, tmp_path: Path) -> House:
         "same by {place}, please",
     ],
 )
-def test_groups_by_another_column(data: Unseen, house: House, phrasing: str) -> None:
-    house.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
-    answer = house.ask(phrasing.format(place=data.say(data.place)))
+def test_groups_by_another_column(
+    data: RandomDataset, harness: RehearsalHarness, phrasing: str
+) -> None:
+    harness.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
+    answer = harness.ask(phrasing.format(place=data.say(data.place)))
 
     means = data.frame.groupby(data.place)[data.mass].mean()
     assert rows_of(answer.text) == {
@@ -42,9 +44,11 @@ def test_groups_by_another_column(data: Unseen, house: House, phrasing: str) -> 
     "phrasing",
     ["and the median?", "median instead", "now the median", "the median?", "what about the median"],
 )
-def test_changes_the_statistic(data: Unseen, house: House, phrasing: str) -> None:
-    house.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
-    answer = house.ask(phrasing)
+def test_changes_the_statistic(
+    data: RandomDataset, harness: RehearsalHarness, phrasing: str
+) -> None:
+    harness.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
+    answer = harness.ask(phrasing)
 
     medians = data.frame.groupby(data.kind)[data.mass].median()
     assert rows_of(answer.text) == {
@@ -63,9 +67,9 @@ def test_changes_the_statistic(data: Unseen, house: House, phrasing: str) -> Non
         "plot that as a bar chart",
     ],
 )
-def test_changes_the_chart(data: Unseen, house: House, phrasing: str) -> None:
-    house.ask(f"plot {data.say(data.mass)} by {data.say(data.kind)}")
-    answer = house.ask(phrasing)
+def test_changes_the_chart(data: RandomDataset, harness: RehearsalHarness, phrasing: str) -> None:
+    harness.ask(f"plot {data.say(data.mass)} by {data.say(data.kind)}")
+    answer = harness.ask(phrasing)
 
     assert ".plot.bar(" in answer.code
     assert set(rows_of(answer.text)) == set(data.frame[data.kind])
@@ -81,42 +85,46 @@ def test_changes_the_chart(data: Unseen, house: House, phrasing: str) -> None:
         "restrict that to {value}",
     ],
 )
-def test_keeps_only_some_rows(data: Unseen, house: House, phrasing: str) -> None:
+def test_keeps_only_some_rows(
+    data: RandomDataset, harness: RehearsalHarness, phrasing: str
+) -> None:
     value = data.frame[data.kind].iloc[0]
-    house.ask(f"mean {data.say(data.mass)}")
-    answer = house.ask(phrasing.format(value=value))
+    harness.ask(f"mean {data.say(data.mass)}")
+    answer = harness.ask(phrasing.format(value=value))
 
     truth = data.frame.loc[data.frame[data.kind] == value, data.mass].mean()
     assert f"**{truth:.2f}**" in answer.text
 
 
-def test_adds_a_grouping_when_asked_to(data: Unseen, house: House) -> None:
-    house.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
-    answer = house.ask(f"also by {data.say(data.place)}")
+def test_adds_a_grouping_when_asked_to(data: RandomDataset, harness: RehearsalHarness) -> None:
+    harness.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
+    answer = harness.ask(f"also by {data.say(data.place)}")
 
     assert f'groupby(["{data.kind}", "{data.place}"])' in answer.code
 
 
-def test_goes_on_after_thanks(data: Unseen, house: House) -> None:
-    house.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
-    house.ask("thanks!")
-    answer = house.ask(f"and {data.say(data.size)}?")
+def test_goes_on_after_thanks(data: RandomDataset, harness: RehearsalHarness) -> None:
+    harness.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
+    harness.ask("thanks!")
+    answer = harness.ask(f"and {data.say(data.size)}?")
 
     assert answer.code == f'{data.name}.groupby("{data.kind}")["{data.size}"].mean().reset_index()'
 
 
-def test_compares_with_another_number(data: Unseen, house: House) -> None:
-    house.ask(f"how many rows have {data.say(data.mass)} over 30?")
-    answer = house.ask("and over 40?")
+def test_compares_with_another_number(data: RandomDataset, harness: RehearsalHarness) -> None:
+    harness.ask(f"how many rows have {data.say(data.mass)} over 30?")
+    answer = harness.ask("and over 40?")
 
     assert f"**{(data.frame[data.mass] > 40).sum()}**" in answer.text
 
 
-def test_repairs_a_column_that_was_renamed_meanwhile(data: Unseen, house: House) -> None:
-    house.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
+def test_repairs_a_column_that_was_renamed_meanwhile(
+    data: RandomDataset, harness: RehearsalHarness
+) -> None:
+    harness.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
     renamed = data.frame.rename(columns={data.mass: f"{data.mass}2"})
-    house.namespace[data.name] = renamed
-    answer = house.ask("median instead")
+    harness.namespace[data.name] = renamed
+    answer = harness.ask("median instead")
 
     medians = renamed.groupby(data.kind)[f"{data.mass}2"].median()
     assert "KeyError" in answer.text
@@ -125,7 +133,7 @@ def test_repairs_a_column_that_was_renamed_meanwhile(data: Unseen, house: House)
     }
 
 
-def test_does_not_guess_what_it_refers_to(house: House) -> None:
-    answer = house.ask("now as a bar chart")
+def test_does_not_guess_what_it_refers_to(harness: RehearsalHarness) -> None:
+    answer = harness.ask("now as a bar chart")
 
     assert "bar chart of" not in answer.text or "python" in answer.tools

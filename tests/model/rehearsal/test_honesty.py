@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.harness.rehearsal import House
+from tests.harness.rehearsal import RehearsalHarness
 from tests.model.rehearsal.random_dataset import unseen
 
 from palimpsest.model.rehearsal.reply_rules import reply
@@ -15,11 +15,11 @@ MARK = "No language model is configured"
 
 
 def test_says_once_what_it_is_and_how_to_get_a_real_model(tmp_path: Path) -> None:
-    house = House(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
-    house.ask("mean miles")
-    house.ask("and the median?")
+    harness = RehearsalHarness(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
+    harness.ask("mean miles")
+    harness.ask("and the median?")
     said = [
-        message["content"] or "" for message in house.messages if message["role"] == "assistant"
+        message["content"] or "" for message in harness.messages if message["role"] == "assistant"
     ]
 
     assert MARK in said[0]
@@ -40,7 +40,7 @@ def test_says_once_what_it_is_and_how_to_get_a_real_model(tmp_path: Path) -> Non
     ],
 )
 def test_says_what_it_can_do(prompt: str, tmp_path: Path) -> None:
-    answer = House(tmp_path).ask(prompt)
+    answer = RehearsalHarness(tmp_path).ask(prompt)
 
     assert "group by" in answer.text
     assert answer.calls == []
@@ -50,7 +50,7 @@ def test_says_what_it_can_do(prompt: str, tmp_path: Path) -> None:
     "prompt", ["hi", "Hello!", "good morning", "hey there", "Hi, how are you?", "hello again"]
 )
 def test_greets(prompt: str, tmp_path: Path) -> None:
-    assert "Hello!" in House(tmp_path).ask(prompt).text
+    assert "Hello!" in RehearsalHarness(tmp_path).ask(prompt).text
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_greets(prompt: str, tmp_path: Path) -> None:
     ["thanks", "Thank you!", "great, thanks", "thx", "perfect, thank you very much", "cheers"],
 )
 def test_takes_thanks(prompt: str, tmp_path: Path) -> None:
-    assert "You are welcome." in House(tmp_path).ask(prompt).text
+    assert "You are welcome." in RehearsalHarness(tmp_path).ask(prompt).text
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_takes_thanks(prompt: str, tmp_path: Path) -> None:
     ],
 )
 def test_does_not_pretend_to_be_a_language_model(prompt: str, tmp_path: Path) -> None:
-    assert "I am no language model" in House(tmp_path).ask(prompt).text
+    assert "I am no language model" in RehearsalHarness(tmp_path).ask(prompt).text
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_does_not_pretend_to_be_a_language_model(prompt: str, tmp_path: Path) ->
     ],
 )
 def test_says_plainly_that_it_does_not_understand(prompt: str, tmp_path: Path) -> None:
-    answer = House(tmp_path).ask(prompt)
+    answer = RehearsalHarness(tmp_path).ask(prompt)
 
     assert "I did not understand" in answer.text or "There are no words" in answer.text
     assert answer.text.count("\n- `") == 3
@@ -99,7 +99,7 @@ def test_says_plainly_that_it_does_not_understand(prompt: str, tmp_path: Path) -
 
 def test_gives_examples_from_the_data_that_is_there(tmp_path: Path) -> None:
     data = unseen(6)
-    answer = House(tmp_path, **data.variables()).ask("tell me a joke")
+    answer = RehearsalHarness(tmp_path, **data.variables()).ask("tell me a joke")
 
     assert f"`describe {data.name}`" in answer.text
     assert f"by {data.kind}`" in answer.text
@@ -116,8 +116,10 @@ def test_gives_examples_from_the_data_that_is_there(tmp_path: Path) -> None:
 def test_stops_when_permission_is_refused_and_shows_what_it_would_have_done(
     permission: str, prompt: str, shown: str, tmp_path: Path
 ) -> None:
-    house = House(tmp_path, refuse=[permission], trips=pd.DataFrame({"miles": [1.0, 2.0]}))
-    answer = house.ask(prompt)
+    harness = RehearsalHarness(
+        tmp_path, refuse=[permission], trips=pd.DataFrame({"miles": [1.0, 2.0]})
+    )
+    answer = harness.ask(prompt)
 
     assert answer.tools.count({"write": "write"}.get(permission, permission)) == 1
     assert "was not permitted" in answer.text
@@ -125,25 +127,27 @@ def test_stops_when_permission_is_refused_and_shows_what_it_would_have_done(
 
 
 def test_asks_for_no_tool_when_none_may_be_called(tmp_path: Path) -> None:
-    house = House(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
+    harness = RehearsalHarness(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
     messages: tuple[dict[str, Any], ...] = ({"role": "user", "content": "mean miles"},)
 
     assert reply(messages).calls == ()
-    assert reply(messages, house.specs, parameters={"tool_choice": "none"}).calls == ()
+    assert reply(messages, harness.specs, parameters={"tool_choice": "none"}).calls == ()
     assert "No more tools" in reply(messages).text
 
 
 def test_tells_what_is_known_at_the_step_limit(tmp_path: Path) -> None:
-    house = House(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
-    house.ask("mean miles")
-    without_answer = tuple(house.messages[:-1])
+    harness = RehearsalHarness(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
+    harness.ask("mean miles")
+    without_answer = tuple(harness.messages[:-1])
 
     assert "**1.500**" in reply(without_answer, (), "step").text
 
 
 def test_uses_only_tools_that_are_offered(tmp_path: Path) -> None:
-    house = House(tmp_path, tools=["read", "list"], trips=pd.DataFrame({"miles": [1.0, 2.0]}))
-    answer = house.ask("mean miles")
+    harness = RehearsalHarness(
+        tmp_path, tools=["read", "list"], trips=pd.DataFrame({"miles": [1.0, 2.0]})
+    )
+    answer = harness.ask("mean miles")
 
     assert answer.calls == []
     assert "neither is offered" in answer.text
@@ -161,17 +165,17 @@ def test_uses_the_parameter_names_of_the_schema() -> None:
 
 
 def test_states_no_number_when_the_result_was_lost(tmp_path: Path) -> None:
-    house = House(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
-    house.ask("mean miles")
-    messages = [dict(message) for message in house.messages[:-1]]
+    harness = RehearsalHarness(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
+    harness.ask("mean miles")
+    messages = [dict(message) for message in harness.messages[:-1]]
     messages[-1]["content"] = "[Old tool result content cleared]"
 
-    assert "1.5" not in reply(tuple(messages), house.specs).text
+    assert "1.5" not in reply(tuple(messages), harness.specs).text
 
 
 def test_reports_an_error_of_the_tool(tmp_path: Path) -> None:
     frame = pd.DataFrame({"miles": [[1], [2]], "boat": ["a", "b"]})
-    answer = House(tmp_path, trips=frame).ask("plot miles by boat")
+    answer = RehearsalHarness(tmp_path, trips=frame).ask("plot miles by boat")
 
     assert "The code failed with `TypeError: unhashable type: 'list'`" in answer.text
 
@@ -179,25 +183,25 @@ def test_reports_an_error_of_the_tool(tmp_path: Path) -> None:
 def test_the_same_request_gets_the_same_reply(tmp_path: Path) -> None:
     def played() -> list[dict[str, Any]]:
         data = unseen(2)
-        house = House(tmp_path, **data.variables())
-        house.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
-        house.ask("and the median?")
-        return house.messages
+        harness = RehearsalHarness(tmp_path, **data.variables())
+        harness.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
+        harness.ask("and the median?")
+        return harness.messages
 
     assert played() == played()
 
 
 def test_tells_what_was_done_so_far(tmp_path: Path) -> None:
-    house = House(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
-    house.ask("mean miles")
-    answer = house.ask("what did we do so far?")
+    harness = RehearsalHarness(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
+    harness.ask("mean miles")
+    answer = harness.ask("what did we do so far?")
 
     assert "`mean miles` (tools: variables, python)" in answer.text
 
 
 def test_passes_over_what_the_engine_wrote(tmp_path: Path) -> None:
-    house = House(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
-    house.messages.append(
+    harness = RehearsalHarness(tmp_path, trips=pd.DataFrame({"miles": [1.0, 2.0]}))
+    harness.messages.append(
         {
             "role": "user",
             "content": [
@@ -206,6 +210,6 @@ def test_passes_over_what_the_engine_wrote(tmp_path: Path) -> None:
             ],
         }
     )
-    answer = reply(tuple(house.messages), house.specs)
+    answer = reply(tuple(harness.messages), harness.specs)
 
     assert "statistic" in answer.thoughts

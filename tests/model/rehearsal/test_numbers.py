@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
-from tests.harness.rehearsal import Answered, House
-from tests.sample_size import amount
+from tests.harness.rehearsal import PlayedTurn, RehearsalHarness
+from tests.sample_size import sample_size
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
@@ -42,7 +42,7 @@ def close(stated: str, value: float) -> bool:
     return abs(float(stated) - value) <= max(0.006, abs(value) * 6e-4)
 
 
-def extremes(answer: Answered) -> dict[str, tuple[str, str]]:
+def extremes(answer: PlayedTurn) -> dict[str, tuple[str, str]]:
     """Return which group is named as the highest and the lowest, each with its number."""
     found = re.search(
         rf"Highest [\w ]+: `([^`]*)`(?: and \d+ more)? \(({NUMBER})\);"
@@ -52,7 +52,7 @@ def extremes(answer: Answered) -> dict[str, tuple[str, str]]:
     return {"max": (found[1], found[2]), "min": (found[3], found[4])} if found else {}
 
 
-def stated_rows(answer: Answered) -> dict[str, str]:
+def stated_rows(answer: PlayedTurn) -> dict[str, str]:
     """Return the first number of each row of the answer's table."""
     rows = re.findall(rf"(?m)^\| (q[^|]*?) \| ({NUMBER}|missing) \|", answer.text)
     return dict(rows)
@@ -60,14 +60,17 @@ def stated_rows(answer: Answered) -> dict[str, str]:
 
 @given(df=frames(), statistic=st.sampled_from(["mean", "median", "sum", "max", "min"]))
 @settings(
-    max_examples=amount(8, 300), phases=PHASES, deadline=None, suppress_health_check=NOTHING_ELSE
+    max_examples=sample_size(8, 300),
+    phases=PHASES,
+    deadline=None,
+    suppress_health_check=NOTHING_ELSE,
 )
 def test_what_is_said_of_groups_is_what_pandas_says(
     tmp_path: Path, df: pd.DataFrame, statistic: str
 ) -> None:
     truth = df.groupby("region")["weight"].agg(statistic)
 
-    answer = House(tmp_path, df=df).ask(f"{statistic} weight by region")
+    answer = RehearsalHarness(tmp_path, df=df).ask(f"{statistic} weight by region")
 
     for which, (label, number) in extremes(answer).items():
         assert close(number, getattr(truth, which)())
@@ -81,21 +84,24 @@ def test_what_is_said_of_groups_is_what_pandas_says(
 
 @given(df=frames())
 @settings(
-    max_examples=amount(10, 200), phases=PHASES, deadline=None, suppress_health_check=NOTHING_ELSE
+    max_examples=sample_size(10, 200),
+    phases=PHASES,
+    deadline=None,
+    suppress_health_check=NOTHING_ELSE,
 )
 def test_counts_shares_and_rankings_are_those_of_pandas(tmp_path: Path, df: pd.DataFrame) -> None:
-    house = House(tmp_path, df=df)
+    harness = RehearsalHarness(tmp_path, df=df)
 
-    counted = house.ask("count by region")
+    counted = harness.ask("count by region")
     truth = df["region"].value_counts()
     assert all(int(number) == truth[label] for label, number in stated_rows(counted).items())
     for which, (label, number) in extremes(counted).items():
         assert int(number) == getattr(truth, which)() == truth[label]
 
-    summary = house.ask("describe df").text
+    summary = harness.ask("describe df").text
     assert f"**{len(df)} rows, {df.isna().sum().sum()} missing values**" in summary
     largest = re.search(
-        rf"The largest `weight` in `df` is \*\*({NUMBER})\*\*", house.ask("top 80 by weight").text
+        rf"The largest `weight` in `df` is \*\*({NUMBER})\*\*", harness.ask("top 80 by weight").text
     )
     assert largest is not None
     assert close(largest[1], df["weight"].max())
@@ -103,16 +109,19 @@ def test_counts_shares_and_rankings_are_those_of_pandas(tmp_path: Path, df: pd.D
 
 @given(df=frames(), statistic=st.sampled_from(["mean", "median", "sum", "max", "min"]))
 @settings(
-    max_examples=amount(6, 100), phases=PHASES, deadline=None, suppress_health_check=NOTHING_ELSE
+    max_examples=sample_size(6, 100),
+    phases=PHASES,
+    deadline=None,
+    suppress_health_check=NOTHING_ELSE,
 )
 def test_a_file_that_is_not_loaded_is_loaded_for_a_question_about_it(
     tmp_path: Path, df: pd.DataFrame, statistic: str
 ) -> None:
     df.to_csv(tmp_path / "birds.csv", index=False)
-    house = House(tmp_path)
-    house.ask("hello")
+    harness = RehearsalHarness(tmp_path)
+    harness.ask("hello")
 
-    answer = house.ask(
+    answer = harness.ask(
         f"Read birds.csv with Python and tell me its number of rows and the {statistic} of weight"
     )
 
@@ -121,7 +130,7 @@ def test_a_file_that_is_not_loaded_is_loaded_for_a_question_about_it(
     assert is_stated(numbers[1], df["weight"].agg(statistic))
     assert len(numbers) == 2
     assert "read" not in answer.tools
-    missing = house.ask("missing values in birds").text
+    missing = harness.ask("missing values in birds").text
     assert [int(number) for number in stated(missing)] == df.isna().sum().tolist()
 
 
@@ -293,15 +302,18 @@ CLOSE_AND_LARGE = pd.DataFrame(
 @example(df=CLOSE_AND_LARGE, asked=[*ASKED])
 @given(df=small_frames(), asked=st.lists(st.sampled_from([*ASKED]), min_size=4, max_size=4))
 @settings(
-    max_examples=amount(7, 1_000), phases=PHASES, deadline=None, suppress_health_check=NOTHING_ELSE
+    max_examples=sample_size(7, 1_000),
+    phases=PHASES,
+    deadline=None,
+    suppress_health_check=NOTHING_ELSE,
 )
 def test_every_number_of_an_answer_is_the_one_of_pandas(
     tmp_path: Path, df: pd.DataFrame, asked: list[str]
 ) -> None:
-    house = House(tmp_path, df=df)
-    house.ask("hello")
+    harness = RehearsalHarness(tmp_path, df=df)
+    harness.ask("hello")
     for prompt in asked:
-        text = house.ask(prompt).text
+        text = harness.ask(prompt).text
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             truth = [one for one in ASKED[prompt](df) if one is not None and not pd.isna(one)]
@@ -330,7 +342,7 @@ def test_a_table_that_pandas_shortened_is_not_taken_for_the_whole(
     prices = [float(number * 37 % 100) for number in range(100)]
     df = pd.DataFrame({"city": [f"city{n:03}" for n in range(100)], "price": prices})
 
-    answer = House(tmp_path, df=df).ask(prompt)
+    answer = RehearsalHarness(tmp_path, df=df).ask(prompt)
 
     assert extremes(answer)["max"] == (df["city"][df["price"].idxmax()], "99")
     assert extremes(answer)["min"] == (df["city"][df["price"].idxmin()], "0")
@@ -338,16 +350,16 @@ def test_a_table_that_pandas_shortened_is_not_taken_for_the_whole(
 
 def test_an_output_that_is_too_long_to_be_seen_states_no_number(tmp_path: Path) -> None:
     df = pd.DataFrame({"city": [f"city{n:03}" for n in range(100)], "price": range(100)})
-    house = House(tmp_path, df=df)
-    run = house.run
+    harness = RehearsalHarness(tmp_path, df=df)
+    run = harness.run
 
     def cut(name: str, given: dict[str, object]) -> str:
         lines = run(name, given).splitlines()
         gap = "...80 lines truncated..."
         return "\n".join([*lines[:10], gap, *lines[-10:]] if len(lines) > 90 else lines)
 
-    house.run = cut  # type: ignore[method-assign]
-    answer = house.ask("mean price by city")
+    harness.run = cut  # type: ignore[method-assign]
+    answer = harness.ask("mean price by city")
 
     assert "is longer than I can see whole" in answer.text
     assert extremes(answer) == {}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.harness.rehearsal import Answered, House
-from tests.model.rehearsal.random_dataset import Unseen, numbers_in, rows_of, unseen
+from tests.harness.rehearsal import PlayedTurn, RehearsalHarness
+from tests.model.rehearsal.random_dataset import RandomDataset, numbers_in, rows_of, unseen
 
 SEEDS = (1, 2, 3)
 CLOSE = 2e-3
@@ -14,11 +14,11 @@ CLOSE = 2e-3
 
 
 @pytest.fixture(params=SEEDS, ids=["title-case", "camel-case", "snake-case"])
-def data(request: pytest.FixtureRequest) -> Unseen:
+def data(request: pytest.FixtureRequest) -> RandomDataset:
     return unseen(request.param)
 
 
-def asked(data: Unseen, phrasing: str, folder: Path) -> Answered:
+def asked(data: RandomDataset, phrasing: str, folder: Path) -> PlayedTurn:
     prompt = phrasing.format(
         table=data.name,
         mass=data.say(data.mass),
@@ -32,10 +32,10 @@ def asked(data: Unseen, phrasing: str, folder: Path) -> Answered:
         place=data.say(data.place),
         value=data.frame[data.kind].iloc[0],
     )
-    house = House(folder, **data.variables())
+    harness = RehearsalHarness(folder, **data.variables())
     before = data.frame.copy()
-    answer = house.ask(prompt)
-    pd.testing.assert_frame_equal(house.namespace[data.name], before)
+    answer = harness.ask(prompt)
+    pd.testing.assert_frame_equal(harness.namespace[data.name], before)
     return answer
 
 
@@ -61,7 +61,7 @@ def same(stated: dict[str, list[float]], truth: "pd.Series[float]", at: int = 0)
         "in @{table}, what is the average {mass} of each {kind}?",
     ],
 )
-def test_states_the_mean_of_every_group(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_states_the_mean_of_every_group(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     same(rows_of(answer.text), data.frame.groupby(data.kind)[data.mass].mean())
@@ -79,7 +79,7 @@ def test_states_the_mean_of_every_group(data: Unseen, phrasing: str, tmp_path: P
     ],
 )
 def test_states_other_statistics_of_groups(
-    data: Unseen, statistic: str, phrasing: str, tmp_path: Path
+    data: RandomDataset, statistic: str, phrasing: str, tmp_path: Path
 ) -> None:
     answer = asked(data, phrasing, tmp_path)
 
@@ -100,7 +100,7 @@ def test_states_other_statistics_of_groups(
     ],
 )
 def test_states_a_single_statistic(
-    data: Unseen, statistic: str, phrasing: str, tmp_path: Path
+    data: RandomDataset, statistic: str, phrasing: str, tmp_path: Path
 ) -> None:
     answer = asked(data, phrasing, tmp_path)
 
@@ -122,7 +122,7 @@ def test_states_a_single_statistic(
         "how many {table} are there",
     ],
 )
-def test_counts_rows(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_counts_rows(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     assert numbers_in(answer.text)[-1] == len(data.frame)
@@ -141,7 +141,7 @@ def test_counts_rows(data: Unseen, phrasing: str, tmp_path: Path) -> None:
         "which {kind} is most common?",
     ],
 )
-def test_counts_groups(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_counts_groups(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     same(rows_of(answer.text), data.frame[data.kind].value_counts())
@@ -157,7 +157,7 @@ def test_counts_groups(data: Unseen, phrasing: str, tmp_path: Path) -> None:
         "how many rows where {kind} is {value}?",
     ],
 )
-def test_counts_the_rows_with_a_value(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_counts_the_rows_with_a_value(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     truth = (data.frame[data.kind] == data.frame[data.kind].iloc[0]).sum()
@@ -176,7 +176,7 @@ def test_counts_the_rows_with_a_value(data: Unseen, phrasing: str, tmp_path: Pat
     ],
 )
 def test_counts_the_rows_that_fit_a_comparison(
-    data: Unseen, test: str, phrasing: str, tmp_path: Path
+    data: RandomDataset, test: str, phrasing: str, tmp_path: Path
 ) -> None:
     answer = asked(data, phrasing, tmp_path)
 
@@ -195,7 +195,7 @@ def test_counts_the_rows_that_fit_a_comparison(
         "How many different {kind} values?",
     ],
 )
-def test_counts_different_values(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_counts_different_values(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     assert 3 in numbers_in(answer.text)
@@ -213,7 +213,7 @@ def test_counts_different_values(data: Unseen, phrasing: str, tmp_path: Path) ->
         "show missing data",
     ],
 )
-def test_counts_what_is_missing(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_counts_what_is_missing(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     same(rows_of(answer.text), data.frame.isna().sum())
@@ -229,7 +229,7 @@ def test_counts_what_is_missing(data: Unseen, phrasing: str, tmp_path: Path) -> 
         "does {mass} correlate with {size}?",
     ],
 )
-def test_states_a_correlation(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_states_a_correlation(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     truth = data.frame[data.mass].corr(data.frame[data.size])
@@ -246,7 +246,7 @@ def test_states_a_correlation(data: Unseen, phrasing: str, tmp_path: Path) -> No
         "which 3 rows have the largest {mass}? top 3 please",
     ],
 )
-def test_ranks_rows(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_ranks_rows(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     for number in data.frame[data.mass].nlargest(3):
@@ -263,7 +263,7 @@ def test_ranks_rows(data: Unseen, phrasing: str, tmp_path: Path) -> None:
         "break down {mass} by {kind}",
     ],
 )
-def test_compares_groups(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_compares_groups(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     means = data.frame.groupby(data.kind)[data.mass].mean()
@@ -285,7 +285,7 @@ def test_compares_groups(data: Unseen, phrasing: str, tmp_path: Path) -> None:
         "explore the table",
     ],
 )
-def test_describes_a_table(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_describes_a_table(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     stated = rows_of(answer.text)
@@ -305,7 +305,7 @@ def test_describes_a_table(data: Unseen, phrasing: str, tmp_path: Path) -> None:
         "columns?",
     ],
 )
-def test_names_the_columns(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_names_the_columns(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     for column in data.frame.columns:
@@ -313,7 +313,7 @@ def test_names_the_columns(data: Unseen, phrasing: str, tmp_path: Path) -> None:
     assert "python" not in answer.tools
 
 
-PLOTS: list[tuple[str, Callable[[Unseen], "pd.Series[float]"]]] = [
+PLOTS: list[tuple[str, Callable[[RandomDataset], "pd.Series[float]"]]] = [
     ("plot {mass} by {kind}", lambda d: d.frame.groupby(d.kind)[d.mass].mean()),
     ("draw a box plot of {mass} per {kind}", lambda d: d.frame.groupby(d.kind)[d.mass].mean()),
     ("bar chart of mean {mass} by {kind}", lambda d: d.frame.groupby(d.kind)[d.mass].mean()),
@@ -329,9 +329,9 @@ PLOTS: list[tuple[str, Callable[[Unseen], "pd.Series[float]"]]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("phrasing", "truth"), PLOTS, ids=[phrasing for phrasing, _ in PLOTS])
 def test_plots_and_states_the_numbers_behind_the_plot(
-    data: Unseen,
+    data: RandomDataset,
     phrasing: str,
-    truth: Callable[[Unseen], "pd.Series[float]"],
+    truth: Callable[[RandomDataset], "pd.Series[float]"],
     tmp_path: Path,
 ) -> None:
     answer = asked(data, phrasing, tmp_path)
@@ -353,7 +353,7 @@ def test_plots_and_states_the_numbers_behind_the_plot(
         "plot {mass}",
     ],
 )
-def test_plots_a_histogram(data: Unseen, phrasing: str, tmp_path: Path) -> None:
+def test_plots_a_histogram(data: RandomDataset, phrasing: str, tmp_path: Path) -> None:
     answer = asked(data, phrasing, tmp_path)
 
     assert "plot.hist" in answer.code
@@ -372,7 +372,7 @@ def test_plots_a_histogram(data: Unseen, phrasing: str, tmp_path: Path) -> None:
     ],
 )
 def test_plots_one_number_against_another(
-    data: Unseen, phrasing: str, x: str, tmp_path: Path
+    data: RandomDataset, phrasing: str, x: str, tmp_path: Path
 ) -> None:
     answer = asked(data, phrasing, tmp_path)
 
@@ -381,7 +381,7 @@ def test_plots_one_number_against_another(
     assert numbers_in(answer.text)[-1] == pytest.approx(truth, rel=CLOSE)
 
 
-def test_states_no_number_that_no_tool_returned(data: Unseen, tmp_path: Path) -> None:
+def test_states_no_number_that_no_tool_returned(data: RandomDataset, tmp_path: Path) -> None:
     answer = asked(data, "mean {mass} by {kind}", tmp_path)
 
     returned = [number for output in answer.outputs for number in numbers_in(output)]
@@ -389,14 +389,14 @@ def test_states_no_number_that_no_tool_returned(data: Unseen, tmp_path: Path) ->
         assert any(stated == pytest.approx(number, rel=CLOSE) for number in returned)
 
 
-def test_says_which_words_it_did_not_link(data: Unseen, tmp_path: Path) -> None:
+def test_says_which_words_it_did_not_link(data: RandomDataset, tmp_path: Path) -> None:
     answer = asked(data, "how many purple rows have {kind} {value}?", tmp_path)
 
     assert "`purple`" in answer.text
     assert "no value" in answer.text
 
 
-def test_names_the_statistic_that_the_code_computes(data: Unseen, tmp_path: Path) -> None:
+def test_names_the_statistic_that_the_code_computes(data: RandomDataset, tmp_path: Path) -> None:
     answer = asked(data, "what is the highest in {table}?", tmp_path)
 
     assert answer.code == f"{data.name}.max(numeric_only=True)"
@@ -406,7 +406,7 @@ def test_names_the_statistic_that_the_code_computes(data: Unseen, tmp_path: Path
 
 
 @pytest.mark.parametrize("by", ["", " by {kind}"])
-def test_states_several_statistics_at_once(data: Unseen, by: str, tmp_path: Path) -> None:
+def test_states_several_statistics_at_once(data: RandomDataset, by: str, tmp_path: Path) -> None:
     answer = asked(data, "min and median of {mass}" + by, tmp_path)
 
     column = data.frame.groupby(data.kind)[data.mass] if by else data.frame[data.mass]
@@ -415,5 +415,5 @@ def test_states_several_statistics_at_once(data: Unseen, by: str, tmp_path: Path
     assert stated == pytest.approx(list(truth), rel=CLOSE)
 
 
-def test_says_when_no_column_fits_an_adjective(data: Unseen, tmp_path: Path) -> None:
+def test_says_when_no_column_fits_an_adjective(data: RandomDataset, tmp_path: Path) -> None:
     assert "`tallest`" in asked(data, "what is the tallest?", tmp_path).text

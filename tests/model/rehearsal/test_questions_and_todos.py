@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.rehearsal import House
+from tests.harness.rehearsal import RehearsalHarness
 
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.values import Answers, Question, Todo
@@ -40,10 +40,10 @@ class Person:
 def test_asks_what_the_prompt_says(
     tmp_path: Path, prompt: str, question: str, labels: list[str]
 ) -> None:
-    house = House(tmp_path)
-    person = house.extra["interview"] = Person()
+    harness = RehearsalHarness(tmp_path)
+    person = harness.extra["interview"] = Person()
 
-    answer = house.ask(prompt)
+    answer = harness.ask(prompt)
 
     assert answer.tools == ["question"]
     [asked] = person.asked
@@ -52,10 +52,10 @@ def test_asks_what_the_prompt_says(
 
 
 def test_says_when_nobody_answered(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    house.extra["interview"] = Person(declines=True)
+    harness = RehearsalHarness(tmp_path)
+    harness.extra["interview"] = Person(declines=True)
 
-    assert "chose not to answer" in house.ask("ask me which one: a or b").text
+    assert "chose not to answer" in harness.ask("ask me which one: a or b").text
 
 
 class Kept:
@@ -76,10 +76,10 @@ class Kept:
     ],
 )
 def test_keeps_the_list_that_the_prompt_gives(tmp_path: Path, prompt: str) -> None:
-    house = House(tmp_path)
-    kept = house.extra["todos"] = Kept()
+    harness = RehearsalHarness(tmp_path)
+    kept = harness.extra["todos"] = Kept()
 
-    answer = house.ask(prompt)
+    answer = harness.ask(prompt)
 
     assert answer.tools == ["todowrite"]
     assert [todo.content for todo in kept.todos] == ["load the data", "plot it", "write it up"]
@@ -91,4 +91,4 @@ def test_keeps_the_list_that_the_prompt_gives(tmp_path: Path, prompt: str) -> No
 def test_a_search_for_the_word_stays_a_search(tmp_path: Path, prompt: str) -> None:
     (tmp_path / "notes.txt").write_text("TODO: faster\n")
 
-    assert "todowrite" not in House(tmp_path).ask(prompt).tools
+    assert "todowrite" not in RehearsalHarness(tmp_path).ask(prompt).tools

@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.render.active_html import Page
+from tests.render.active_html import ActiveHtml
 from tests.render.sample_parts import (
     ASKS,
     DECISIONS,
@@ -19,7 +19,7 @@ from tests.render.sample_parts import (
     tool,
     user,
 )
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.formats.html import render_page
@@ -68,7 +68,7 @@ OUR_OWN = {
 
 
 def alive(html: str) -> list[str]:
-    return [found for found in Page(html).alive if found not in OUR_OWN]
+    return [found for found in ActiveHtml(html).alive if found not in OUR_OWN]
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -83,7 +83,7 @@ def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=amount(100, 3_000), deadline=None)
+@settings(max_examples=sample_size(100, 3_000), deadline=None)
 @given(st.lists(st.sampled_from([*PAYLOADS, "\n", "\n\n", "- ", "| ", "> ", "`", "**", "x"])))
 def test_lets_no_mixture_come_alive(pieces: list[str]) -> None:
     assert alive(to_html("".join(pieces))) == []
@@ -105,7 +105,9 @@ def test_needs_nothing_from_elsewhere() -> None:
 def test_tells_one_of_everything() -> None:
     notes = OutlineNotes(ASKS, REPLIES, DECISIONS)
 
-    words = "".join(Page(render_page((assistant(*EVERYTHING),), "Penguins", notes=notes)).words)
+    words = "".join(
+        ActiveHtml(render_page((assistant(*EVERYTHING),), "Penguins", notes=notes)).words
+    )
 
     for sentence in (
         "Thought for 3.2 s",

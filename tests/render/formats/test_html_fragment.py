@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.render.active_html import Page
+from tests.render.active_html import ActiveHtml
 from tests.render.formats.test_html import OUR_OWN
 from tests.render.sample_parts import EVERYTHING, PAYLOADS, assistant, everywhere, user
 
@@ -24,7 +24,9 @@ def test_lets_no_payload_come_alive_anywhere(payload: str) -> None:
         (user(payload), assistant(*everywhere(payload))), payload, mark=MARK, remark=payload
     )
 
-    assert [found for found in Page(page).alive if found not in {*OUR_OWN, "<p>", "<div>"}] == []
+    assert [
+        found for found in ActiveHtml(page).alive if found not in {*OUR_OWN, "<p>", "<div>"}
+    ] == []
 
 
 def test_begins_with_the_mark_and_the_title_and_tells_every_part() -> None:
@@ -33,7 +35,7 @@ def test_begins_with_the_mark_and_the_title_and_tells_every_part() -> None:
     )
 
     assert page.startswith(f'<div class="plm-Saved {MARK}">')
-    words = "".join(Page(page).words)
+    words = "".join(ActiveHtml(page).words)
     for expected in ("Penguins", "3 model requests", "Hello", "python"):
         assert expected in words
 

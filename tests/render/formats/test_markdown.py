@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
-from tests.render.active_html import Page
+from tests.render.active_html import ActiveHtml
 from tests.render.sample_parts import (
     ASKS,
     DECISIONS,
@@ -18,7 +18,7 @@ from tests.render.sample_parts import (
     text,
     user,
 )
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats.markdown import render_message, render_parts, render_session
@@ -31,8 +31,8 @@ from palimpsest.transcript.parts import (
 NOTES = OutlineNotes(ASKS, REPLIES, DECISIONS)
 
 
-def page(markdown: str) -> Page:
-    return Page(markdown2html_mistune(markdown), local=True)
+def page(markdown: str) -> ActiveHtml:
+    return ActiveHtml(markdown2html_mistune(markdown), local=True)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -102,7 +102,9 @@ FRAGMENTS = (
 
 @pytest.mark.slow
 @settings(
-    max_examples=amount(100, 8_000), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=sample_size(100, 8_000),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join))
 def test_lets_no_mixture_of_fragments_come_alive(words: str) -> None:
@@ -113,7 +115,7 @@ def test_lets_no_mixture_of_fragments_come_alive(words: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=amount(100, 3_000), deadline=None)
+@settings(max_examples=sample_size(100, 3_000), deadline=None)
 @given(st.text(), st.text(), st.text())
 def test_never_raises_and_gives_the_same_again(words: str, name: str, output: str) -> None:
     parts = (text(words), ran(name, output, title=words, code=output), *everywhere(name))
@@ -125,7 +127,7 @@ def test_never_raises_and_gives_the_same_again(words: str, name: str, output: st
 
 
 @pytest.mark.slow
-@settings(max_examples=amount(100, 2_000), deadline=None)
+@settings(max_examples=sample_size(100, 2_000), deadline=None)
 @given(
     st.lists(st.tuples(st.text(max_size=4_000), st.text(max_size=9_000)), max_size=6),
     st.integers(0, 3_000),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
-from tests.render.active_html import Page
+from tests.render.active_html import ActiveHtml
 from tests.render.formats.test_html import OUR_OWN
 from tests.render.sample_parts import PAYLOADS
 
@@ -60,7 +60,7 @@ def alive(html: str) -> list[str]:
     """Return what a browser would act on; the sizes and colours of the drawing are its own."""
     return [
         found
-        for found in Page(html).alive
+        for found in ActiveHtml(html).alive
         if found not in OURS and not re.fullmatch(r"style [-a-z:#0-9.%; ]+", found)
     ]
 
@@ -72,7 +72,7 @@ def test_lets_no_payload_come_alive_in_html(payload: str) -> None:
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_lets_no_payload_come_alive_in_markdown(payload: str) -> None:
-    assert Page(markdown2html_mistune(to_markdown(sheet(payload)))).alive == []
+    assert ActiveHtml(markdown2html_mistune(to_markdown(sheet(payload)))).alive == []
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_lines_and_tables_hold_whatever_words_stand_in_them(words: str) -> None:
     rows = [line for line in markdown.split("\n") if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows[:7]} == {5}
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows[7:]} == {4}
-    assert Page(markdown2html_mistune(markdown)).alive == []
+    assert ActiveHtml(markdown2html_mistune(markdown)).alive == []
 
 
 def test_words_of_others_are_isolated_so_that_they_turn_nothing_around() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from tests.harness.replay_checks import replayed_as_it_was
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, reads, room
 from tests.review.decision_sessions import NO_PRUNE
 from tests.review.decision_sessions import SCENES as RECORDED
-from tests.session.extensions.test_hooks import studio as hooked
+from tests.session.extensions.test_hooks import make_harness as hooked
 from tests.session.runs.test_subagents import Cast
 
 from palimpsest.context.engine_text.reminders import STEERED
@@ -46,19 +46,19 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
-Left = tuple[Studio, LiveSession]
+Left = tuple[SessionHarness, LiveSession]
 
 
 async def cut_after_refusals(tmp_path: Path) -> Left:
     """The provider refuses more often than summaries may answer, so that results are cut instead."""
     once = policy_with_changes(NO_PRUNE, {"recovery.compactions": 0, "recovery.result_cap": 4_000})
     answers = [*reads(0, 1, 2, 3), overflows(), says("All is well."), says("Yes.")]
-    studio, _ = room(tmp_path, *answers, window=34_000, policy=once)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, window=34_000, policy=once)
+    session = await harness.session()
     answer = await ask(session, "Read the logs.")
     assert answer.text == "All is well."
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
 async def full_since_the_turn_before(tmp_path: Path) -> Left:
@@ -72,27 +72,27 @@ async def full_since_the_turn_before(tmp_path: Path) -> Left:
         says("Yes."),
         says("Yes."),
     ]
-    studio, model = room(tmp_path, *answers, window=40_000, policy=once)
-    session = await studio.session()
+    harness, model = room(tmp_path, *answers, window=40_000, policy=once)
+    session = await harness.session()
     await ask(session, "Read the log.")
     await ask(session, "Sure?")
     await ask(session, "Really?")
     assert [one.purpose for one in model.requests][3] == "compaction"
-    return studio, session
+    return harness, session
 
 
 async def narrower_with_a_model_for_summaries(tmp_path: Path) -> Left:
     """A model's window is known to be smaller from one turn to the next, and another model summarises."""
     policy = policy_with_changes(NO_PRUNE, {"compact.model": "scripted/small"})
     answers = [*reads(0, 1, 2, 3), says("Well.").reports_nothing(), says(SUMMARY)]
-    studio, model = room(tmp_path, *answers, *[says("Yes.")] * 2, window=60_000, policy=policy)
-    session = await studio.session()
+    harness, model = room(tmp_path, *answers, *[says("Yes.")] * 2, window=60_000, policy=policy)
+    session = await harness.session()
     await ask(session, "Read the logs.")
-    studio.narrow(ModelInfo(ref=model.requests[0].model.ref, window=17_000, output_limit=1_000))
+    harness.narrow(ModelInfo(ref=model.requests[0].model.ref, window=17_000, output_limit=1_000))
     await ask(session, "Sure?")
     await ask(session, "Really?")
     assert "compaction" in [one.purpose for one in model.requests]
-    return studio, session
+    return harness, session
 
 
 async def asked_by_a_hook(tmp_path: Path) -> Left:
@@ -101,39 +101,39 @@ async def asked_by_a_hook(tmp_path: Path) -> Left:
     def rewrite(event: Any) -> list[dict[str, Any]]:
         return [*event.messages[:-1], {"role": "user", "content": "Say boo."}]
 
-    studio = hooked(tmp_path, ScriptedModel(says("Boo."), says("Boo.")), ("request", rewrite))
-    session = await studio.session()
+    harness = hooked(tmp_path, ScriptedModel(says("Boo."), says("Boo.")), ("request", rewrite))
+    session = await harness.session()
     await ask(session, "Hello")
     await ask(session, "Hello again")
-    return studio, session
+    return harness, session
 
 
 async def little_room_for_an_answer(tmp_path: Path) -> Left:
     """A rule that weighs requests in its own way, near the end of the window."""
     policy = policy_with_changes(PRESETS["openclaw-2026.9"], {"overflow.output_cap": 100_000})
     lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
-    studio, _ = room(tmp_path, *reads(0, 1), says("Well."), says("Yes."), policy=policy)
+    harness, _ = room(tmp_path, *reads(0, 1), says("Well."), says("Yes."), policy=policy)
     (tmp_path / "long.txt").write_text("\n".join(lines))
-    studio.narrow(
+    harness.narrow(
         ModelInfo(
             ref=ModelRef(provider="scripted", name="model"), window=32_000, output_limit=31_000
         )
     )
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
 async def a_long_task_first(tmp_path: Path) -> Left:
     """The first prompt hands a task to another agent, whose result is long."""
     long = "\n".join(f"{line} all is well with this line of a report" for line in range(3_000))
     model = Cast(says("Well."), says("Yes."), alpha=(says(long),))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     await ask(session, "@general alpha", yes=True)
     await ask(session, "Sure?")
-    return studio, session
+    return harness, session
 
 
 async def a_failed_summary_by_hand(tmp_path: Path) -> Left:
@@ -141,7 +141,7 @@ async def a_failed_summary_by_hand(tmp_path: Path) -> Left:
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     answers = [calls("read", path=f"big{number}.txt") for number in range(8)]
-    studio, _ = room(
+    harness, _ = room(
         tmp_path,
         *answers,
         says("Well."),
@@ -151,13 +151,13 @@ async def a_failed_summary_by_hand(tmp_path: Path) -> Left:
         window=400_000,
         policy=policy_with_changes(PRESETS["opencode-1.1"], {"compact.judge": True}),
     )
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Read the eight files.")
     await ask(session, "Again?")
     await asyncio.wait_for(session.compact(), 20)
     await ask(session, "And now?")
     await ask(session, "And then?")
-    return studio, session
+    return harness, session
 
 
 async def a_turn_that_sends_nothing(tmp_path: Path) -> Left:
@@ -165,24 +165,24 @@ async def a_turn_that_sends_nothing(tmp_path: Path) -> Left:
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     answers = [calls("read", path=f"big{number}.txt") for number in range(8)]
-    studio, _ = room(
+    harness, _ = room(
         tmp_path, *answers, *[says("Well.")] * 4, window=400_000, policy="opencode-1.1"
     )
-    session = await studio.session()
+    session = await harness.session()
     await ask(session, "Read the eight files.")
     await ask(session, "Again?")
     wide = ModelInfo(
         ref=ModelRef(provider="scripted", name="model"), window=400_000, output_limit=2_000
     )
-    studio.narrow(replace_window(wide, 100))
+    harness.narrow(replace_window(wide, 100))
     strict = policy_with_changes(PRESETS["opencode-1.1"], {"guard.hard_minimum": 4_000})
-    object.__setattr__(studio.services, "policy", strict)
+    object.__setattr__(harness.services, "policy", strict)
     refused = await ask(session, "And again?")
     assert refused.error is not None
-    studio.narrow(wide)
+    harness.narrow(wide)
     await ask(session, "And now?")
     await ask(session, "And then?")
-    return studio, session
+    return harness, session
 
 
 def replace_window(info: ModelInfo, window: int) -> ModelInfo:
@@ -193,8 +193,8 @@ async def too_large_to_be_sent(tmp_path: Path) -> Left:
     """A prompt fits in no way; what was cleared for it stays cleared when a shorter one comes."""
     policy = policy_with_changes(Policy(), {"overflow.auto": False, "prune.protect_tokens": 6_000})
     answers = [*reads(0, 1, 2, 3), says("Well."), says("Yes."), *reads(4, 5), says("Yes.")]
-    studio, model = room(tmp_path, *answers, window=40_000, policy=policy)
-    session = await studio.session()
+    harness, model = room(tmp_path, *answers, window=40_000, policy=policy)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     refused = await ask(session, "Look at this: " + "word " * 80_000)
     assert refused.error is not None
@@ -205,30 +205,30 @@ async def too_large_to_be_sent(tmp_path: Path) -> Left:
     await ask(session, "Sure?")
     await ask(session, "Read the others.")
     assert model.requests
-    return studio, session
+    return harness, session
 
 
 async def ended_before_its_summary_was_asked_for(tmp_path: Path) -> Left:
     """The window is known to be smaller, and the kernel ends before the log can tell so."""
     answers = [*reads(0, 1, 2, 3), says("Well.").reports_nothing(), says(SUMMARY)]
-    studio, model = room(tmp_path, *answers, says("Yes."), window=60_000, policy=NO_PRUNE)
-    session = await studio.session()
+    harness, model = room(tmp_path, *answers, says("Yes."), window=60_000, policy=NO_PRUNE)
+    session = await harness.session()
     await ask(session, "Read the logs.")
-    wide = studio.info("scripted/model")
-    studio.narrow(replace_window(wide, 17_000))
+    wide = harness.info("scripted/model")
+    harness.narrow(replace_window(wide, 17_000))
     await ask(session, "Sure?")
     assert [one.purpose for one in model.requests][-2] == "compaction"
-    records = await studio.records(session)
+    records = await harness.records(session)
     cut = next(
         at
         for at, record in enumerate(records)
         if isinstance(record.event, StepRequested) and record.event.request.purpose == "compaction"
     )
-    store = CutStore(studio.store)
+    store = CutStore(harness.store)
     writer = store.acquire(session.id, this_owner("kernel-that-ended"), create=True)
     writer.append(records[:cut])
     writer.close()
-    later = Studio(
+    later = SessionHarness(
         tmp_path, ScriptedModel(says("Yes.")), store=store, info=wide, policy="palimpsest"
     )
     object.__setattr__(later.services, "policy", NO_PRUNE)
@@ -271,10 +271,10 @@ SCENES: dict[str, Callable[[Path], Awaitable[Left]]] = {
 
 @pytest.mark.parametrize("name", SCENES)
 async def test_the_own_policy_gives_what_the_loop_sent(tmp_path: Path, name: str) -> None:
-    studio, session = await SCENES[name](tmp_path)
+    harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()
 
-    found = replayed_as_it_was(studio.store, session.id)
+    found = replayed_as_it_was(harness.store, session.id)
 
     assert len(found.other.steps) > 1
 
@@ -336,12 +336,12 @@ def listened(told: list[str], make: Callable[..., Fit]) -> Callable[..., Fit]:
 async def test_a_recorded_session_yields_again_what_was_journaled_in_the_same_order(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    studio, session = await (RECORDED | SCENES)[name](tmp_path)
-    records = await studio.records(session)
+    harness, session = await (RECORDED | SCENES)[name](tmp_path)
+    records = await harness.records(session)
     told: list[str] = []
     monkeypatch.setattr(driver, "fit", listened(told, driver.fit))
     monkeypatch.setattr(driver, "prune_after_turn", listened(told, driver.prune_after_turn))
 
-    whatif(studio.store, session.id)
+    whatif(harness.store, session.id)
 
     assert told == journaled(records)

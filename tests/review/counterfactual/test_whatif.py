@@ -33,24 +33,24 @@ def comparable(step: Step) -> Step:
 
 @pytest.mark.parametrize("name", SCENES)
 async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: str) -> None:
-    studio, session = await SCENES[name](tmp_path)
-    records = list(await studio.records(session))
+    harness, session = await SCENES[name](tmp_path)
+    records = list(await harness.records(session))
 
-    found = whatif(studio.store, session.id)
+    found = whatif(harness.store, session.id)
 
     assert found.same
     assert found.first_difference is None
     was, other = found.recorded, found.other
     assert list(map(comparable, other.steps)) == list(map(comparable, was.steps))
-    sent = [one.request for one in rebuild_all(studio.store, session.id, records)]
+    sent = [one.request for one in rebuild_all(harness.store, session.id, records)]
     steps = [one for one in sent if one.purpose == "step"]
     assert [step.request for step in other.steps if step.request] == steps
 
 
 async def replayed(tmp_path: Path, name: str, policy: Policy) -> WhatIf:
-    studio, session = await SCENES[name](tmp_path)
+    harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()
-    return whatif(studio.store, session.id, policy)
+    return whatif(harness.store, session.id, policy)
 
 
 def words(step: Step) -> str:
@@ -100,12 +100,12 @@ async def test_an_output_is_cut_by_the_other_policys_caps(tmp_path: Path) -> Non
 
 
 async def test_a_moved_compaction_has_a_stand_in_of_the_stated_size(tmp_path: Path) -> None:
-    studio, session = await compacted(tmp_path)
+    harness, session = await compacted(tmp_path)
     await session.journal.flush()
     early = policy_with_changes(Policy(), {"prune.rule": "none", "reserved": 10_000})
     early = policy_with_changes(early, {"compact.tail_turns": 0})
 
-    sizes = [whatif(studio.store, session.id, early, summary_tokens=size) for size in (800, 3_000)]
+    sizes = [whatif(harness.store, session.id, early, summary_tokens=size) for size in (800, 3_000)]
 
     [before] = sizes[0].recorded.compactions
     assert not before.stand_in
@@ -181,21 +181,21 @@ async def test_the_comparison_is_said_to_be_counterfactual_in_every_form(tmp_pat
 
 
 async def test_the_same_policy_is_said_to_change_nothing(tmp_path: Path) -> None:
-    studio, session = await truncated(tmp_path)
+    harness, session = await truncated(tmp_path)
     await session.journal.flush()
 
-    found = whatif(studio.store, session.id)
+    found = whatif(harness.store, session.id)
 
     assert "Every request would have been the recorded one, to the byte." in found.text
-    assert found.other == replay(studio.store, session.id)
+    assert found.other == replay(harness.store, session.id)
 
 
 async def test_a_session_without_requests_has_no_steps(tmp_path: Path) -> None:
-    studio, session = await pruned(tmp_path)
-    empty = await studio.workspace.new("b.ipynb")
+    harness, session = await pruned(tmp_path)
+    empty = await harness.workspace.new("b.ipynb")
     await session.journal.flush()
 
-    found = whatif(studio.store, empty.id)
+    found = whatif(harness.store, empty.id)
 
     assert found.other.steps == ()
     assert found.same
@@ -206,14 +206,14 @@ async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
     tmp_path: Path,
 ) -> None:
     answers = [*reads(0, 1, 2, 3, 4), says("Well."), *reads(5, 6, 7, 0), says("Well.")]
-    studio, _ = room(tmp_path, *answers, window=34_000)
-    session = await studio.session()
+    harness, _ = room(tmp_path, *answers, window=34_000)
+    session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Read the others, too.")
     await session.journal.flush()
 
     found = whatif(
-        studio.store, session.id, policy_with_changes(OPENCODE_1_18, {"overflow.output_cap": 10})
+        harness.store, session.id, policy_with_changes(OPENCODE_1_18, {"overflow.output_cap": 10})
     )
 
     [moved] = found.other.compactions
@@ -259,8 +259,8 @@ def test_steps_that_differ_are_shown_wherever_they_are() -> None:
 
 
 async def test_requests_for_summaries_count(tmp_path: Path) -> None:
-    studio, session = await compacted(tmp_path)
-    records = await studio.records(session)
+    harness, session = await compacted(tmp_path)
+    records = await harness.records(session)
     asked = [
         record.event.request.tokens
         for record in records
@@ -268,12 +268,12 @@ async def test_requests_for_summaries_count(tmp_path: Path) -> None:
     ]
     assert asked
 
-    same = whatif(studio.store, session.id)
+    same = whatif(harness.store, session.id)
     never = whatif(
-        studio.store, session.id, policy_with_changes(NO_PRUNE, {"overflow.auto": False})
+        harness.store, session.id, policy_with_changes(NO_PRUNE, {"overflow.auto": False})
     )
     reworded = policy_with_changes(NO_PRUNE, {"compact.prompt": "Say what happened."})
-    moved = whatif(studio.store, session.id, reworded)
+    moved = whatif(harness.store, session.id, reworded)
 
     assert same.recorded.requested == same.other.requested == sum(asked)
     assert never.other.requested == 0

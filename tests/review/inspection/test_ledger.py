@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.compacted_sessions import LONG, SUMMARY
-from tests.harness.session import Studio, ask, requested, until
+from tests.harness.session import SessionHarness, ask, requested, until
 
 from palimpsest.context.budget.budget_check import check_budget
 from palimpsest.context.presets import PRESETS
@@ -62,10 +62,12 @@ PRUNING = changed(
 )
 
 
-def studio(root: Path, *answers: ModelAnswer, policy: Policy = DEFAULT, **more: Any) -> Studio:
+def make_harness(
+    root: Path, *answers: ModelAnswer, policy: Policy = DEFAULT, **more: Any
+) -> SessionHarness:
     for number in range(3):
         (root / f"{number}.csv").write_text(CSV)
-    room = Studio(root, ScriptedModel(*answers), info=INFO, **more)
+    room = SessionHarness(root, ScriptedModel(*answers), info=INFO, **more)
     object.__setattr__(room.services, "policy", policy)
     return room
 
@@ -107,7 +109,7 @@ def test_what_is_corrected_one_by_one_adds_up_to_the_corrected_sum(
 @pytest.mark.slow
 async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Answer in metres.")
-    room = studio(
+    room = make_harness(
         tmp_path,
         says(LONG),
         thinks("Hm.").says("I look.").calls("read", path="0.csv"),
@@ -145,7 +147,7 @@ async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path
 
 async def test_what_would_be_sent_is_what_is_sent_then(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Answer in metres.")
-    room = studio(tmp_path, read(0), says("Read."), says("Yes."))
+    room = make_harness(tmp_path, read(0), says("Read."), says("Yes."))
     session = await room.session()
 
     empty = await look(session)
@@ -166,7 +168,7 @@ async def test_what_would_be_sent_is_what_is_sent_then(tmp_path: Path) -> None:
 
 
 async def test_looking_writes_nothing_and_settles_nothing(tmp_path: Path) -> None:
-    room = studio(tmp_path, says("Yes."))
+    room = make_harness(tmp_path, says("Yes."))
     session = await room.session()
     before = await room.records(session)
 
@@ -184,7 +186,7 @@ async def test_looking_writes_nothing_and_settles_nothing(tmp_path: Path) -> Non
 
 async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("# House rules\nAnswer in metres.")
-    room = studio(tmp_path, extra_system="Speak Dutch.")
+    room = make_harness(tmp_path, extra_system="Speak Dutch.")
     session = await room.session()
 
     ledger = await look(session)
@@ -201,7 +203,7 @@ async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_pat
 
 
 async def test_names_what_every_block_is_and_works_on(tmp_path: Path) -> None:
-    room = studio(
+    room = make_harness(
         tmp_path, thinks("Hm.").says("I look.").calls("read", path="0.csv"), says("Three.")
     )
     session = await room.session()
@@ -220,7 +222,7 @@ async def test_names_what_every_block_is_and_works_on(tmp_path: Path) -> None:
 
 
 async def test_a_window_that_is_assumed_is_said_to_be(tmp_path: Path) -> None:
-    room = studio(tmp_path)
+    room = make_harness(tmp_path)
     object.__setattr__(room, "_info", INFO.model_copy(update={"window_assumed": True}))
 
     ledger = await look(await room.session())
@@ -232,7 +234,7 @@ async def test_a_window_that_is_assumed_is_said_to_be(tmp_path: Path) -> None:
 
 
 async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_path: Path) -> None:
-    room = studio(tmp_path, stalls())
+    room = make_harness(tmp_path, stalls())
     session = await room.session()
     asking = asyncio.ensure_future(ask(session, "How many?", tools=(), system="Speak Dutch."))
     await until(lambda: session.snapshot().request is not None)
@@ -252,11 +254,11 @@ async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_p
 @pytest.mark.slow
 async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_path: Path) -> None:
     store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
-    room = studio(tmp_path, read(0), says("Read."), store=store, policy=SHORT)
+    room = make_harness(tmp_path, read(0), says("Read."), store=store, policy=SHORT)
     session = await room.session()
     await session.journal.flush()
     theirs = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
-    other = studio(tmp_path, store=theirs, kernel_id="kernel-b")
+    other = make_harness(tmp_path, store=theirs, kernel_id="kernel-b")
     followed = await other.workspace.open(session.id)
     assert isinstance(followed, FollowedSession)
 
@@ -276,7 +278,7 @@ async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_pat
 
 @pytest.mark.slow
 async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
-    room = studio(tmp_path, says("word " * 70_000))
+    room = make_harness(tmp_path, says("word " * 70_000))
     session = await room.session()
     await ask(session, "Much, please.")
 
@@ -291,7 +293,7 @@ async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
 
 
 async def test_a_truncated_output_tells_its_rule_and_the_step_that_ran_it(tmp_path: Path) -> None:
-    room = studio(tmp_path, says("Hi."), read(0), read(1), says("Done."), policy=SHORT)
+    room = make_harness(tmp_path, says("Hi."), read(0), read(1), says("Done."), policy=SHORT)
     session = await room.session()
     await ask(session, "Hello")
     await ask(session, "Read.")
@@ -313,7 +315,7 @@ async def test_a_truncated_output_tells_its_rule_and_the_step_that_ran_it(tmp_pa
 
 
 async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Path) -> None:
-    room = studio(
+    room = make_harness(
         tmp_path, read(0), says("One."), read(1), says("Two."), says("Three."), policy=PRUNING
     )
     session = await room.session()
@@ -349,7 +351,7 @@ async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Pa
 async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: Path) -> None:
     store = JsonlStore(prepare(tmp_path))
     answers = (says(LONG), says(LONG), says("It is 43.92 in bill_depth_mm."), says(SUMMARY))
-    room = studio(tmp_path, *answers, store=store, policy=changed(compact={"tail_turns": 1}))
+    room = make_harness(tmp_path, *answers, store=store, policy=changed(compact={"tail_turns": 1}))
     session = await room.session()
     for question in ("First question", "Second question", "Third question"):
         await ask(session, question)
@@ -357,7 +359,7 @@ async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: P
 
     ledger = await look(session)
     await room.workspace.close()
-    again = studio(tmp_path, store=store, policy=changed(compact={"tail_turns": 1}))
+    again = make_harness(tmp_path, store=store, policy=changed(compact={"tail_turns": 1}))
     reopened = await look(await again.session())
     await again.workspace.close()
 
@@ -380,7 +382,7 @@ async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: P
 
 
 async def test_what_a_summary_lost_is_named(tmp_path: Path) -> None:
-    room = studio(
+    room = make_harness(
         tmp_path,
         says(LONG),
         says("See results/final.csv: ValueError: no rows, 12345. " * 40),
@@ -399,7 +401,7 @@ async def test_what_a_summary_lost_is_named(tmp_path: Path) -> None:
 
 
 async def test_an_undone_summary_is_gone_itself(tmp_path: Path) -> None:
-    room = studio(
+    room = make_harness(
         tmp_path, says(LONG), says(LONG), says(SUMMARY), policy=changed(compact={"tail_turns": 0})
     )
     session = await room.session()
@@ -416,7 +418,7 @@ async def test_an_undone_summary_is_gone_itself(tmp_path: Path) -> None:
 
 
 async def test_words_that_only_keep_the_turns_in_order_are_no_prompt(tmp_path: Path) -> None:
-    room = studio(tmp_path, says("Yes."))
+    room = make_harness(tmp_path, says("Yes."))
     session = await room.session()
     await ask(session, "Hm?", model="anthropic/claude-sonnet-4-5")
 
@@ -427,7 +429,7 @@ async def test_words_that_only_keep_the_turns_in_order_are_no_prompt(tmp_path: P
 
 
 async def test_what_a_person_pinned_and_left_out_is_told(tmp_path: Path) -> None:
-    room = studio(tmp_path, read(0), says("Read."), says("Yes."))
+    room = make_harness(tmp_path, read(0), says("Read."), says("Yes."))
     session = await room.session()
     await ask(session, "Read it.")
     await ask(session, "A secret of mine.")
@@ -445,7 +447,7 @@ async def test_what_a_person_pinned_and_left_out_is_told(tmp_path: Path) -> None
 
 
 async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) -> None:
-    room = studio(tmp_path, says("Yes."))
+    room = make_harness(tmp_path, says("Yes."))
     session = await room.session()
     await ask(session, "Go on.")
     prompt = session.snapshot().messages[0].info
@@ -461,7 +463,7 @@ async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) 
 
 async def test_turns_behind_the_history_limit_are_counted(tmp_path: Path) -> None:
     limited = changed(limit={"rule": "sliding"}).model_copy(update={"history_limit": 2})
-    room = studio(tmp_path, *[says(f"Answer {n}.") for n in range(4)], policy=limited)
+    room = make_harness(tmp_path, *[says(f"Answer {n}.") for n in range(4)], policy=limited)
     session = await room.session()
     for number in range(4):
         await ask(session, f"Question {number}")
@@ -477,7 +479,7 @@ async def test_turns_behind_the_history_limit_are_counted(tmp_path: Path) -> Non
 
 
 async def test_answers_that_failed_are_said_not_to_be_sent(tmp_path: Path) -> None:
-    room = studio(tmp_path, fails(ContentFilterError()), says("Now."))
+    room = make_harness(tmp_path, fails(ContentFilterError()), says("Now."))
     session = await room.session()
     await ask(session, "Hm?")
 
@@ -491,7 +493,7 @@ async def test_what_a_request_left_that_was_sent_again_is_said_not_to_be_sent(
     tmp_path: Path,
 ) -> None:
     half = says("Half an answer").disconnects()
-    room = studio(tmp_path, half, says("Whole."), half, says("Whole again."))
+    room = make_harness(tmp_path, half, says("Whole."), half, says("Whole again."))
     session = await room.session()
     await ask(session, "Hm?")
     await ask(session, "Hm again?")
@@ -506,7 +508,7 @@ async def test_what_a_request_left_that_was_sent_again_is_said_not_to_be_sent(
 async def test_what_a_failed_summary_hides_under_a_preset_is_told(tmp_path: Path) -> None:
     broken = fails(ContentFilterError())
     policy = changed(PRESETS["opencode-1.18"], compact={"tail_tokens": 100})
-    room = studio(tmp_path, says(LONG), says(LONG), says("Third."), broken, policy=policy)
+    room = make_harness(tmp_path, says(LONG), says(LONG), says("Third."), broken, policy=policy)
     session = await room.session()
     for question in ("First question", "Second question", "Third question"):
         await ask(session, question)
@@ -521,7 +523,7 @@ async def test_what_a_failed_summary_hides_under_a_preset_is_told(tmp_path: Path
 
 async def test_an_undone_summary_is_not_counted_in_the_next_one(tmp_path: Path) -> None:
     answers = (says(LONG), says(LONG), says(SUMMARY), says(SUMMARY))
-    room = studio(tmp_path, *answers, policy=changed(compact={"tail_turns": 0}))
+    room = make_harness(tmp_path, *answers, policy=changed(compact={"tail_turns": 0}))
     session = await room.session()
     await ask(session, "First question")
     await ask(session, "Second question")
@@ -535,7 +537,7 @@ async def test_an_undone_summary_is_not_counted_in_the_next_one(tmp_path: Path) 
 
 
 async def test_a_restored_output_is_no_longer_gone(tmp_path: Path) -> None:
-    room = studio(tmp_path, read(0), says("Done."), policy=SHORT)
+    room = make_harness(tmp_path, read(0), says("Done."), policy=SHORT)
     session = await room.session()
     await ask(session, "Read.")
     assert of(await look(session), "truncate")
@@ -551,7 +553,7 @@ async def test_a_restored_output_is_no_longer_gone(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
     reads = [calls("read", path="0.csv", offset=line) for line in range(1, 31)]
-    room = studio(tmp_path, *reads, says("Done."), policy=SHORT)
+    room = make_harness(tmp_path, *reads, says("Done."), policy=SHORT)
     session = await room.session()
     await ask(session, "Read it thirty times.")
 
@@ -573,7 +575,7 @@ async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
 
 
 async def test_keys_reach_no_view(tmp_path: Path) -> None:
-    room = studio(tmp_path, says("Never mind."))
+    room = make_harness(tmp_path, says("Never mind."))
     session = await room.session()
     await ask(session, "My key is abc12345.")
 
@@ -587,7 +589,7 @@ async def test_keys_reach_no_view(tmp_path: Path) -> None:
 
 
 async def test_an_unknown_request_is_named(tmp_path: Path) -> None:
-    room = studio(tmp_path)
+    room = make_harness(tmp_path)
     session = await room.session()
     await session.journal.flush()
 

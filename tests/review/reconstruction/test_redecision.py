@@ -29,10 +29,10 @@ MADE = {
 
 @pytest.mark.parametrize("name", SCENES)
 async def test_everything_is_decided_again_bit_for_bit(tmp_path: Path, name: str) -> None:
-    studio, session = await SCENES[name](tmp_path)
+    harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()
 
-    found = redecide(studio.store, session.id)
+    found = redecide(harness.store, session.id)
 
     assert found.text.endswith("all decided again, bit for bit.")
     assert found.same
@@ -57,10 +57,10 @@ def with_decision(records: list[Record], **update: object) -> list[Record]:
 
 
 async def test_other_numbers_than_the_code_decides_today_are_named(tmp_path: Path) -> None:
-    studio, session = await pruned(tmp_path)
-    records = with_decision(list(await studio.records(session)), tokens_before=1)
+    harness, session = await pruned(tmp_path)
+    records = with_decision(list(await harness.records(session)), tokens_before=1)
 
-    found = list(redecide_all(studio.store, records))
+    found = list(redecide_all(harness.store, records))
 
     [other] = [one for one in found if not one.same]
     assert other.decider == "prune"
@@ -69,36 +69,36 @@ async def test_other_numbers_than_the_code_decides_today_are_named(tmp_path: Pat
 
 
 async def test_a_decision_that_is_missing_from_the_log_is_found(tmp_path: Path) -> None:
-    studio, session = await truncated(tmp_path)
+    harness, session = await truncated(tmp_path)
     records = [
         record
-        for record in await studio.records(session)
+        for record in await harness.records(session)
         if not isinstance(record.event, DecisionMade)
     ]
 
-    found = list(redecide_all(studio.store, records))
+    found = list(redecide_all(harness.store, records))
 
     assert [(len(one.recorded), len(one.made)) for one in found if not one.same] == [(0, 1)] * 2
 
 
 async def test_decisions_without_facts_are_reported_and_fail_nothing(tmp_path: Path) -> None:
-    studio, session = await pruned(tmp_path)
+    harness, session = await pruned(tmp_path)
     records = [
         record.model_copy(update={"event": record.event.model_copy(update={"facts": None})})
         if isinstance(record.event, DecisionMade)
         else record
-        for record in await studio.records(session)
+        for record in await harness.records(session)
     ]
 
-    problems = {one.problem for one in redecide_all(studio.store, records) if not one.same}
+    problems = {one.problem for one in redecide_all(harness.store, records) if not one.same}
 
     assert problems == {"the facts were not recorded"}
 
 
 async def test_what_differs_is_said_with_both_versions(tmp_path: Path) -> None:
-    studio, session = await truncated(tmp_path)
+    harness, session = await truncated(tmp_path)
     await session.journal.flush()
-    rough = redecide(studio.store, session.id, counter=lambda _name: len)
+    rough = redecide(harness.store, session.id, counter=lambda _name: len)
 
     assert not rough.same
     assert "2 decisions on 6 occasions: 2 occasions differ." in rough.text
@@ -108,9 +108,9 @@ async def test_what_differs_is_said_with_both_versions(tmp_path: Path) -> None:
 async def test_another_version_of_the_software_is_named_beside_what_it_decides_otherwise(
     tmp_path: Path,
 ) -> None:
-    studio, session = await truncated(tmp_path)
+    harness, session = await truncated(tmp_path)
     await session.journal.flush()
-    rough = redecide(studio.store, session.id, counter=lambda _name: len)
+    rough = redecide(harness.store, session.id, counter=lambda _name: len)
 
     older = replace(rough, recorded_version="0.0.1")
 

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.harness.http_session import PROVIDERS, House
-from tests.harness.replay_checks import holds
-from tests.harness.session import Studio, ask
+from tests.harness.http_session import PROVIDERS, HttpSessionHarness
+from tests.harness.replay_checks import check_log_laws
+from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY
 from tests.review.reconstruction.test_older_versions import FIRST, SECOND, loaded
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
@@ -42,16 +42,16 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 LINES = "\n".join(f"line {number}: all is well, and nobody reads it" for number in range(260))
 
 
-def studio(
+def make_harness(
     root: Path, model: ScriptedModel, store: Store, policy: Policy, window: int = 24_000
-) -> Studio:
+) -> SessionHarness:
     info = ModelInfo(
         ref=ModelRef(provider="scripted", name="model"),
         window=window,
         output_limit=2_000,
         caching=True,
     )
-    room = Studio(root, model, store=store, info=info)
+    room = SessionHarness(root, model, store=store, info=info)
     object.__setattr__(room.services, "policy", policy)
     return room
 
@@ -68,33 +68,33 @@ def disk(root: Path) -> JsonlStore:
 async def test_a_session_reopened_from_disk_goes_on_and_is_replayed_whole(tmp_path: Path) -> None:
     folder(tmp_path)
     reads = [calls("read", path=f"log{number % 4}.txt") for number in range(6)]
-    first = studio(tmp_path, ScriptedModel(*reads, says("Well.")), disk(tmp_path), Policy())
+    first = make_harness(tmp_path, ScriptedModel(*reads, says("Well.")), disk(tmp_path), Policy())
     session = await first.session()
     await ask(session, "Read the logs.")
     chosen = await session.use_policy("prune.protect_tokens=1000", "prune.minimum_tokens=200")
     await first.workspace.close()
 
     later = ScriptedModel(*reads, says("Well."))
-    second = studio(tmp_path, later, disk(tmp_path), Policy())
+    second = make_harness(tmp_path, later, disk(tmp_path), Policy())
     session = await second.session()
     assert session.policy() == chosen
     await ask(session, "Read them again.")
     await session.journal.flush()
 
-    found = holds(second.store, session.id)
+    found = check_log_laws(second.store, session.id)
     assert {one.rule for one in found.other.decisions} == {"prune/batch"}
     await second.workspace.close()
     # No kernel, no session: the folder is enough.
     copy = tmp_path.parent / f"{tmp_path.name}-copy"
     shutil.copytree(tmp_path / ".palimpsest", copy / ".palimpsest")
-    assert holds(disk(copy), session.id).recorded == found.recorded
+    assert check_log_laws(disk(copy), session.id).recorded == found.recorded
 
 
 async def test_a_fork_is_replayed_with_what_it_shares_and_keeps_the_policy(tmp_path: Path) -> None:
     folder(tmp_path)
     reads = [calls("read", path=f"log{number % 4}.txt") for number in range(5)]
     model = ScriptedModel(*reads, says("Well."), *reads, says("Forked."), says("Mine."))
-    room = studio(tmp_path, model, disk(tmp_path), Policy(), window=90_000)
+    room = make_harness(tmp_path, model, disk(tmp_path), Policy(), window=90_000)
     session = await room.session()
     await session.use_policy("prune.minimum_tokens=100")
     await ask(session, "Read the logs.")
@@ -109,7 +109,7 @@ async def test_a_fork_is_replayed_with_what_it_shares_and_keeps_the_policy(tmp_p
     await fork.journal.flush()
     await session.journal.flush()
 
-    ours, theirs = holds(room.store, session.id), holds(room.store, fork.id)
+    ours, theirs = check_log_laws(room.store, session.id), check_log_laws(room.store, fork.id)
     assert len(theirs.recorded.steps) == 12
     assert ours.recorded.steps[:6] == theirs.recorded.steps[:6]
     assert session.policy().name == "palimpsest"
@@ -123,7 +123,9 @@ async def test_a_log_that_was_cut_anywhere_is_rebuilt_and_replayed_as_far_as_it_
     folder(tmp_path)
     reads = [calls("read", path=f"log{number % 4}.txt") for number in range(6)]
     bash = calls("bash", command="seq 1 6000")
-    room = studio(tmp_path, ScriptedModel(*reads, bash, says("Well.")), disk(tmp_path), Policy())
+    room = make_harness(
+        tmp_path, ScriptedModel(*reads, bash, says("Well.")), disk(tmp_path), Policy()
+    )
     session = await room.session()
     await ask(session, "Read the logs.", yes=True)
     await room.workspace.close()
@@ -206,7 +208,7 @@ async def improvise(
 ) -> tuple[Store, str]:
     """Let a session go through operations with an improvising model."""
     answers = Improviser(draws)
-    room = studio(root, ScriptedModel(*[answers] * 400), MemoryStore(), policy, window)
+    room = make_harness(root, ScriptedModel(*[answers] * 400), MemoryStore(), policy, window)
     session = await room.session()
     for name, value in [("ask", 5), *operations]:
         try:
@@ -229,7 +231,7 @@ async def improvise(
 
 @pytest.mark.slow
 @settings(
-    max_examples=amount(15, 300),
+    max_examples=sample_size(15, 300),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
@@ -254,20 +256,20 @@ def test_any_session_is_replayed_as_it_was_under_its_own_policy(
 
         store, session_id = asyncio.run(improvise(Path(root), operations, draws, small, window))
 
-        holds(store, session_id)
+        check_log_laws(store, session_id)
         # And under another policy it comes to an end, with a request for each step.
         found = whatif(store, session_id, another)
         assert len(found.other.steps) == len(found.recorded.steps)
 
 
 @pytest.fixture(params=PROVIDERS)
-def house(
+def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[House]:
+) -> Iterator[HttpSessionHarness]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
     with FaultServer() as server:
-        yield House(request.param, tmp_path, server, window=18_000)
+        yield HttpSessionHarness(request.param, tmp_path, server, window=18_000)
 
 
 def worker(request: ReceivedRequest) -> ModelAnswer:
@@ -281,16 +283,16 @@ def worker(request: ReceivedRequest) -> ModelAnswer:
 
 
 @pytest.mark.slow
-async def test_what_a_server_received_is_what_a_replay_sends(house: House) -> None:
-    folder(house.root)
-    house.server.script(*[worker] * 60)
+async def test_what_a_server_received_is_what_a_replay_sends(harness: HttpSessionHarness) -> None:
+    folder(harness.root)
+    harness.server.script(*[worker] * 60)
     for number in range(6):
-        answer = await house.ask(f"Turn {number}: read a log.")
+        answer = await harness.ask(f"Turn {number}: read a log.")
         assert answer.error is None
-    await house.check_requests()
-    session = await house.session()
+    await harness.check_requests()
+    session = await harness.session()
     await session.journal.flush()
 
-    found = holds(house.studio.store, session.id)
+    found = check_log_laws(harness.harness.store, session.id)
 
     assert found.recorded.decisions or found.recorded.compactions

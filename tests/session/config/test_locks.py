@@ -8,7 +8,7 @@ from typing import Annotated, Any, get_args
 
 import pytest
 from pydantic import BaseModel
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.session.permissions.test_modes_and_limits import answered, once, tools
 
 from palimpsest.app.loaded_config import LoadedConfig, load, trust
@@ -42,10 +42,10 @@ ALLOW = (Rule(permission="bash", action="allow"),)
 
 @pytest.mark.parametrize("mode", ["bypass", "accept-edits"])
 async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> None:
-    studio = Studio(
+    harness = SessionHarness(
         tmp_path, ScriptedModel(RUN, says("a")), permitting=EffectiveRules(fixed=LOCKED)
     )
-    session = await studio.session()
+    session = await harness.session()
     session.control.use_mode(mode)
     asked = answered(session, once)
 
@@ -58,8 +58,10 @@ async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> N
 async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) -> None:
     agents = {**BUILT_IN, "build": BUILT_IN["build"].model_copy(update={"rules": ALLOW})}
     model = ScriptedModel(RUN, says("a"), RUN, says("b"))
-    studio = Studio(tmp_path, model, agents=agents, permitting=EffectiveRules(fixed=LOCKED))
-    session = await studio.session()
+    harness = SessionHarness(
+        tmp_path, model, agents=agents, permitting=EffectiveRules(fixed=LOCKED)
+    )
+    session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="always"))
 
     await ask(session, "one")
@@ -70,10 +72,10 @@ async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) 
 
 
 async def test_yes_does_not_answer_a_locked_question(tmp_path: Path) -> None:
-    studio = Studio(
+    harness = SessionHarness(
         tmp_path, ScriptedModel(RUN, says("a")), permitting=EffectiveRules(fixed=LOCKED)
     )
-    session = await studio.session()
+    session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="reject", by="headless"))
 
     answer = await session.prompt("one", PromptOptions(yes=True))

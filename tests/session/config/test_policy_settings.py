@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.app.loaded_config import LoadedConfig, load, trust
 from palimpsest.context.policy_overrides import policy_choice, policy_with_changes, without_task
@@ -205,8 +205,8 @@ def test_a_choice_that_this_version_lacks_is_named_and_can_be_left() -> None:
 
 async def test_the_longest_answer_is_what_the_policy_allows(tmp_path: Path) -> None:
     model = ScriptedModel(says("Well."), says("Well."))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
 
     await ask(session, "Hi")
     await session.use_policy("overflow.output_cap=500")
@@ -216,12 +216,12 @@ async def test_the_longest_answer_is_what_the_policy_allows(tmp_path: Path) -> N
 
 
 async def test_a_chosen_policy_takes_little_room_in_the_log(tmp_path: Path) -> None:
-    studio = Studio(tmp_path, ScriptedModel(says("Well.")))
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, ScriptedModel(says("Well.")))
+    session = await harness.session()
 
     policy = await session.use_policy("opencode-1.18", "prune.protect_tokens=10000")
 
-    [*_, record] = await studio.records(session)
+    [*_, record] = await harness.records(session)
     kept = '"policy_choice":{"base":"opencode-1.18","changes":{"prune.protect_tokens":10000}}'
     assert kept in record.line()
     assert '"policy":' not in record.line()
@@ -229,9 +229,9 @@ async def test_a_chosen_policy_takes_little_room_in_the_log(tmp_path: Path) -> N
 
 
 async def test_a_session_of_another_kernel_shows_its_policy_and_keeps_it(tmp_path: Path) -> None:
-    def start(name: str) -> Studio:
+    def start(name: str) -> SessionHarness:
         store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
-        return Studio(tmp_path, ScriptedModel(says("Well.")), store=store, kernel_id=name)
+        return SessionHarness(tmp_path, ScriptedModel(says("Well.")), store=store, kernel_id=name)
 
     writer, reader = start("kernel-a"), start("kernel-b")
     session = await writer.session()

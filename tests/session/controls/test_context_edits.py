@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.frontends.page_channel.notices import head_of
 from palimpsest.model.script import calls, overflows, says
@@ -25,24 +25,26 @@ from palimpsest.transcript.session_record.events import DecisionMade
 
 SUMMARY = "## Goal\n- know the penguins\n\n## Numbers and facts\n- 43.92\n" + "- none\n" * 40
 LONG = "The mean of bill_length_mm is 43.92. " * 100
-Kernel = Callable[..., Studio]
+Kernel = Callable[..., SessionHarness]
 
 
 @pytest.fixture
 async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
     """Start a kernel of the project on a real disk; all are closed at the end."""
-    started: list[Studio] = []
+    started: list[SessionHarness] = []
     (tmp_path / "a.csv").write_text("species,mass\nAdelie,3750\n")
 
-    def start(model: ScriptedModel | None = None, kernel_id: str = "kernel-a") -> Studio:
+    def start(model: ScriptedModel | None = None, kernel_id: str = "kernel-a") -> SessionHarness:
         store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
-        studio = Studio(tmp_path, model or ScriptedModel(), store=store, kernel_id=kernel_id)
-        started.append(studio)
-        return studio
+        harness = SessionHarness(
+            tmp_path, model or ScriptedModel(), store=store, kernel_id=kernel_id
+        )
+        started.append(harness)
+        return harness
 
     yield start
-    for studio in reversed(started):
-        await studio.workspace.close()
+    for harness in reversed(started):
+        await harness.workspace.close()
 
 
 def sent(model: ScriptedModel, number: int = -1) -> str:
@@ -59,7 +61,7 @@ def summary_id(session: LiveSession) -> str:
     return [one.id for one in infos if isinstance(one, AssistantMessage) and one.summary][-1]
 
 
-async def rebuilds(room: Studio, session: LiveSession, model: ScriptedModel) -> None:
+async def rebuilds(room: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
     """Check that every request is rebuilt as the model received it, and every rule decides again."""
     rebuilt = list(rebuild_all(room.store, session.id, await room.records(session)))
     assert all(one.matches for one in rebuilt)
@@ -216,7 +218,7 @@ async def test_a_page_is_told_that_what_a_summary_stands_for_is_not_told(kernel:
 async def test_nothing_is_compacted_by_itself_until_the_next_prompt(tmp_path: Path) -> None:
     undoes = (calls("undo"), overflows(), overflows(), says(SUMMARY), says("Room again."))
     model = ScriptedModel(says(LONG), says("B."), says("C."), says(SUMMARY), *undoes)
-    room = Studio(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
+    room = SessionHarness(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
     session = await room.session()
 
     def undo() -> str:
@@ -243,7 +245,7 @@ async def test_nothing_is_compacted_by_itself_until_the_next_prompt(tmp_path: Pa
 async def test_a_wish_takes_effect_while_a_turn_runs(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("species,mass\nAdelie,3750\n")
     model = ScriptedModel(*READS, calls("leave_out"), says("Done."))
-    room = Studio(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
+    room = SessionHarness(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
     session = await room.session()
     await ask(session, "Read it")
 

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.session.controls.test_context_edits import LONG, SUMMARY, rebuilds, sent
 
 from palimpsest.frontends.subcommands.parts import part_rows
@@ -34,14 +34,14 @@ NEWER = SUMMARY.replace("43.92", "17.15")
 
 async def talked(
     root: Path, *later: ModelAnswer, provider: str = "anthropic", thought: ModelAnswer = TURN[0]
-) -> tuple[Studio, ScriptedModel, LiveSession]:
+) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
     """Return a session in which a part of each kind was said."""
     (root / "a.csv").write_text("species,mass\nAdelie,3750\n")
     model = ScriptedModel(thought, TURN[1], says("Two."), says("Three."), *later)
     info = ModelInfo(
         ref=ModelRef(provider="any", name="test"), window=100_000, output_limit=4_000, vision=True
     )
-    room = Studio(root, model, info=info)
+    room = SessionHarness(root, model, info=info)
     session = await room.session()
     await say(session, "Read it", provider)
     prompt = session.snapshot().messages[0]
@@ -139,7 +139,7 @@ async def test_a_pinned_message_is_sent_as_before_thoughts_could_be_pinned(tmp_p
 
 async def compacted(
     root: Path, *later: ModelAnswer
-) -> tuple[Studio, ScriptedModel, LiveSession, str]:
+) -> tuple[SessionHarness, ScriptedModel, LiveSession, str]:
     """Return a session with a summary, and the id of its marker's part."""
     room, model, session = await talked(root, says(SUMMARY), *later)
     for prompt in ("Two?", "Three?"):

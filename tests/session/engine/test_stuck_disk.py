@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.frontends.page_channel.notices import head_of
 from palimpsest.frontends.turn_output.cell_output import CellOutput
@@ -63,7 +63,7 @@ async def test_nothing_is_sent_until_its_prompt_is_written(
     tmp_path: Path, store: StuckStore
 ) -> None:
     model = ScriptedModel(says("Here."))
-    session = await Studio(tmp_path, model, store=store).session()
+    session = await SessionHarness(tmp_path, model, store=store).session()
     changed = asyncio.Event()
     loop = asyncio.get_running_loop()
     forget = session.on_problem(lambda: loop.call_soon_threadsafe(changed.set))
@@ -89,7 +89,7 @@ async def test_a_disk_that_stays_stuck_ends_the_turn_with_a_sentence(
 ) -> None:
     monkeypatch.setattr(session_log, "KEPT_SECONDS", 0.05)
     model = ScriptedModel(says("Never."))
-    session = await Studio(tmp_path, model, store=store).session()
+    session = await SessionHarness(tmp_path, model, store=store).session()
     store.free.clear()
 
     answer = await ask(session, "Hello?")
@@ -106,7 +106,7 @@ async def test_an_answer_that_cannot_be_written_says_so(
 ) -> None:
     monkeypatch.setattr(session_log, "KEPT_SECONDS", 0.05)
     model = ScriptedModel(says("Here.").pauses(0.2))
-    session = await Studio(tmp_path, model, store=store).session()
+    session = await SessionHarness(tmp_path, model, store=store).session()
     turn = asyncio.create_task(ask(session, "Hello?"))
     await until(lambda: model.requests)
     store.free.clear()
@@ -121,7 +121,7 @@ async def test_an_answer_that_cannot_be_written_says_so(
 
 async def test_a_stop_ends_the_wait_for_a_stuck_disk(tmp_path: Path, store: StuckStore) -> None:
     model = ScriptedModel(says("Never."))
-    session = await Studio(tmp_path, model, store=store).session()
+    session = await SessionHarness(tmp_path, model, store=store).session()
     store.free.clear()
     turn = asyncio.create_task(ask(session, "Hello?"))
     await until(lambda: session.snapshot().problem)
@@ -134,7 +134,7 @@ async def test_a_stop_ends_the_wait_for_a_stuck_disk(tmp_path: Path, store: Stuc
 
 
 async def test_the_cell_says_what_it_waits_for(tmp_path: Path, store: StuckStore) -> None:
-    session = await Studio(tmp_path, ScriptedModel(says("Here.")), store=store).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(says("Here.")), store=store).session()
     origin = Origin(kind="cell", cell_id="one")
     feed = TurnFeed("pmt_1", origin)
     feed.attach(session)

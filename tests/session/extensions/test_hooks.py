@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask, requested
+from tests.harness.session import SessionHarness, ask, requested
 from tests.waiting import beating
 
 from palimpsest.model.script import calls, says
@@ -30,11 +30,13 @@ from palimpsest.transcript.user_notices import user_notice_text
 ALLOWED = from_config("allow", home="/home/ada")
 
 
-def studio(tmp_path: Path, model: ScriptedModel, *hooks: tuple[str, Any], **more: Any) -> Studio:
+def make_harness(
+    tmp_path: Path, model: ScriptedModel, *hooks: tuple[str, Any], **more: Any
+) -> SessionHarness:
     book = HookRegistry(installed=False, seconds=more.pop("seconds", 5.0))
     for name, function in hooks:
         book.add(name, function, "a test")  # type: ignore[arg-type]
-    return Studio(tmp_path, model, rules=ALLOWED, hooks=book, **more)
+    return SessionHarness(tmp_path, model, rules=ALLOWED, hooks=book, **more)
 
 
 def notices(session: LiveSession) -> list[str]:
@@ -47,10 +49,10 @@ def tools(session: LiveSession) -> list[ToolPart]:
     return [part for part in parts if isinstance(part, ToolPart)]
 
 
-async def all_rebuilt(studio: Studio, session: LiveSession, model: ScriptedModel) -> bool:
+async def all_rebuilt(harness: SessionHarness, session: LiveSession, model: ScriptedModel) -> bool:
     """Tell whether every request is rebuilt from the log as it was sent."""
-    events = requested(await studio.records(session))
-    rebuilt = [rebuild(studio.store, session.id, event.request.id) for event in events]
+    events = requested(await harness.records(session))
+    rebuilt = [rebuild(harness.store, session.id, event.request.id) for event in events]
     sent = [request.messages for request in model.requests]
     return all(one.matches for one in rebuilt) and [one.request.messages for one in rebuilt] == sent
 
@@ -63,8 +65,8 @@ async def test_a_prompt_hook_says_something_beside_the_prompt(tmp_path: Path) ->
         return "Today is market day."
 
     model = ScriptedModel(says("Good."), says("Fine."))
-    house = studio(tmp_path, model, ("prompt", remind))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("prompt", remind))
+    session = await harness.session()
 
     await ask(session, "Hello")
     await ask(session, "And now?")
@@ -78,7 +80,7 @@ async def test_a_prompt_hook_says_something_beside_the_prompt(tmp_path: Path) ->
     assert [part.metadata for part in parts if getattr(part, "synthetic", False)][-1] == {
         "hook": "hook/remind"
     }
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 async def test_a_system_hook_is_asked_once_and_its_words_stay(tmp_path: Path) -> None:
@@ -89,8 +91,8 @@ async def test_a_system_hook_is_asked_once_and_its_words_stay(tmp_path: Path) ->
         return ["Say please.", f"Number {len(asked)}."]
 
     model = ScriptedModel(says("Yes."), says("Yes."))
-    house = studio(tmp_path, model, ("system", polite))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("system", polite))
+    session = await harness.session()
 
     await ask(session, "One")
     await ask(session, "Two")
@@ -101,7 +103,7 @@ async def test_a_system_hook_is_asked_once_and_its_words_stay(tmp_path: Path) ->
         "\\n", "\n"
     )
     assert len(asked) == 1
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 async def test_a_hook_changes_what_a_call_is_given_and_the_call_says_so(tmp_path: Path) -> None:
@@ -112,8 +114,8 @@ async def test_a_hook_changes_what_a_call_is_given_and_the_call_says_so(tmp_path
         return {"path": "a.txt"} if event.arguments.get("path") == "b.txt" else None
 
     model = ScriptedModel(calls("read", path="b.txt"), says("Read."))
-    house = studio(tmp_path, model, ("tool_before", steer))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("tool_before", steer))
+    session = await harness.session()
 
     await ask(session, "Read b")
 
@@ -123,7 +125,7 @@ async def test_a_hook_changes_what_a_call_is_given_and_the_call_says_so(tmp_path
     assert part.state.input == {"path": "b.txt"}
     assert part.state.metadata["changed_input"] == {"path": "a.txt"}
     assert part.state.metadata["changed_by"] == "hook/steer"
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 async def test_a_hook_can_refuse_a_call_with_a_reason(tmp_path: Path) -> None:
@@ -131,7 +133,7 @@ async def test_a_hook_can_refuse_a_call_with_a_reason(tmp_path: Path) -> None:
         return Refuse("not on a Friday") if event.tool == "bash" else None
 
     model = ScriptedModel(calls("bash", command="echo hi", description="x"), says("Then not."))
-    session = await studio(tmp_path, model, ("tool_before", careful)).session()
+    session = await make_harness(tmp_path, model, ("tool_before", careful)).session()
 
     await ask(session, "Go")
 
@@ -150,8 +152,8 @@ async def test_a_hook_changes_what_a_tool_returned_and_the_old_words_are_kept(
         return str(event.output).replace("Ada", "[name]")
 
     model = ScriptedModel(calls("read", path="a.txt"), says("Read."))
-    house = studio(tmp_path, model, ("tool_after", mask))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("tool_after", mask))
+    session = await harness.session()
 
     await ask(session, "Read a")
 
@@ -160,7 +162,7 @@ async def test_a_hook_changes_what_a_tool_returned_and_the_old_words_are_kept(
     assert "[name] owes 5" in part.state.output
     assert "Ada owes 5" in part.state.metadata["output_before"]
     assert "Ada" not in str(model.requests[1].messages)
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 async def test_decisions_of_a_hook_are_journaled_under_its_name_and_taken_as_given(
@@ -177,8 +179,8 @@ async def test_decisions_of_a_hook_are_journaled_under_its_name_and_taken_as_giv
         ]
 
     model = ScriptedModel(calls("read", path="a.txt"), says("One."), says("Two."))
-    house = studio(tmp_path, model, ("decide", tidy))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("decide", tidy))
+    session = await harness.session()
     await ask(session, "Read a")
     await ask(session, "Again")
 
@@ -187,11 +189,11 @@ async def test_decisions_of_a_hook_are_journaled_under_its_name_and_taken_as_giv
     assert decision.tokens_before > 300 > decision.tokens_after
     assert "[read before]" in str(model.requests[1].messages)
     await session.journal.flush()
-    again = redecide(house.store, session.id)
+    again = redecide(harness.store, session.id)
     assert again.same
     assert again.given == 1
     assert "1 more were given by hooks" in again.text
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 async def test_what_a_person_brought_back_a_hook_does_not_take_again(tmp_path: Path) -> None:
@@ -202,7 +204,7 @@ async def test_what_a_person_brought_back_a_hook_does_not_take_again(tmp_path: P
         return [{"action": "clear", "part_id": p.id} for p in found if isinstance(p, ToolPart)]
 
     model = ScriptedModel(calls("read", path="a.txt"), says("One."), says("Two."))
-    session = await studio(tmp_path, model, ("decide", tidy)).session()
+    session = await make_harness(tmp_path, model, ("decide", tidy)).session()
     await ask(session, "Read a")
 
     session.wish("restore", tools(session)[0].id)
@@ -216,21 +218,23 @@ async def test_whole_messages_make_a_request_opaque_and_it_is_stored_whole(tmp_p
         return [event.messages[0], {"role": "user", "content": "Say boo."}]
 
     model = ScriptedModel(says("Boo."), says("Boo."))
-    house = studio(tmp_path, model, ("request", rewrite))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("request", rewrite))
+    session = await harness.session()
 
     await ask(session, "Hello")
     await ask(session, "Hello again")
 
     assert model.requests[0].messages[1:] == ({"role": "user", "content": "Say boo."},)
-    (first, second) = requested(await house.records(session))
+    (first, second) = requested(await harness.records(session))
     assert first.request.opaque is not None
     assert first.request.opaque_by == "hook/rewrite"
-    assert json.loads(house.store.get_blob(first.request.opaque.sha256))[1]["content"] == "Say boo."
-    rebuilt = rebuild(house.store, session.id, second.request.id)
+    assert (
+        json.loads(harness.store.get_blob(first.request.opaque.sha256))[1]["content"] == "Say boo."
+    )
+    rebuilt = rebuild(harness.store, session.id, second.request.id)
     assert rebuilt.opaque_by == "hook/rewrite"
-    assert await all_rebuilt(house, session, model)
-    assert redecide(house.store, session.id).same
+    assert await all_rebuilt(harness, session, model)
+    assert redecide(harness.store, session.id).same
 
 
 async def test_a_hook_tells_a_summary_what_to_keep(tmp_path: Path) -> None:
@@ -238,8 +242,8 @@ async def test_a_hook_tells_a_summary_what_to_keep(tmp_path: Path) -> None:
         return Compacting(context=("Keep the name of the ship.",))
 
     model = ScriptedModel(says("The ship is called Ada."), says("## Goal\n- " + "word " * 60))
-    house = studio(tmp_path, model, ("compacting", keep))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("compacting", keep))
+    session = await harness.session()
     await ask(session, "What is its name?")
 
     await asyncio.wait_for(session.compact(), 10)
@@ -247,8 +251,8 @@ async def test_a_hook_tells_a_summary_what_to_keep(tmp_path: Path) -> None:
     asked = str(model.requests[1].messages)
     assert asked.rstrip("'}),").endswith("Keep the name of the ship.")
     assert "<template>" in asked
-    assert await all_rebuilt(house, session, model)
-    assert redecide(house.store, session.id).same
+    assert await all_rebuilt(harness, session, model)
+    assert redecide(harness.store, session.id).same
 
 
 def nonsense(name: str) -> Callable[[Any], Any]:
@@ -266,8 +270,8 @@ async def test_nonsense_is_skipped_and_said_once_in_a_turn(tmp_path: Path) -> No
     model = ScriptedModel(
         calls("read", path="a.txt"), calls("read", path="a.txt"), says("Read."), says("Yes.")
     )
-    house = studio(tmp_path, model, *hooks)
-    session = await house.session()
+    harness = make_harness(tmp_path, model, *hooks)
+    session = await harness.session()
 
     answer = await ask(session, "Read it twice")
 
@@ -279,7 +283,7 @@ async def test_nonsense_is_skipped_and_said_once_in_a_turn(tmp_path: Path) -> No
     assert "It was skipped" not in str([request.messages for request in model.requests])
     await ask(session, "Another turn")
     assert sum("odd_decide" in words for words in notices(session)) == 2
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 async def test_a_failing_hook_costs_a_sentence_and_never_a_turn(tmp_path: Path) -> None:
@@ -290,7 +294,7 @@ async def test_a_failing_hook_costs_a_sentence_and_never_a_turn(tmp_path: Path) 
         sys.exit("bye")
 
     model = ScriptedModel(says("Fine."))
-    session = await studio(tmp_path, model, ("prompt", broken), ("prompt", leaves)).session()
+    session = await make_harness(tmp_path, model, ("prompt", broken), ("prompt", leaves)).session()
 
     answer = await ask(session, "Hello")
 
@@ -311,7 +315,7 @@ async def test_a_slow_hook_neither_holds_the_engine_nor_the_turn(tmp_path: Path)
         return "too late"
 
     model = ScriptedModel(says("Fine."))
-    session = await studio(tmp_path, model, ("prompt", slow), seconds=0.5).session()
+    session = await make_harness(tmp_path, model, ("prompt", slow), seconds=0.5).session()
     try:
         async with beating() as beats:
             answer = await ask(session, "Hello")
@@ -333,7 +337,7 @@ async def test_a_hook_cannot_change_the_session_behind_its_back(tmp_path: Path) 
         event.arguments["path"] = "other.txt"
 
     model = ScriptedModel(calls("read", path="a.txt"), says("Read."))
-    session = await studio(tmp_path, model, ("tool_before", spoil)).session()
+    session = await make_harness(tmp_path, model, ("tool_before", spoil)).session()
 
     await ask(session, "Read")
 
@@ -364,8 +368,8 @@ async def test_hooks_are_loaded_from_where_the_settings_say(
         HookSource("nonsense", "prompt"),
     ]
     model = ScriptedModel(says("Fine."))
-    house = Studio(tmp_path, model, hooks=HookRegistry(sources, installed=False))
-    session = await house.session()
+    harness = SessionHarness(tmp_path, model, hooks=HookRegistry(sources, installed=False))
+    session = await harness.session()
 
     await ask(session, "Hello")
 
@@ -384,12 +388,12 @@ async def test_the_window_of_an_opaque_request_says_whose_it_is(tmp_path: Path) 
         return [event.messages[0], {"role": "user", "content": "Say boo."}]
 
     model = ScriptedModel(says("Boo."))
-    house = studio(tmp_path, model, ("request", rewrite))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("request", rewrite))
+    session = await harness.session()
     await ask(session, "Hello")
-    (event,) = requested(await house.records(session))
+    (event,) = requested(await harness.records(session))
 
-    found = build_recorded_report(house.store, session.id, event.request.id, counter)
+    found = build_recorded_report(harness.store, session.id, event.request.id, counter)
 
     assert found.opaque_by == "hook/rewrite"
     assert [item.words for item in found.items if item.kind == "user"] == ["Say boo."]
@@ -418,31 +422,31 @@ async def test_a_request_that_would_not_be_accepted_is_not_sent(tmp_path: Path) 
     ]
     answers = iter(bad)
     model = ScriptedModel(*(says("Fine.") for _ in bad))
-    house = studio(tmp_path, model, ("request", lambda _: next(answers)))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("request", lambda _: next(answers)))
+    session = await harness.session()
 
     for number in range(len(bad)):
         await ask(session, f"Prompt {number}")
 
-    assert all(event.request.opaque is None for event in requested(await house.records(session)))
+    assert all(event.request.opaque is None for event in requested(await harness.records(session)))
     assert len(notices(session)) == len(bad)
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 async def test_half_a_character_in_a_system_prompt_is_sent_whole_and_kept(tmp_path: Path) -> None:
     model = ScriptedModel(says("Done."))
-    house = studio(tmp_path, model, ("system", lambda _event: "From a hook: \ud800."))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("system", lambda _event: "From a hook: \ud800."))
+    session = await harness.session()
 
     answer = await session.prompt("Go.", PromptOptions(system="From a person: \ud83d."))
 
     assert answer.text == "Done."
-    assert await rebuilt_as_recorded(house, session)
+    assert await rebuilt_as_recorded(harness, session)
 
 
-async def rebuilt_as_recorded(house: Studio, session: LiveSession) -> bool:
-    events = requested(await house.records(session))
-    return all(rebuild(house.store, session.id, event.request.id).matches for event in events)
+async def rebuilt_as_recorded(harness: SessionHarness, session: LiveSession) -> bool:
+    events = requested(await harness.records(session))
+    return all(rebuild(harness.store, session.id, event.request.id).matches for event in events)
 
 
 def test_what_cannot_be_called_is_no_hook() -> None:

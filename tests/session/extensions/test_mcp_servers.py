@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask, requested, until
+from tests.harness.session import SessionHarness, ask, requested, until
 from tests.session.extensions.test_hooks import all_rebuilt, notices, tools
 
 import palimpsest
@@ -42,19 +42,19 @@ def demo(mode: str = "stdio", **more: Any) -> McpServerSpec:
     return McpServerSpec("demo", command=sys.executable, args=(str(DEMO), mode), **more)
 
 
-def studio(
+def make_harness(
     tmp_path: Path, model: ScriptedModel, *specs: McpServerSpec
-) -> tuple[Studio, McpServers]:
-    house = Studio(tmp_path, model, rules=ALLOWED)
-    servers = McpServers(specs, house.services.registry, dict(os.environ), tmp_path)
-    object.__setattr__(house.services, "servers", servers)
-    return house, servers
+) -> tuple[SessionHarness, McpServers]:
+    harness = SessionHarness(tmp_path, model, rules=ALLOWED)
+    servers = McpServers(specs, harness.services.registry, dict(os.environ), tmp_path)
+    object.__setattr__(harness.services, "servers", servers)
+    return harness, servers
 
 
 async def test_a_server_adds_its_tools_and_its_words_to_the_first_request(tmp_path: Path) -> None:
     model = ScriptedModel(calls("demo_add", a=2, b=3), says("Five."), says("Yes."))
-    house, servers = studio(tmp_path, model, demo())
-    session = await house.session()
+    harness, servers = make_harness(tmp_path, model, demo())
+    session = await harness.session()
 
     answer = await ask(session, "How much is 2 and 3?")
     await ask(session, "Sure?")
@@ -72,7 +72,7 @@ async def test_a_server_adds_its_tools_and_its_words_to_the_first_request(tmp_pa
     assert f'{SERVERS}\n<mcp_instructions>\n<server name="demo">\nAdds numbers. ' in system
     assert system.count("</server>") == 1
     assert model.requests[0].messages[0] == model.requests[2].messages[0]
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 def test_what_servers_say_is_a_section_of_its_own() -> None:
@@ -84,10 +84,10 @@ def test_what_servers_say_is_a_section_of_its_own() -> None:
 
 async def test_a_dead_server_costs_a_sentence_and_never_a_turn(tmp_path: Path) -> None:
     model = ScriptedModel(calls("demo_die"), says("It died."), says("Fine."))
-    house, servers = studio(
+    harness, servers = make_harness(
         tmp_path, model, demo(), McpServerSpec("gone", command="no-such-program")
     )
-    session = await house.session()
+    session = await harness.session()
 
     answer = await ask(session, "Die")
     again = await ask(session, "Go on")
@@ -102,7 +102,7 @@ async def test_a_dead_server_costs_a_sentence_and_never_a_turn(tmp_path: Path) -
     assert isinstance(part.state, ToolFailed)
     assert "ended" in part.state.error
     assert "demo_add" in [tool.name for tool in model.requests[2].tools]
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 async def test_a_tool_that_a_call_brought_is_offered_and_works_in_the_same_turn(
@@ -111,8 +111,8 @@ async def test_a_tool_that_a_call_brought_is_offered_and_works_in_the_same_turn(
     model = ScriptedModel(
         calls("demo_learn"), calls("demo_multiply", a=3, b=4), says("Twelve."), says("Still.")
     )
-    house, servers = studio(tmp_path, model, demo())
-    session = await house.session()
+    harness, servers = make_harness(tmp_path, model, demo())
+    session = await harness.session()
 
     answer = await ask(session, "Learn to multiply, then multiply.")
     await ask(session, "And now?")
@@ -125,7 +125,7 @@ async def test_a_tool_that_a_call_brought_is_offered_and_works_in_the_same_turn(
     assert isinstance(learnt, ToolCompleted)
     assert isinstance(multiplied, ToolCompleted)
     assert multiplied.output == "12"
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 async def test_words_of_a_server_that_comes_late_stand_beside_the_next_prompt(
@@ -133,8 +133,8 @@ async def test_words_of_a_server_that_comes_late_stand_beside_the_next_prompt(
 ) -> None:
     monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
     model = ScriptedModel(says("One."), says("Two."), says("Three."))
-    house, servers = studio(tmp_path, model, demo())
-    session = await house.session()
+    harness, servers = make_harness(tmp_path, model, demo())
+    session = await harness.session()
 
     await ask(session, "One")
     await until(lambda: servers.status()[0].state == "connected", 60)
@@ -148,7 +148,7 @@ async def test_words_of_a_server_that_comes_late_stand_beside_the_next_prompt(
     assert "Adds numbers" not in str(model.requests[0].messages)
     assert model.requests[0].messages[0] == model.requests[2].messages[0]
     assert str(model.requests[2].messages).count("Adds numbers") == 1
-    assert await all_rebuilt(house, session, model)
+    assert await all_rebuilt(harness, session, model)
 
 
 def write(home: Path, text: str) -> dict[str, str]:
@@ -238,8 +238,8 @@ def test_a_project_that_nobody_trusted_starts_nothing(tmp_path: Path) -> None:
 
 async def test_the_first_prompt_may_name_a_tool_of_a_server(tmp_path: Path) -> None:
     model = ScriptedModel(calls("demo_add", a=2, b=3), says("Five."))
-    house, servers = studio(tmp_path, model, demo())
-    session = await house.session()
+    harness, servers = make_harness(tmp_path, model, demo())
+    session = await harness.session()
 
     answer = await session.prompt("Add.", PromptOptions(tools=("demo_add",)))
     await servers.close()
@@ -249,8 +249,10 @@ async def test_the_first_prompt_may_name_a_tool_of_a_server(tmp_path: Path) -> N
 
 
 async def test_a_tool_of_a_dead_server_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
-    house, servers = studio(tmp_path, ScriptedModel(), McpServerSpec("gone", command="/no/such"))
-    session = await house.session()
+    harness, servers = make_harness(
+        tmp_path, ScriptedModel(), McpServerSpec("gone", command="/no/such")
+    )
+    session = await harness.session()
 
     with pytest.raises(UserError, match=r"There is no tool 'gone_add'\. Tools: .*\. .*'gone'.*"):
         await session.prompt("Add.", PromptOptions(tools=("gone_add",)))
@@ -268,15 +270,15 @@ async def test_no_server_means_no_work(tmp_path: Path) -> None:
 
 
 async def test_tools_that_fill_the_window_are_named_as_what_to_make_less(tmp_path: Path) -> None:
-    house, _ = studio(tmp_path, ScriptedModel())
+    harness, _ = make_harness(tmp_path, ScriptedModel())
     for number in range(200):
 
         def tool(text: str) -> str:
             return text
 
         tool.__name__, tool.__doc__ = f"tool_{number}", "It says very much. " * 300
-        house.services.registry.register(FunctionTool(tool))
-    session = await house.session()
+        harness.services.registry.register(FunctionTool(tool))
+    session = await harness.session()
 
     answer = await ask(session, "Hello?")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from tests.harness.compacted_sessions import LONG, SUMMARY
-from tests.harness.replay_checks import holds
-from tests.harness.session import Studio, ask, requested
-from tests.session.extensions.test_hooks import notices, studio
+from tests.harness.replay_checks import check_log_laws
+from tests.harness.session import SessionHarness, ask, requested
+from tests.session.extensions.test_hooks import make_harness, notices
 
 from palimpsest import SystemPrompt
 from palimpsest.app.wiring import App
@@ -46,8 +46,8 @@ async def test_what_it_writes_is_sent_and_is_replayed_to_the_byte(tmp_path: Path
     (tmp_path / "a.txt").write_text("Three penguins.")
     answers = [calls("read", path="a.txt"), says(LONG), says(SUMMARY), says("Three.")]
     model = ScriptedModel(*answers)
-    house = studio(tmp_path, model, ("system", rewrites("You count penguins.")))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("system", rewrites("You count penguins.")))
+    session = await harness.session()
 
     await ask(session, "How many?")
     await session.compact()
@@ -58,24 +58,26 @@ async def test_what_it_writes_is_sent_and_is_replayed_to_the_byte(tmp_path: Path
     for number, request in enumerate(model.requests):
         if request.purpose == "step":
             assert systems(model, number) == ["You count penguins."]
-    assert all(event.request.opaque is None for event in requested(await house.records(session)))
-    holds(house.store, session.id)
+    assert all(event.request.opaque is None for event in requested(await harness.records(session)))
+    check_log_laws(harness.store, session.id)
 
 
 async def test_a_later_kernel_sends_the_same_without_asking_it_again(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."), says("Two."))
-    house = studio(tmp_path, model, ("system", rewrites("You count penguins.")))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("system", rewrites("You count penguins.")))
+    session = await harness.session()
     await ask(session, "One?")
-    await house.workspace.close()
+    await harness.workspace.close()
 
-    later = Studio(tmp_path, model, store=house.store, hooks=HookRegistry(installed=False))
+    later = SessionHarness(
+        tmp_path, model, store=harness.store, hooks=HookRegistry(installed=False)
+    )
     again = await later.session()
     await ask(again, "Two?")
 
     assert again.id == session.id
     assert systems(model) == ["You count penguins."]
-    holds(house.store, session.id)
+    check_log_laws(harness.store, session.id)
 
 
 @pytest.mark.parametrize(
@@ -94,19 +96,19 @@ async def test_header_and_rest_stay_two_parts(
     tmp_path: Path, texts: tuple[str, ...], sent: tuple[str, ...]
 ) -> None:
     plain = ScriptedModel(says("Yes."))
-    await ask(await studio(tmp_path, plain).session(), "Go.", model=CLAUDE)
+    await ask(await make_harness(tmp_path, plain).session(), "Go.", model=CLAUDE)
     given = dict(zip(("HEADER", "BODY"), systems(plain), strict=True))
     model = ScriptedModel(says("Yes."))
-    house = studio(tmp_path, model, ("system", rewrites(*texts)))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("system", rewrites(*texts)))
+    session = await harness.session()
 
     await ask(session, "Go.", model=CLAUDE)
 
     expected = ["\n".join(given.get(line, line) for line in one.split("\n")) for one in sent]
     assert systems(model) == expected
-    [event] = requested(await house.records(session))
-    assert rebuild(house.store, session.id, event.request.id).matches
-    holds(house.store, session.id)
+    [event] = requested(await harness.records(session))
+    assert rebuild(harness.store, session.id, event.request.id).matches
+    check_log_laws(harness.store, session.id)
 
 
 async def test_each_hook_sees_what_the_one_before_it_made(tmp_path: Path) -> None:
@@ -123,15 +125,15 @@ async def test_each_hook_sees_what_the_one_before_it_made(tmp_path: Path) -> Non
         ("system", last),
     ]
     model = ScriptedModel(says("Yes."))
-    house = studio(tmp_path, model, *hooks)
-    session = await house.session()
+    harness = make_harness(tmp_path, model, *hooks)
+    session = await harness.session()
 
     await ask(session, "Go.", model=CLAUDE)
 
     words = "You count penguins.\n\nFurther instructions:\nSay please.\n\nSay thanks."
     assert seen == [(words,)]
     assert systems(model) == [words, "Say goodbye."]
-    holds(house.store, session.id)
+    check_log_laws(harness.store, session.id)
 
 
 @pytest.mark.parametrize(
@@ -140,8 +142,8 @@ async def test_each_hook_sees_what_the_one_before_it_made(tmp_path: Path) -> Non
 )
 async def test_an_answer_that_makes_no_sense_leaves_the_prompt(tmp_path: Path, answer: Any) -> None:
     model = ScriptedModel(says("Yes."))
-    house = studio(tmp_path, model, ("system", lambda _event: answer))
-    session = await house.session()
+    harness = make_harness(tmp_path, model, ("system", lambda _event: answer))
+    session = await harness.session()
 
     await ask(session, "Go.", model=CLAUDE)
 
@@ -156,8 +158,8 @@ async def test_what_an_administrator_fixed_is_added_to_and_not_replaced(tmp_path
     model = ScriptedModel(says("Yes."))
     locks = LockedSettings({"system": "organisation's file"})
     more = {"locks": locks, "extra_system": "Name no customers."}
-    house = studio(tmp_path, model, *hooks, **more)
-    session = await house.session()
+    harness = make_harness(tmp_path, model, *hooks, **more)
+    session = await harness.session()
 
     await ask(session, "Go.", model=CLAUDE)
 

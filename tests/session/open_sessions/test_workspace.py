@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 from tests.store.record_builders import OTHER
 
 from palimpsest.frontends.page_channel.notices import head_of
@@ -22,24 +22,26 @@ from palimpsest.transcript.errors import AbortedError, NotFound, SessionHeld
 from palimpsest.transcript.messages import AssistantMessage
 from palimpsest.transcript.parts import TextPart, ToolFailed, ToolPart
 
-Kernel = Callable[..., Studio]
+Kernel = Callable[..., SessionHarness]
 
 
 @pytest.fixture
 async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
     """Start a kernel of the project; all are closed at the end."""
-    started: list[Studio] = []
+    started: list[SessionHarness] = []
 
-    def start(model: ScriptedModel | None = None, kernel_id: str = "kernel-a") -> Studio:
+    def start(model: ScriptedModel | None = None, kernel_id: str = "kernel-a") -> SessionHarness:
         # Beats often enough that a busy machine does not pass for a dead kernel.
         store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
-        studio = Studio(tmp_path, model or ScriptedModel(), store=store, kernel_id=kernel_id)
-        started.append(studio)
-        return studio
+        harness = SessionHarness(
+            tmp_path, model or ScriptedModel(), store=store, kernel_id=kernel_id
+        )
+        started.append(harness)
+        return harness
 
     yield start
-    for studio in reversed(started):
-        await studio.workspace.close()
+    for harness in reversed(started):
+        await harness.workspace.close()
 
 
 def texts(session: LiveSession | FollowedSession) -> list[str]:
@@ -66,17 +68,17 @@ async def test_a_notebook_goes_on_with_its_session_after_a_restart(kernel: Kerne
 
 
 async def test_each_notebook_and_each_console_has_its_own(kernel: Kernel) -> None:
-    studio = kernel()
-    one = await studio.session("a.ipynb")
-    two = await studio.session("b.ipynb")
-    console = await studio.session(None)
+    harness = kernel()
+    one = await harness.session("a.ipynb")
+    two = await harness.session("b.ipynb")
+    console = await harness.session(None)
 
     assert len({one.id, two.id, console.id}) == 3
-    assert (await studio.session("a.ipynb")).id == one.id
-    new = await studio.workspace.new("a.ipynb")
+    assert (await harness.session("a.ipynb")).id == one.id
+    new = await harness.workspace.new("a.ipynb")
     assert new.id != one.id
-    assert (await studio.session("a.ipynb")).id == new.id
-    assert (await studio.workspace.open(one.id[:20], "a.ipynb")).id == one.id
+    assert (await harness.session("a.ipynb")).id == new.id
+    assert (await harness.workspace.open(one.id[:20], "a.ipynb")).id == one.id
 
 
 async def test_a_renamed_notebook_keeps_its_sessions(kernel: Kernel) -> None:
@@ -84,18 +86,18 @@ async def test_a_renamed_notebook_keeps_its_sessions(kernel: Kernel) -> None:
     older = await before.session("a.ipynb")
     await ask(older, "first")
     await before.workspace.close()
-    studio = kernel(ScriptedModel(says("Two."), says("Three.")))
-    studio.clock.now += 1
-    newer = await studio.workspace.new("a.ipynb")
+    harness = kernel(ScriptedModel(says("Two."), says("Three.")))
+    harness.clock.now += 1
+    newer = await harness.workspace.new("a.ipynb")
     await ask(newer, "second")
 
-    await studio.workspace.rename("a.ipynb", "b.ipynb")
+    await harness.workspace.rename("a.ipynb", "b.ipynb")
 
-    assert (await studio.session("b.ipynb")).id == newer.id
+    assert (await harness.session("b.ipynb")).id == newer.id
     await ask(newer, "third")
-    another = await studio.session("a.ipynb")
+    another = await harness.session("a.ipynb")
     assert another.id not in {older.id, newer.id}
-    await studio.workspace.close()
+    await harness.workspace.close()
     after = kernel()
     assert (await after.session("b.ipynb")).id == newer.id
     named = {one.id: one.notebook for one in after.workspace.sessions()}
@@ -121,13 +123,13 @@ async def test_notebooks_of_one_name_in_two_folders_have_sessions_of_their_own(
     for folder in ("a", "b", "."):
         (tmp_path / folder).mkdir(exist_ok=True)
         store = JsonlStore(prepare(tmp_path))
-        studio = Studio(
+        harness = SessionHarness(
             tmp_path, ScriptedModel(says("Yes.")), store=store, kernel_id=f"kernel-{folder}"
         )
-        object.__setattr__(studio.services, "cwd", tmp_path / folder)
-        studios.append(studio)
+        object.__setattr__(harness.services, "cwd", tmp_path / folder)
+        studios.append(harness)
 
-    opened = [await studio.session("analysis.ipynb") for studio in studios]
+    opened = [await harness.session("analysis.ipynb") for harness in studios]
 
     assert len({session.id for session in opened}) == 3
     await until(lambda: len(studios[0].workspace.sessions()) == 3)
@@ -139,8 +141,8 @@ async def test_notebooks_of_one_name_in_two_folders_have_sessions_of_their_own(
     ]
     await studios[1].workspace.rename("analysis.ipynb", "report.ipynb")
     assert (await studios[1].session("report.ipynb")).id == opened[1].id
-    for studio in studios:
-        await studio.workspace.close()
+    for harness in studios:
+        await harness.workspace.close()
 
 
 async def test_an_unknown_session_is_named(kernel: Kernel) -> None:
@@ -248,39 +250,39 @@ async def test_a_session_that_cannot_be_read_now_is_given_back(
 
 
 async def test_what_is_said_of_a_robbed_session_does_not_hit_its_fork(kernel: Kernel) -> None:
-    studio = kernel(ScriptedModel(says("One."), says("Two.")))
-    session = await studio.session("a.ipynb")
+    harness = kernel(ScriptedModel(says("One."), says("Two.")))
+    session = await harness.session("a.ipynb")
     await ask(session, "first")
     robbed = session.id
-    assert isinstance(studio.store, JsonlStore)
-    thief = JsonlStore(studio.store.layout, heartbeat_seconds=0.1, watch_seconds=2.5)
+    assert isinstance(harness.store, JsonlStore)
+    thief = JsonlStore(harness.store.layout, heartbeat_seconds=0.1, watch_seconds=2.5)
     writer = thief.acquire(robbed, OTHER, steal=True)
     # Its prompt could not be written into the log that another kernel has, so nothing was sent.
     assert (await ask(session, "second")).stopped_by == "interrupted"
     await session.journal.flush()
 
     with pytest.raises(SessionHeld):
-        await studio.workspace.retitle(robbed, "Theirs")
+        await harness.workspace.retitle(robbed, "Theirs")
     with pytest.raises(SessionHeld):
-        await studio.workspace.delete(robbed)
+        await harness.workspace.delete(robbed)
 
     assert session.id != robbed
-    assert await studio.workspace.current("a.ipynb") is session
+    assert await harness.workspace.current("a.ipynb") is session
     assert (await ask(session, "third")).text == "Two."
-    titles = {one.id: one.title for one in studio.store.list()}
+    titles = {one.id: one.title for one in harness.store.list()}
     assert "Theirs" not in titles.values()
     assert titles.keys() == {robbed, session.id}
     writer.close()
 
 
 async def test_a_fork_begins_before_the_message_that_was_named(kernel: Kernel) -> None:
-    studio = kernel(ScriptedModel(says("One."), says("Two."), says("Other.")))
-    session = await studio.session()
+    harness = kernel(ScriptedModel(says("One."), says("Two."), says("Other.")))
+    session = await harness.session()
     await ask(session, "first")
     second = await ask(session, "second")
     await session.journal.flush()
 
-    fork = await studio.workspace.fork(session.id, second.turn_id)
+    fork = await harness.workspace.fork(session.id, second.turn_id)
 
     assert isinstance(fork, LiveSession)
     await ask(fork, "instead")
@@ -332,12 +334,12 @@ async def test_what_a_dead_kernel_left_is_interrupted_and_runs_no_more(
 
 
 async def test_closing_writes_a_checkpoint(kernel: Kernel) -> None:
-    studio = kernel(ScriptedModel(says("One.")))
-    session = await studio.session()
+    harness = kernel(ScriptedModel(says("One.")))
+    session = await harness.session()
     await ask(session, "first")
-    await studio.workspace.close()
+    await harness.workspace.close()
 
-    newest = next(iter(studio.store.stream(session.id)))
+    newest = next(iter(harness.store.stream(session.id)))
 
     assert newest.event.type == "session.checkpoint"
 
@@ -348,7 +350,7 @@ async def test_an_unwritable_project_is_kept_in_memory_and_says_so(tmp_path: Pat
     (blocked / ".palimpsest").write_text("a file where the folder should be")
 
     store, warning = open_store(blocked)
-    session = await Studio(blocked, ScriptedModel(says("Hi.")), store=store).session()
+    session = await SessionHarness(blocked, ScriptedModel(says("Hi.")), store=store).session()
 
     assert warning is not None
     assert "memory" in warning
@@ -356,9 +358,9 @@ async def test_an_unwritable_project_is_kept_in_memory_and_says_so(tmp_path: Pat
 
 
 async def test_the_title_is_the_first_line_of_the_first_prompt(kernel: Kernel) -> None:
-    studio = kernel(ScriptedModel(says("a"), says("b")))
-    session = await studio.session()
+    harness = kernel(ScriptedModel(says("a"), says("b")))
+    session = await harness.session()
     await ask(session, "\n  Which species has long bills?\nPlot it.")
     await ask(session, "And now?")
 
-    assert [s.title for s in studio.workspace.sessions()] == ["Which species has long bills?"]
+    assert [s.title for s in harness.workspace.sessions()] == ["Which species has long bills?"]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.sample_size import amount, seeds
+from tests.sample_size import sample_size, seeds
 from tests.store.byte_damage import damaged
 from tests.store.disk.test_irregular_files import PUTS, Put, replaced
 
@@ -53,7 +53,7 @@ def approvals(project: Path, state: Path) -> Approvals:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(amount(60, 3_600))
+@pytest.mark.timeout(sample_size(60, 3_600))
 def test_any_byte_of_the_grants_may_be_wrong(project: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     approvals(project, state).add((GIT,), "ses_1")
@@ -76,7 +76,7 @@ def test_any_byte_of_the_grants_may_be_wrong(project: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(amount(60, 3_600))
+@pytest.mark.timeout(sample_size(60, 3_600))
 @pytest.mark.parametrize(
     ("name", "content"), [("palimpsest.toml", SETTINGS), ("palimpsest.json", AS_JSON)]
 )
@@ -98,7 +98,7 @@ def test_any_byte_of_the_settings_may_be_wrong(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(amount(60, 3_600))
+@pytest.mark.timeout(sample_size(60, 3_600))
 def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: ConfigFolders) -> None:
     (project / "palimpsest.toml").write_text('model = "openai/gpt-5"\n')
     trust(project, {}, places)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.model.script import calls, says
 from palimpsest.session.controls.spending_limit import NO_PRICE, spent_words
@@ -68,7 +68,7 @@ def write(name: str) -> Any:
 
 async def test_accepted_edits_are_made_without_a_question(tmp_path: Path) -> None:
     model = ScriptedModel(write("a.txt"), calls("bash", command="ls"), says("Done."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     asked = answered(session, once)
 
     assert session.control.use_mode("accept-edits") == "accept-edits"
@@ -83,7 +83,7 @@ async def test_what_says_what_may_run_asks_though_edits_are_accepted(
     tmp_path: Path, path: str
 ) -> None:
     model = ScriptedModel(write(path), says("Done."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     asked = answered(session, once)
 
     session.control.use_mode("accept-edits")
@@ -103,7 +103,7 @@ async def test_always_for_one_file_answers_for_no_other(tmp_path: Path, scope: s
         *(write(name) for name in (*others, *others)),
         says("Done."),
     )
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     def always(_ask: Ask) -> Reply:
         return Reply.model_validate({"answer": "always", "scope": scope})
@@ -122,7 +122,7 @@ async def test_always_for_one_file_answers_for_no_other(tmp_path: Path, scope: s
 
 async def test_a_mode_holds_from_the_next_call_on(tmp_path: Path) -> None:
     model = ScriptedModel(write("a.txt"), write("b.txt"), says("Done."), says("Again."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     def plan(_ask: Ask) -> Reply:
         session.control.use_mode("plan")
@@ -143,7 +143,7 @@ async def test_a_mode_holds_from_the_next_call_on(tmp_path: Path) -> None:
 
 async def test_the_model_is_told_when_plan_mode_ends(tmp_path: Path) -> None:
     model = ScriptedModel(says("a"), says("b"), says("c"))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     session.control.use_mode("plan")
     await ask(session, "one")
     session.control.use_mode("default")
@@ -156,13 +156,13 @@ async def test_the_model_is_told_when_plan_mode_ends(tmp_path: Path) -> None:
 
 
 async def test_a_mode_is_kept_with_the_session(tmp_path: Path) -> None:
-    studio = Studio(tmp_path, ScriptedModel(says("Hi.")))
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, ScriptedModel(says("Hi.")))
+    session = await harness.session()
     await ask(session, "Hi")
     session.control.use_mode("bypass")
-    await studio.workspace.close()
+    await harness.workspace.close()
 
-    again = await studio.session()
+    again = await harness.session()
 
     assert again.control.mode == "bypass"
     again.control.use_mode("default")
@@ -171,7 +171,7 @@ async def test_a_mode_is_kept_with_the_session(tmp_path: Path) -> None:
 
 async def test_a_fixed_mode_cannot_be_left(tmp_path: Path) -> None:
     permitting = EffectiveRules(mode="plan", mode_fixed="organisation's file /etc/x")
-    session = await Studio(tmp_path, ScriptedModel(), permitting=permitting).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(), permitting=permitting).session()
 
     with pytest.raises(ConfigError, match="fixed by the organisation's file"):
         session.control.use_mode("bypass")
@@ -181,8 +181,8 @@ async def test_a_fixed_mode_cannot_be_left(tmp_path: Path) -> None:
 async def test_always_holds_for_the_session_and_can_be_taken_back(tmp_path: Path) -> None:
     run = calls("bash", command="echo 1")
     model = ScriptedModel(run, says("a"), run, says("b"), run, says("c"))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="always"))
 
     await ask(session, "one")
@@ -203,12 +203,12 @@ async def test_always_in_this_project_holds_in_every_session_of_it(tmp_path: Pat
     approvals = approvals_of(tmp_path / "project", tmp_path / "state")
     run = calls("bash", command="echo 1")
     model = ScriptedModel(run, says("a"), run, says("b"))
-    studio = Studio(tmp_path, model, permitting=EffectiveRules(approvals=approvals))
-    session = await studio.session("a.ipynb")
+    harness = SessionHarness(tmp_path, model, permitting=EffectiveRules(approvals=approvals))
+    session = await harness.session("a.ipynb")
     asked = answered(session, lambda _: Reply(answer="always", scope="project"))
     await ask(session, "one")
 
-    other = await studio.session("b.ipynb")
+    other = await harness.session("b.ipynb")
     answer = await ask(other, "two")
 
     assert tools(answer.messages)[0].state.status == "completed"
@@ -226,27 +226,27 @@ async def test_what_cannot_be_kept_holds_until_the_kernel_ends_and_says_so_once(
     approvals = approvals_of(tmp_path / "project", tmp_path / "state")
     one, two = calls("bash", command="echo 1"), calls("bash", command="ls")
     model = ScriptedModel(one, two, says("a"), one, says("b"))
-    studio = Studio(tmp_path, model, permitting=EffectiveRules(approvals=approvals))
-    session = await studio.session("a.ipynb")
+    harness = SessionHarness(tmp_path, model, permitting=EffectiveRules(approvals=approvals))
+    session = await harness.session("a.ipynb")
     asked = answered(session, lambda _: Reply(answer="always", scope="project"))
 
     await ask(session, "one")
-    other = await studio.session("b.ipynb")
+    other = await harness.session("b.ipynb")
     answer = await ask(other, "two")
 
     assert tools(answer.messages)[0].state.status == "completed"
     assert len(asked) == 2
-    told = [r.event for r in await studio.records(session) if isinstance(r.event, SessionError)]
+    told = [r.event for r in await harness.records(session) if isinstance(r.event, SessionError)]
     assert len(told) == 1
     assert told[0].error.message.startswith("What you allow holds until this kernel ends, because")
 
 
 async def test_a_deny_stands_above_every_approval(tmp_path: Path) -> None:
     deny = (Rule(permission="bash", pattern="echo *", action="deny"),)
-    studio = Studio(tmp_path, ScriptedModel(calls("bash", command="echo 1"), says("No.")))
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, ScriptedModel(calls("bash", command="echo 1"), says("No.")))
+    session = await harness.session()
     session.control.use_mode("bypass")
-    studio.services.permitting.rules = (*studio.services.rules, *deny)
+    harness.services.permitting.rules = (*harness.services.rules, *deny)
 
     answer = await ask(session, "Echo.", yes=True)
 
@@ -258,7 +258,7 @@ async def test_a_deny_stands_above_every_approval(tmp_path: Path) -> None:
 async def test_a_circle_of_two_calls_asks_once_in_a_turn(tmp_path: Path) -> None:
     a, b = calls("list"), calls("glob", pattern="*")
     model = ScriptedModel(*[a, b] * 5, says("Enough."), *[a, b] * 3, says("Again."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     session.control.use_mode("bypass")
     asked = answered(session, once)
 
@@ -273,17 +273,17 @@ async def test_a_circle_of_two_calls_asks_once_in_a_turn(tmp_path: Path) -> None
 
 async def test_always_lets_a_tool_repeat_itself_in_this_session_alone(tmp_path: Path) -> None:
     model = ScriptedModel(*[calls("list")] * 4, says("1."), *[calls("list")] * 4, says("2."))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="always", scope="project"))
 
     assert (await ask(session, "Look.", yes=True)).text == "1."
     assert (await ask(session, "Look again.", yes=True)).text == "2."
     assert [(one.permission, one.always) for one in asked] == [("doom_loop", ("list",))]
 
-    assert studio.services.permitting.approvals.list() == ()
+    assert harness.services.permitting.approvals.list() == ()
     model.script(*[calls("list")] * 4, says("3."))
-    other = await studio.workspace.new(None)
+    other = await harness.workspace.new(None)
     assert isinstance(other, LiveSession)
     asked_there = answered(other, once)
     assert (await ask(other, "Look.", yes=True)).text == "3."
@@ -292,9 +292,9 @@ async def test_always_lets_a_tool_repeat_itself_in_this_session_alone(tmp_path: 
 
 async def test_a_rule_that_allows_loops_is_no_persons_always(tmp_path: Path) -> None:
     allow = (Rule(permission="doom_loop", pattern="*", action="allow"),)
-    studio = Studio(tmp_path, ScriptedModel(*[calls("list")] * 4, says("Enough.")))
-    session = await studio.session()
-    studio.services.permitting.rules = (*studio.services.rules, *allow)
+    harness = SessionHarness(tmp_path, ScriptedModel(*[calls("list")] * 4, says("Enough.")))
+    session = await harness.session()
+    harness.services.permitting.rules = (*harness.services.rules, *allow)
     asked = answered(session, once)
 
     await ask(session, "Look.", yes=True)
@@ -304,7 +304,7 @@ async def test_a_rule_that_allows_loops_is_no_persons_always(tmp_path: Path) -> 
 
 async def test_a_circle_of_three_calls_can_be_stopped(tmp_path: Path) -> None:
     three = [calls("list"), calls("glob", pattern="*"), calls("glob", pattern="a")]
-    session = await Studio(tmp_path, ScriptedModel(*three * 4, says("x"))).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(*three * 4, says("x"))).session()
     asked = answered(session, lambda _: Reply(answer="reject"))
 
     answer = await ask(session, "Look.")
@@ -316,7 +316,7 @@ async def test_a_circle_of_three_calls_can_be_stopped(tmp_path: Path) -> None:
 
 async def test_equal_calls_side_by_side_ask_once(tmp_path: Path) -> None:
     five = calls("list").calls("list").calls("list").calls("list").calls("list")
-    session = await Studio(tmp_path, ScriptedModel(five, says("Done."))).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(five, says("Done."))).session()
     asked = answered(session, once)
 
     answer = await ask(session, "Look.")
@@ -328,10 +328,12 @@ async def test_equal_calls_side_by_side_ask_once(tmp_path: Path) -> None:
 # Spending
 
 
-def limited(tmp_path: Path, *script: Any, info: ModelInfo = PRICED, **budget: Any) -> Studio:
+def limited(
+    tmp_path: Path, *script: Any, info: ModelInfo = PRICED, **budget: Any
+) -> SessionHarness:
     model = ScriptedModel(*script)
     permitting = EffectiveRules(budget=Budget(**budget))
-    return Studio(tmp_path, model, info=info, permitting=permitting)
+    return SessionHarness(tmp_path, model, info=info, permitting=permitting)
 
 
 def looks(tokens: int = 1_000) -> Any:
@@ -356,8 +358,8 @@ async def test_a_limit_in_dollars_stops_with_a_question(tmp_path: Path) -> None:
 
 
 async def test_a_stop_at_the_limit_is_explained_and_can_be_taken_up(tmp_path: Path) -> None:
-    studio = limited(tmp_path, looks(), says("Done."), tokens=500)
-    session = await studio.session()
+    harness = limited(tmp_path, looks(), says("Done."), tokens=500)
+    session = await harness.session()
     answers = iter(["reject", "once"])
     asked = answered(session, lambda _: Reply(answer=next(answers)))  # type: ignore[arg-type]
 
@@ -385,8 +387,8 @@ async def test_headless_a_limit_stops_with_a_sentence(tmp_path: Path) -> None:
 
 
 async def test_an_unknown_price_never_counts_as_nothing(tmp_path: Path) -> None:
-    studio = limited(tmp_path, looks(), says("Done."), info=UNPRICED, usd=2.0)
-    session = await studio.session()
+    harness = limited(tmp_path, looks(), says("Done."), info=UNPRICED, usd=2.0)
+    session = await harness.session()
     asked = answered(session, once)
 
     await ask(session, "Look.")
@@ -407,8 +409,8 @@ async def test_without_a_limit_nothing_is_asked(tmp_path: Path) -> None:
 
 
 async def test_a_limit_can_be_set_and_taken_off_while_it_runs(tmp_path: Path) -> None:
-    studio = limited(tmp_path, looks(), says("Done."), tokens=500)
-    session = await studio.session()
+    harness = limited(tmp_path, looks(), says("Done."), tokens=500)
+    session = await harness.session()
     asked = answered(session, once)
 
     session.control.set_budget(usd=5.0)
@@ -425,10 +427,10 @@ async def test_what_a_child_spends_counts_and_asks_in_the_session_that_began_it(
     tmp_path: Path,
 ) -> None:
     script = [looks(), says("Child done."), says("x")]
-    studio = limited(tmp_path, *script, tokens=500)
-    parent = await studio.session("a.ipynb")
-    child = await studio.session("b.ipynb")
-    studio.services.permitting.began[child.id] = parent.id
+    harness = limited(tmp_path, *script, tokens=500)
+    parent = await harness.session("a.ipynb")
+    child = await harness.session("b.ipynb")
+    harness.services.permitting.began[child.id] = parent.id
     asked = answered(parent, lambda _: Reply(answer="reject"))
     answered(child, once)
 
@@ -444,10 +446,10 @@ async def test_what_a_child_spends_counts_and_asks_in_the_session_that_began_it(
 async def test_a_parent_that_only_the_log_names_shares_neither_mode_nor_purse(
     tmp_path: Path,
 ) -> None:
-    studio = limited(tmp_path, looks(), says("x"), tokens=500)
-    other = await studio.session("a.ipynb")
+    harness = limited(tmp_path, looks(), says("x"), tokens=500)
+    other = await harness.session("a.ipynb")
     other.control.use_mode("bypass")
-    claims = await studio.session("b.ipynb")
+    claims = await harness.session("b.ipynb")
     claims.change(parent_id=other.id)
     elsewhere, here = answered(other, once), answered(claims, once)
 
@@ -477,7 +479,7 @@ async def test_the_configured_mode_is_shown_in_the_session_and_follows_the_setti
 ) -> None:
     permitting = EffectiveRules(mode="accept-edits")
     model = ScriptedModel(says("a"), says("b"))
-    session = await Studio(tmp_path, model, permitting=permitting).session()
+    session = await SessionHarness(tmp_path, model, permitting=permitting).session()
     await ask(session, "one")
     picture = session.snapshot().session
     assert picture is not None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.model.script import fails, says
 from palimpsest.session.controls.spending_limit import spent_by
@@ -237,28 +237,28 @@ def test_what_tightens_is_not_given_up_for_a_claim() -> None:
 
 
 async def test_a_mode_chosen_since_stands_for_what_was_held_back(tmp_path: Path) -> None:
-    studio = Studio(tmp_path, ScriptedModel(says("Hi.")))
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, ScriptedModel(says("Hi.")))
+    session = await harness.session()
     session.change(mode="bypass", mode_own=True, permission=(ALL,))
-    await studio.workspace.close()
+    await harness.workspace.close()
 
-    session = await studio.session()
+    session = await harness.session()
     assert isinstance(session.withheld, str)
     assert session.control.withheld == ("mode bypass", "*: *")
     session.control.use_mode("accept-edits")
     assert session.control.withheld == ("*: *",)
-    await studio.workspace.close()
-    assert (await studio.session()).control.mode == "accept-edits"
+    await harness.workspace.close()
+    assert (await harness.session()).control.mode == "accept-edits"
 
 
 async def test_a_retry_asks_no_model_and_no_agent_that_only_the_log_names(tmp_path: Path) -> None:
-    studio = Studio(tmp_path, ScriptedModel(fails(400, "Bad request.")))
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, ScriptedModel(fails(400, "Bad request.")))
+    session = await harness.session()
     await ask(session, "Hi", model="far/away", agent="plan")
-    await studio.workspace.close()
+    await harness.workspace.close()
 
     model = ScriptedModel(says("Hello."))
-    elsewhere = Studio(tmp_path, model, store=studio.store)
+    elsewhere = SessionHarness(tmp_path, model, store=harness.store)
     session = await elsewhere.session()
     assert "model far/away, agent plan" in session.withheld
     answered = await session.retry()

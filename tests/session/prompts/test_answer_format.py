@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
@@ -65,9 +65,9 @@ def form(schema: Any = SCHEMA, **more: Any) -> Any:
 
 async def asked(
     tmp_path: Path, *script: Any, **options: Any
-) -> tuple[Studio, LiveSession, Any, Any]:
+) -> tuple[SessionHarness, LiveSession, Any, Any]:
     model = ScriptedModel(*script)
-    here = Studio(tmp_path, model)
+    here = SessionHarness(tmp_path, model)
     session = await here.session()
     answer = await ask(session, "Count the penguins.", **{"format": form(), **options})
     return here, session, answer, model
@@ -188,7 +188,7 @@ async def test_a_turn_that_was_stopped_says_that_and_no_more(tmp_path: Path) -> 
         return says("Words.")
 
     session_of: list[LiveSession] = []
-    here = Studio(tmp_path, ScriptedModel(stop))
+    here = SessionHarness(tmp_path, ScriptedModel(stop))
     session_of.append(await here.session())
 
     answer = await ask(session_of[0], "Count.", format=form())
@@ -206,7 +206,7 @@ async def test_what_is_said_into_the_turn_does_not_lift_the_form(tmp_path: Path)
         return calls("read", path="a.txt")
 
     model = ScriptedModel(steer, answers(**GENTOO))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     answer = await ask(session, "Count.", format=form())
 
@@ -226,7 +226,7 @@ async def test_a_model_that_may_refuse_it_is_not_made_to_call(
         ref=ModelRef(provider="x", name="y"), window=100_000, output_limit=4_000, **info
     )
     model = ScriptedModel(answers(**GENTOO))
-    session = await Studio(tmp_path, model, info=known).session()
+    session = await SessionHarness(tmp_path, model, info=known).session()
 
     assert (await ask(session, "Count.", format=form())).structured == GENTOO
     assert "tool_choice" not in model.requests[0].parameters
@@ -236,7 +236,7 @@ async def test_a_model_without_tools_is_refused_with_a_sentence(tmp_path: Path) 
     known = ModelInfo(
         ref=ModelRef(provider="x", name="y"), window=100_000, output_limit=4_000, tools=False
     )
-    session = await Studio(tmp_path, ScriptedModel(), info=known).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(), info=known).session()
 
     answer = await ask(session, "Count.", format=form())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 from tests.harness.subagent_session import helped
 from tests.model.valid_bodies import PNG
 
@@ -27,28 +27,32 @@ def sent(model: ScriptedModel) -> str:
     return str(model.requests[-1].messages)
 
 
-async def house(root: Path, *answers: Any, **more: Any) -> tuple[Studio, Any, ScriptedModel]:
+async def make_harness(
+    root: Path, *answers: Any, **more: Any
+) -> tuple[SessionHarness, Any, ScriptedModel]:
     model = ScriptedModel(*answers)
-    studio = helped(root, model, **more)
-    return studio, await studio.session(), model
+    harness = helped(root, model, **more)
+    return harness, await harness.session(), model
 
 
 async def test_a_named_file_is_read_before_the_first_request(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src/a.py").write_text("x = 1\n")
-    studio, session, model = await house(tmp_path, says("One."))
+    harness, session, model = await make_harness(tmp_path, says("One."))
 
     await ask(session, "What is x in @src/a.py? It is not @src/b.py.")
 
     assert told(session) == ["The user attached src/a.py. The read tool shows of it:\n1: x = 1"]
     assert "1: x = 1" in sent(model)
-    records = await studio.records(session)
-    assert all(found.matches for found in rebuild_all(studio.store, session.id, records))
+    records = await harness.records(session)
+    assert all(found.matches for found in rebuild_all(harness.store, session.id, records))
 
 
 async def test_it_is_read_once_though_the_turn_has_several_steps(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    _, session, _ = await house(tmp_path, fails(500), calls("list"), says("One."), says("Yes."))
+    _, session, _ = await make_harness(
+        tmp_path, fails(500), calls("list"), says("One."), says("Yes.")
+    )
 
     await ask(session, "See @a.py, @a.py and @./a.py")
 
@@ -61,7 +65,7 @@ async def test_it_is_read_once_though_the_turn_has_several_steps(tmp_path: Path)
 
 async def test_a_picture_is_attached(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(base64.b64decode(PNG))
-    _, session, _ = await house(tmp_path, says("A pixel."))
+    _, session, _ = await make_harness(tmp_path, says("A pixel."))
 
     await ask(session, "What is in @a.png?")
 
@@ -83,7 +87,7 @@ async def test_other_words_behind_an_at_sign_stay_words(tmp_path: Path, words: s
     (root / "a.py").write_text("x = 1\n")
     (root / "decorator").write_text("no\n")
     (tmp_path / "b.txt").write_text("outside\n")
-    _, session, _ = await house(root, says("Hm."))
+    _, session, _ = await make_harness(root, says("Hm."))
 
     await ask(session, f"What about {words} here?")
 
@@ -94,7 +98,7 @@ async def test_other_words_behind_an_at_sign_stay_words(tmp_path: Path, words: s
 async def test_a_rule_holds_for_a_named_file_too(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     rules = (*DEFAULT_RULES, *from_config({"read": {"a.py": "deny"}}, home="/home/ada"))
-    _, session, model = await house(tmp_path, says("Hm."), rules=rules)
+    _, session, model = await make_harness(tmp_path, says("Hm."), rules=rules)
 
     await ask(session, "See @a.py")
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.app.loaded_config import load, trust
 from palimpsest.model.script import says
@@ -138,50 +138,50 @@ def test_sizes_are_read_as_people_write_them() -> None:
 
 
 @pytest.fixture
-async def studio(tmp_path: Path) -> AsyncIterator[Studio]:
+async def harness(tmp_path: Path) -> AsyncIterator[SessionHarness]:
     store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=1.0)
-    made = Studio(tmp_path, ScriptedModel(*(says("Yes.") for _ in range(9))), store=store)
+    made = SessionHarness(tmp_path, ScriptedModel(*(says("Yes.") for _ in range(9))), store=store)
     yield made
     await made.workspace.close()
 
 
-async def asked(studio: Studio, notebook: str) -> LiveSession:
-    session = await studio.workspace.new(notebook)
+async def asked(harness: SessionHarness, notebook: str) -> LiveSession:
+    session = await harness.workspace.new(notebook)
     assert isinstance(session, LiveSession)
     await ask(session, "hello")
     return session
 
 
 async def test_a_dry_run_deletes_nothing_and_a_real_one_only_what_it_named(
-    studio: Studio, tmp_path: Path
+    harness: SessionHarness, tmp_path: Path
 ) -> None:
-    old = await asked(studio, "old.ipynb")
-    pinned = await asked(studio, "pinned.ipynb")
+    old = await asked(harness, "old.ipynb")
+    pinned = await asked(harness, "pinned.ipynb")
     pinned.wish("pin", pinned.snapshot().messages[0].id)
-    await studio.workspace.close()
-    studio.clock.now += 100 * DAY_MS
-    new = await asked(studio, "new.ipynb")
+    await harness.workspace.close()
+    harness.clock.now += 100 * DAY_MS
+    new = await asked(harness, "new.ipynb")
     await new.journal.flush()
 
-    looked = await studio.workspace.plan(RetentionLimits(days=30))
-    there = {one.id for one in studio.workspace.sessions()}
-    found, gone = await studio.workspace.prune(RetentionLimits(days=30))
+    looked = await harness.workspace.plan(RetentionLimits(days=30))
+    there = {one.id for one in harness.workspace.sessions()}
+    found, gone = await harness.workspace.prune(RetentionLimits(days=30))
 
     assert due(looked.due) == due(found.due) == due(gone) == [old.id]
     assert [one.stays for one in looked.spared] == ["something in it is pinned"]
     assert there == {old.id, pinned.id, new.id}
-    assert {one.id for one in studio.workspace.sessions()} == {pinned.id, new.id}
+    assert {one.id for one in harness.workspace.sessions()} == {pinned.id, new.id}
     assert not (tmp_path / ".palimpsest" / "sessions" / old.id).exists()
 
 
-async def test_the_folder_is_weighed_to_the_byte(studio: Studio, tmp_path: Path) -> None:
-    session = await asked(studio, "a.ipynb")
-    shared = studio.store.put_blob(b"x" * 1_000)
-    await studio.workspace.close()
+async def test_the_folder_is_weighed_to_the_byte(harness: SessionHarness, tmp_path: Path) -> None:
+    session = await asked(harness, "a.ipynb")
+    shared = harness.store.put_blob(b"x" * 1_000)
+    await harness.workspace.close()
     (tmp_path / ".palimpsest" / "share").mkdir()
     (tmp_path / ".palimpsest" / "share" / "page.html").write_text("p" * 77)
 
-    found, summaries = await studio.workspace.storage()
+    found, summaries = await harness.workspace.storage()
 
     assert [one.id for one in summaries] == [session.id]
     [size] = found.sessions

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.model.script import says
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -15,30 +15,32 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 
-Kernel = Callable[..., Studio]
+Kernel = Callable[..., SessionHarness]
 
 
 @pytest.fixture
 async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
     """Start a kernel of the project; all are closed at the end."""
-    started: list[Studio] = []
+    started: list[SessionHarness] = []
 
-    def start(kernel_id: str = "kernel-a") -> Studio:
+    def start(kernel_id: str = "kernel-a") -> SessionHarness:
         store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         model = ScriptedModel(*(says(f"Answer {n}.") for n in range(20)))
-        studio = Studio(tmp_path, model, store=store, kernel_id=kernel_id)
-        started.append(studio)
-        return studio
+        harness = SessionHarness(tmp_path, model, store=store, kernel_id=kernel_id)
+        started.append(harness)
+        return harness
 
     yield start
-    for studio in reversed(started):
-        await studio.workspace.close()
+    for harness in reversed(started):
+        await harness.workspace.close()
 
 
-async def said(studio: Studio, *prompts: str, notebook: str | None = "a.ipynb") -> LiveSession:
+async def said(
+    harness: SessionHarness, *prompts: str, notebook: str | None = "a.ipynb"
+) -> LiveSession:
     """Begin a session and ask in it."""
-    studio.clock.now += 1_000
-    session = await studio.workspace.new(notebook)
+    harness.clock.now += 1_000
+    session = await harness.workspace.new(notebook)
     assert isinstance(session, LiveSession)
     for prompt in prompts:
         await ask(session, prompt)
@@ -46,60 +48,60 @@ async def said(studio: Studio, *prompts: str, notebook: str | None = "a.ipynb") 
     return session
 
 
-async def child(studio: Studio, parent: LiveSession) -> LiveSession:
+async def child(harness: SessionHarness, parent: LiveSession) -> LiveSession:
     """Begin a session as a task call of another one would."""
-    made = await said(studio, "look into it", notebook=None)
+    made = await said(harness, "look into it", notebook=None)
     made.change(parent_id=parent.id)
     await made.journal.flush()
     return made
 
 
-async def titles(studio: Studio, words: str = "", **more: object) -> list[str]:
-    found = await studio.workspace.page(Query(words, **more))  # type: ignore[arg-type]
+async def titles(harness: SessionHarness, words: str = "", **more: object) -> list[str]:
+    found = await harness.workspace.page(Query(words, **more))  # type: ignore[arg-type]
     return [one.title for one in found.sessions]
 
 
 async def test_sessions_are_found_by_title_notebook_and_what_was_asked(kernel: Kernel) -> None:
-    studio = kernel()
-    await said(studio, "Count the penguins", "and by ISLAND please")
-    await said(studio, "Plot the weather", notebook="weather/b.ipynb")
-    studio.clock.now += 1_000
+    harness = kernel()
+    await said(harness, "Count the penguins", "and by ISLAND please")
+    await said(harness, "Plot the weather", notebook="weather/b.ipynb")
+    harness.clock.now += 1_000
 
-    assert await titles(studio) == ["Plot the weather", "Count the penguins"]
-    assert await titles(studio, "island penguins") == ["Count the penguins"]
-    assert await titles(studio, "B.IPYNB") == ["Plot the weather"]
-    assert await titles(studio, "penguins weather") == []
+    assert await titles(harness) == ["Plot the weather", "Count the penguins"]
+    assert await titles(harness, "island penguins") == ["Count the penguins"]
+    assert await titles(harness, "B.IPYNB") == ["Plot the weather"]
+    assert await titles(harness, "penguins weather") == []
 
 
 async def test_children_are_listed_with_their_session_only(kernel: Kernel) -> None:
-    studio = kernel()
-    parent = await said(studio, "Work")
-    made = await child(studio, parent)
+    harness = kernel()
+    parent = await said(harness, "Work")
+    made = await child(harness, parent)
 
-    assert await titles(studio) == ["Work"]
-    assert len(await titles(studio, children=True)) == 2
-    assert [one.id for one in await studio.workspace.children(parent.id)] == [made.id]
+    assert await titles(harness) == ["Work"]
+    assert len(await titles(harness, children=True)) == 2
+    assert [one.id for one in await harness.workspace.children(parent.id)] == [made.id]
 
 
 async def test_what_was_put_away_is_kept_and_not_gone_on_with(kernel: Kernel) -> None:
-    studio = kernel()
-    session = await said(studio, "Old work")
-    await said(studio, "Other", notebook="b.ipynb")
+    harness = kernel()
+    session = await said(harness, "Old work")
+    await said(harness, "Other", notebook="b.ipynb")
 
-    await studio.workspace.archive(session.id)
+    await harness.workspace.archive(session.id)
 
-    assert await titles(studio) == ["Other"]
-    assert await titles(studio, archived=True) == ["Old work"]
-    assert (await studio.session("a.ipynb")).id != session.id
-    await studio.workspace.archive(session.id, archived=False)
-    assert "Old work" in await titles(studio)
+    assert await titles(harness) == ["Other"]
+    assert await titles(harness, archived=True) == ["Old work"]
+    assert (await harness.session("a.ipynb")).id != session.id
+    await harness.workspace.archive(session.id, archived=False)
+    assert "Old work" in await titles(harness)
 
 
 async def test_a_session_is_called_otherwise_also_while_it_is_closed(kernel: Kernel) -> None:
-    studio = kernel()
-    session = await said(studio, "Old work")
-    assert await studio.workspace.retitle(session.id[-8:], " New words \n more") == "New words"
-    await studio.workspace.close()
+    harness = kernel()
+    session = await said(harness, "Old work")
+    assert await harness.workspace.retitle(session.id[-8:], " New words \n more") == "New words"
+    await harness.workspace.close()
 
     again = kernel()
     await again.workspace.retitle(session.id, "Newer words")
@@ -112,51 +114,51 @@ async def test_a_session_is_called_otherwise_also_while_it_is_closed(kernel: Ker
 async def test_deleting_takes_the_children_along_and_the_notebook_begins_anew(
     kernel: Kernel,
 ) -> None:
-    studio = kernel()
-    parent = await said(studio, "Work")
-    made = await child(studio, parent)
-    below = await child(studio, made)
+    harness = kernel()
+    parent = await said(harness, "Work")
+    made = await child(harness, parent)
+    below = await child(harness, made)
 
-    gone = await studio.workspace.delete(parent.id)
+    gone = await harness.workspace.delete(parent.id)
 
     assert gone == (below.id, made.id, parent.id)
-    assert list(studio.workspace.sessions()) == []
-    assert (await studio.session("a.ipynb")).id not in gone
+    assert list(harness.workspace.sessions()) == []
+    assert (await harness.session("a.ipynb")).id not in gone
     with pytest.raises(NotFound, match="There is no session"):
-        await studio.workspace.delete(parent.id)
+        await harness.workspace.delete(parent.id)
 
 
 async def test_a_session_that_a_fork_needs_is_hidden_until_the_fork_is_gone(
     kernel: Kernel, tmp_path: Path
 ) -> None:
-    studio = kernel()
-    parent = await said(studio, "First", "Second")
+    harness = kernel()
+    parent = await said(harness, "First", "Second")
     second = parent.snapshot().messages[2].id
-    fork = await studio.workspace.fork(parent.id, second[-8:])
+    fork = await harness.workspace.fork(parent.id, second[-8:])
     assert isinstance(fork, LiveSession)
 
-    await studio.workspace.delete(parent.id)
+    await harness.workspace.delete(parent.id)
 
-    assert await titles(studio) == ["First (fork #1)"]
+    assert await titles(harness) == ["First (fork #1)"]
     assert [one.info.role for one in fork.snapshot().messages] == ["user", "assistant"]
     await ask(fork, "On from here")
-    await studio.workspace.delete(fork.id)
+    await harness.workspace.delete(fork.id)
     assert [one.name for one in (tmp_path / ".palimpsest" / "sessions").iterdir()] == []
 
 
 async def test_forks_are_numbered_and_belong_to_the_notebook_that_asks(kernel: Kernel) -> None:
-    studio = kernel()
-    parent = await said(studio, "First")
-    one = await studio.workspace.fork(parent.id, notebook="b.ipynb")
-    two = await studio.workspace.fork(one.id)
+    harness = kernel()
+    parent = await said(harness, "First")
+    one = await harness.workspace.fork(parent.id, notebook="b.ipynb")
+    two = await harness.workspace.fork(one.id)
 
-    found = {row.id: (row.title, row.notebook) for row in studio.workspace.sessions()}
+    found = {row.id: (row.title, row.notebook) for row in harness.workspace.sessions()}
     assert found[one.id] == ("First (fork #1)", "b.ipynb")
     assert found[two.id] == ("First (fork #2)", "b.ipynb")
-    assert (await studio.session("b.ipynb")).id == two.id
-    assert (await studio.session("a.ipynb")).id == parent.id
+    assert (await harness.session("b.ipynb")).id == two.id
+    assert (await harness.session("a.ipynb")).id == parent.id
     with pytest.raises(NotFound, match="no part or message"):
-        await studio.workspace.fork(parent.id, "nowhere")
+        await harness.workspace.fork(parent.id, "nowhere")
 
 
 async def test_another_kernel_is_respected_and_nothing_of_it_is_deleted(kernel: Kernel) -> None:
@@ -204,8 +206,8 @@ def test_pages_follow_each_other_whatever_comes_or_goes_between() -> None:
 
 
 async def test_a_session_from_elsewhere_is_searched_in_its_messages(kernel: Kernel) -> None:
-    studio = kernel()
-    session = await said(studio, "Plain words")
-    await studio.workspace.retitle(session.id, "Other")
-    assert await titles(studio, "plain") == ["Other"]
-    assert await titles(studio, "answer") == []
+    harness = kernel()
+    session = await said(harness, "Plain words")
+    await harness.workspace.retitle(session.id, "Other")
+    assert await titles(harness, "plain") == ["Other"]
+    assert await titles(harness, "answer") == []

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask, requested, until
+from tests.harness.session import SessionHarness, ask, requested, until
 
 from palimpsest.model.script import calls, says, stalls
 from palimpsest.review.reconstruction.requests import rebuild_all
@@ -31,13 +31,15 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.session_record.events import SessionDiff
 
 
-def studio(root: Path, *answers: Any, limits: SnapshotLimits | None = None, **more: Any) -> Studio:
+def make_harness(
+    root: Path, *answers: Any, limits: SnapshotLimits | None = None, **more: Any
+) -> SessionHarness:
     layout = prepare(root)
     snapshots = Snapshots(
         root, layout.snapshots, rules=GitignoreRules, never=ALWAYS_LEFT_OUT, limits=limits
     )
     fields = {"snapshots": snapshots} | more
-    return Studio(root, ScriptedModel(*answers), store=JsonlStore(layout), **fields)
+    return SessionHarness(root, ScriptedModel(*answers), store=JsonlStore(layout), **fields)
 
 
 def writes(path: str, content: str) -> Any:
@@ -61,9 +63,9 @@ def words(session: LiveSession) -> list[str]:
     ]
 
 
-async def three_turns(root: Path) -> tuple[Studio, LiveSession]:
+async def three_turns(root: Path) -> tuple[SessionHarness, LiveSession]:
     (root / "a.txt").write_text("one\n")
-    made = studio(
+    made = make_harness(
         root,
         writes("a.txt", "two\n"),
         says("First."),
@@ -190,7 +192,9 @@ async def test_what_goes_back_to_its_question_takes_the_files_of_all_its_steps(
     tmp_path: Path,
     by_part: bool,  # noqa: FBT001
 ) -> None:
-    made = studio(tmp_path, writes("a.txt", "1"), writes("b.txt", "2"), says("Done."), says("Ok."))
+    made = make_harness(
+        tmp_path, writes("a.txt", "1"), writes("b.txt", "2"), says("Done."), says("Ok.")
+    )
     session = await made.session()
     await ask(session, "go", yes=True)
     message = session.snapshot().messages[2]
@@ -206,7 +210,7 @@ async def test_what_goes_back_to_its_question_takes_the_files_of_all_its_steps(
 
 
 async def test_a_part_in_the_middle_of_an_answer_can_be_taken_back(tmp_path: Path) -> None:
-    made = studio(
+    made = make_harness(
         tmp_path, says("Look.").calls("bash", command="echo x > x.txt"), says("Done."), says("Ok.")
     )
     session = await made.session()
@@ -243,7 +247,7 @@ async def test_a_file_that_a_person_changed_is_named_and_left_alone(tmp_path: Pa
 
 
 async def test_work_of_a_person_between_two_steps_is_a_conflict(tmp_path: Path) -> None:
-    made = studio(tmp_path, writes("a.txt", "1"), says("a"), writes("a.txt", "2"), says("b"))
+    made = make_harness(tmp_path, writes("a.txt", "1"), says("a"), writes("a.txt", "2"), says("b"))
     session = await made.session()
     first = await ask(session, "one", yes=True)
     (tmp_path / "a.txt").write_text("mine")
@@ -267,7 +271,7 @@ async def test_what_changed_after_the_revert_is_not_overwritten_by_its_undo(tmp_
 
 
 async def test_a_running_turn_refuses(tmp_path: Path) -> None:
-    made = studio(tmp_path, says("a"), stalls())
+    made = make_harness(tmp_path, says("a"), stalls())
     session = await made.session()
     await ask(session, "one")
     running = asyncio.create_task(ask(session, "two"))
@@ -334,7 +338,9 @@ async def test_the_diff_of_a_turn_and_of_the_session(tmp_path: Path) -> None:
 
 async def test_the_sessions_own_notebook_is_the_pages(tmp_path: Path) -> None:
     (tmp_path / "a.ipynb").write_text("{}")
-    made = studio(tmp_path, calls("bash", command="echo 1 > a.ipynb; echo 1 > b.ipynb"), says("a"))
+    made = make_harness(
+        tmp_path, calls("bash", command="echo 1 > a.ipynb; echo 1 > b.ipynb"), says("a")
+    )
     session = await made.session()
     await ask(session, "go", yes=True)
 
@@ -345,7 +351,7 @@ async def test_the_sessions_own_notebook_is_the_pages(tmp_path: Path) -> None:
 
 
 async def test_without_snapshots_messages_are_taken_back_and_it_says_so(tmp_path: Path) -> None:
-    made = studio(tmp_path, writes("a.txt", "1"), says("a"), snapshots=None)
+    made = make_harness(tmp_path, writes("a.txt", "1"), says("a"), snapshots=None)
     session = await made.session()
     await ask(session, "go", yes=True)
 
@@ -359,7 +365,7 @@ async def test_without_snapshots_messages_are_taken_back_and_it_says_so(tmp_path
 async def test_a_project_that_is_too_large_says_so_and_the_turn_goes_on(tmp_path: Path) -> None:
     for number in range(9):
         (tmp_path / f"{number}.txt").write_text("x")
-    made = studio(tmp_path, writes("a.txt", "1"), says("a"), limits=SnapshotLimits(files=5))
+    made = make_harness(tmp_path, writes("a.txt", "1"), says("a"), limits=SnapshotLimits(files=5))
     session = await made.session()
     answer = await ask(session, "go", yes=True)
 
@@ -371,7 +377,7 @@ async def test_a_project_that_is_too_large_says_so_and_the_turn_goes_on(tmp_path
 
 
 async def test_a_stopped_turn_can_be_taken_back_too(tmp_path: Path) -> None:
-    made = studio(tmp_path, calls("bash", command="echo 1 > x.txt; sleep 30"))
+    made = make_harness(tmp_path, calls("bash", command="echo 1 > x.txt; sleep 30"))
     session = await made.session()
     running = asyncio.create_task(ask(session, "go", yes=True))
     await until(lambda: (tmp_path / "x.txt").exists())
@@ -388,7 +394,7 @@ async def test_a_revert_stands_after_the_session_is_opened_again(tmp_path: Path)
     await session.undoing.revert()
     await made.workspace.close()
 
-    again = studio(tmp_path, says("x"), kernel_id="kernel-two")
+    again = make_harness(tmp_path, says("x"), kernel_id="kernel-two")
     session = await again.session()
 
     assert standing_revert(session.snapshot().session) is not None
@@ -407,7 +413,7 @@ async def test_a_cleanup_is_final_and_survives_opening(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Nothing is reverted"):
         await session.undoing.unrevert()
     await made.workspace.close()
-    again = studio(tmp_path, kernel_id="kernel-two")
+    again = make_harness(tmp_path, kernel_id="kernel-two")
     assert "Third." not in words(await again.session())
     await again.workspace.close()
 
@@ -419,7 +425,7 @@ async def test_snapshots_go_with_the_sessions_that_name_them(tmp_path: Path) -> 
     later = time.time() + 7_200
 
     kept = sweep_snapshots(layout, later, 0, delete=True)
-    again = studio(tmp_path, kernel_id="kernel-two")
+    again = make_harness(tmp_path, kernel_id="kernel-two")
     await (await again.session()).undoing.revert()
     assert (kept.unneeded, files(tmp_path)["a.txt"]) == (0, "two\n")
     await again.workspace.close()
@@ -433,7 +439,9 @@ async def test_snapshots_go_with_the_sessions_that_name_them(tmp_path: Path) -> 
 async def test_a_step_that_changed_more_files_than_it_names_is_taken_back_whole(
     tmp_path: Path,
 ) -> None:
-    made = studio(tmp_path, calls("bash", command="for n in $(seq 600); do echo $n > f$n; done"))
+    made = make_harness(
+        tmp_path, calls("bash", command="for n in $(seq 600); do echo $n > f$n; done")
+    )
     session = await made.session()
     await ask(session, "go", yes=True)
     part = next(p for m in session.snapshot().messages for p in m.parts if p.type == "patch")

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.model.script import calls, says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
@@ -23,7 +23,7 @@ from palimpsest.transcript.values import ModelRef
 
 async def test_who_joins_gets_the_final_answer_of_the_run(tmp_path: Path) -> None:
     model = ScriptedModel(says("One.").pauses(0.1), says("Two."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     first = asyncio.create_task(ask(session, "first"))
     await until(lambda: model.requests)
     second = asyncio.create_task(ask(session, "second"))
@@ -37,7 +37,7 @@ async def test_who_joins_gets_the_final_answer_of_the_run(tmp_path: Path) -> Non
 
 async def test_joining_where_nothing_is_left_asks_no_model(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     answer = await ask(session, "first")
 
     again = await session.loop()
@@ -47,14 +47,14 @@ async def test_joining_where_nothing_is_left_asks_no_model(tmp_path: Path) -> No
 
 
 async def test_joining_a_session_without_a_word_is_refused(tmp_path: Path) -> None:
-    session = await Studio(tmp_path, ScriptedModel()).session()
+    session = await SessionHarness(tmp_path, ScriptedModel()).session()
 
     with pytest.raises(UserError, match="Nothing was said"):
         await session.loop()
 
 
 async def test_a_message_that_a_killed_kernel_left_is_answered(tmp_path: Path) -> None:
-    session = await Studio(tmp_path, ScriptedModel(says("Here."))).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(says("Here."))).session()
     info = UserMessage(
         id="msg_left",
         session_id=session.id,
@@ -72,7 +72,7 @@ async def test_a_message_that_a_killed_kernel_left_is_answered(tmp_path: Path) -
 
 async def test_a_stop_answers_who_waits_and_who_joined(tmp_path: Path) -> None:
     model = ScriptedModel(says("Wait ").stalls())
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     running = asyncio.create_task(ask(session, "first"))
     await until(lambda: model.requests)
     waiting = asyncio.create_task(ask(session, "second"))
@@ -91,7 +91,7 @@ async def test_a_stop_answers_who_waits_and_who_joined(tmp_path: Path) -> None:
 
 async def test_a_repeated_prompt_is_answered_once_also_after_its_turn(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."), says("Another."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     first = await ask(session, "first", prompt_id="pmt_same")
     again = await ask(session, "first", prompt_id="pmt_same")
@@ -102,7 +102,7 @@ async def test_a_repeated_prompt_is_answered_once_also_after_its_turn(tmp_path: 
 
 async def test_what_needs_an_idle_session_says_that_it_is_busy(tmp_path: Path) -> None:
     model = ScriptedModel(says("Wait ").stalls())
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
     running = asyncio.create_task(ask(session, "first"))
     await until(lambda: model.requests)
 
@@ -116,20 +116,20 @@ async def test_what_needs_an_idle_session_says_that_it_is_busy(tmp_path: Path) -
 
 async def test_the_status_tells_busy_and_idle_once_for_a_run(tmp_path: Path) -> None:
     model = ScriptedModel(calls("list"), says("One."), says("Two."))
-    studio = Studio(tmp_path, model)
-    session = await studio.session()
+    harness = SessionHarness(tmp_path, model)
+    session = await harness.session()
     await asyncio.gather(ask(session, "first"), ask(session, "second"))
 
     told = [
         record.event.status.type
-        for record in await studio.records(session)
+        for record in await harness.records(session)
         if isinstance(record.event, SessionStatus)
     ]
     assert told == ["busy", "idle"]
 
 
 async def test_a_prompt_whose_agent_is_gone_ends_and_the_next_one_runs(tmp_path: Path) -> None:
-    session = await Studio(tmp_path, ScriptedModel(says("Here."))).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(says("Here."))).session()
     left = PromptAdmitted(
         prompt_id="pmt_left",
         text="Hello?",
@@ -148,7 +148,7 @@ async def test_a_prompt_whose_agent_is_gone_ends_and_the_next_one_runs(tmp_path:
 async def test_a_defect_of_ours_answers_the_prompt_and_does_not_run_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = await Studio(tmp_path, ScriptedModel(says("Here."))).session()
+    session = await SessionHarness(tmp_path, ScriptedModel(says("Here."))).session()
 
     def broken(_run: object) -> None:
         raise RuntimeError("a defect")

@@ -27,8 +27,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from pydantic import BaseModel
-from tests.harness.session import Studio, until
-from tests.sample_size import amount
+from tests.harness.session import SessionHarness, until
+from tests.sample_size import sample_size
 from tests.waiting import settled
 
 from palimpsest.model.interface import ModelRequest, StreamEvent
@@ -142,19 +142,19 @@ class Runs(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.store = self.make()
-        self.studio, self.session = self.do(self.opened())
+        self.harness, self.session = self.do(self.opened())
 
-    async def opened(self, session_id: str | None = None) -> tuple[Studio, LiveSession]:
+    async def opened(self, session_id: str | None = None) -> tuple[SessionHarness, LiveSession]:
         rules = from_config({"*": "allow"}, home="/")
-        studio = Studio(
+        harness = SessionHarness(
             self.root, self.gate, store=self.store, rules=rules, kernel_id=f"kernel-{self.kernels}"
         )
-        studio.services.registry.register(self.hold)
+        harness.services.registry.register(self.hold)
         if session_id is None:
-            return studio, await studio.session()
-        session = await studio.workspace.open(session_id, "a.ipynb")
+            return harness, await harness.session()
+        session = await harness.workspace.open(session_id, "a.ipynb")
         assert isinstance(session, LiveSession)
-        return studio, session
+        return harness, session
 
     async def settle(self) -> None:
         """Let everything go on until it waits for the machine."""
@@ -318,7 +318,7 @@ class Runs(RuleBasedStateMachine):
 
         async def go() -> None:
             await self.session.journal.flush()
-            fork = await self.studio.workspace.fork(self.session.id, at)
+            fork = await self.harness.workspace.fork(self.session.id, at)
             assert isinstance(fork, LiveSession)
             found = [one.id for one in fork.snapshot().messages]
             ids = [one.id for one in messages]
@@ -330,7 +330,7 @@ class Runs(RuleBasedStateMachine):
             assert len(found) >= len(shown)
             assert fork.id != self.session.id
             await fork.close()
-            await self.studio.workspace.open(self.session.id, "a.ipynb")
+            await self.harness.workspace.open(self.session.id, "a.ipynb")
 
         if not self.session.runner.busy:
             self.do(self.within(go()))
@@ -339,8 +339,8 @@ class Runs(RuleBasedStateMachine):
     def close_and_reopen(self) -> None:
         async def reopen() -> None:
             await self.session.close()
-            await self.studio.workspace.close()
-            self.studio, self.session = await self.opened(self.session.id)
+            await self.harness.workspace.close()
+            self.harness, self.session = await self.opened(self.session.id)
 
         self.do(self.within(reopen()))
         assert all(task.done() for task in self.asked.values())
@@ -433,7 +433,7 @@ class Runs(RuleBasedStateMachine):
         assert admitted == delivered
         assert set(admitted.values()) <= {1}
         self.do(self.session.close())
-        self.do(self.studio.workspace.close())
+        self.do(self.harness.workspace.close())
 
 
 class InMemory(Runs):
@@ -459,13 +459,13 @@ class OnDisk(Runs):
             here = (self.root / ".palimpsest", left / ".palimpsest")
             shutil.copytree(*here, dirs_exist_ok=True, copy_function=_copied)
             await self.session.close()
-            await self.studio.workspace.close()
+            await self.harness.workspace.close()
             shutil.rmtree(self.root, ignore_errors=True)
             self.root = left
             self.store = self.make()
             waiting = [name for name, task in self.asked.items() if not task.done()]
             assert waiting == [], "a closing kernel answers everybody"
-            self.studio, self.session = await self.opened(self.session.id)
+            self.harness, self.session = await self.opened(self.session.id)
 
         self.do(self.within(die()))
 
@@ -483,7 +483,7 @@ def run_machine(machine: type[Runs], examples: int, steps: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(amount(120, 3_600))
+@pytest.mark.timeout(sample_size(120, 3_600))
 @pytest.mark.parametrize("machine", [InMemory, OnDisk])
 def test_every_order_of_operations_keeps_the_laws(machine: type[Runs]) -> None:
-    run_machine(machine, amount(8, 600), amount(20, 50))
+    run_machine(machine, sample_size(8, 600), sample_size(20, 50))

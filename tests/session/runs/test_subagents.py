@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 from tests.harness.subagent_session import at_work, children, helped, write
 from tests.waiting import settled
 
@@ -57,10 +57,10 @@ def task(prompt: str, agent: str = "general", **more: str) -> Any:
     return {"description": f"Do {prompt}", "prompt": prompt, "agent": agent, **more}
 
 
-async def whole(studio: Studio, session: LiveSession) -> None:
+async def whole(harness: SessionHarness, session: LiveSession) -> None:
     """Every request that was recorded can be rebuilt."""
-    records = await studio.records(session)
-    assert all(found.matches for found in rebuild_all(studio.store, session.id, records))
+    records = await harness.records(session)
+    assert all(found.matches for found in rebuild_all(harness.store, session.id, records))
 
 
 async def test_the_result_of_another_agent_comes_back(tmp_path: Path) -> None:
@@ -70,15 +70,15 @@ async def test_the_result_of_another_agent_comes_back(tmp_path: Path) -> None:
         says("It has two lines."),
         alpha=(calls("read", path="a.txt"), says("Two lines.")),
     )
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     answer = await ask(session, "Count the lines.")
 
     assert answer.text == "It has two lines."
     (part,) = tool_parts(answer.messages)
     assert isinstance(part.state, ToolCompleted)
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     assert part.state.output == (
         f"Task {child.id} by the agent general is done. Its task_id goes on where it ended.\n\n"
         "<result>\nTwo lines.\n</result>"
@@ -90,18 +90,18 @@ async def test_the_result_of_another_agent_comes_back(tmp_path: Path) -> None:
     metadata = part.state.metadata
     assert (metadata["task"], metadata["agent"], metadata["count"]) == (child.id, "general", 1)
     assert metadata["calls"] == [{"tool": "read", "title": "a.txt", "state": "completed"}]
-    await whole(studio, session)
-    await whole(studio, child)
+    await whole(harness, session)
+    await whole(harness, child)
 
 
 async def test_what_another_agent_spends_is_spent_by_its_parent(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("Yes."),))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     await ask(session, "Go.")
 
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     own = child.snapshot().session
     assert own is not None
     assert own.tokens.input > 0
@@ -145,8 +145,8 @@ async def test_its_questions_are_asked_in_the_card_of_its_call(tmp_path: Path) -
         says("Done."),
         alpha=(calls("bash", command="echo hello"), says("It said hello.")),
     )
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "Go."))
     await until(lambda: session.snapshot().asks)
@@ -158,7 +158,7 @@ async def test_its_questions_are_asked_in_the_card_of_its_call(tmp_path: Path) -
     assert session.reply(question.id, Reply(answer="once"))
     answer = await asking
     assert answer.text == "Done."
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     (ran,) = tool_parts(child.snapshot().messages)
     assert isinstance(ran.state, ToolCompleted)
     assert "hello" in ran.state.output
@@ -171,12 +171,12 @@ async def test_an_answer_given_in_its_own_session_closes_the_question_above(tmp_
         says("Done."),
         alpha=(calls("bash", command="echo hello"), says("ok")),
     )
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "Go."))
     await until(lambda: session.snapshot().asks)
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     (question,) = child.snapshot().asks
     child.reply(question.id, Reply(answer="once"))
 
@@ -220,18 +220,18 @@ async def test_stopping_the_parent_stops_what_works_for_it(tmp_path: Path) -> No
         calls("task", **task("alpha")),
         alpha=(thinks("hm").says("I begin. ").stalls(),),
     )
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "Go."))
 
-    await until(lambda: "I begin" in str([one.snapshot() for one in at_work(studio, session)]))
+    await until(lambda: "I begin" in str([one.snapshot() for one in at_work(harness, session)]))
     session.cancel("Stopped.")
     answer = await asking
 
     assert answer.error is not None
     assert answer.error.type == "aborted"
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     assert child.runner.run is None
     (part,) = tool_parts(answer.messages)
     assert isinstance(part.state, ToolFailed)
@@ -251,8 +251,8 @@ async def test_a_task_that_fails_says_so_and_can_be_gone_on_with(tmp_path: Path)
         alpha=(fails(400, "broken"), says("Now it works.")),
     )
     model.main._answers.insert(1, resume)
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     answer = await ask(session, "Go.")
 
@@ -261,7 +261,7 @@ async def test_a_task_that_fails_says_so_and_can_be_gone_on_with(tmp_path: Path)
     assert "failed: " in first.state.error
     assert isinstance(second.state, ToolCompleted)
     assert "Now it works." in second.state.output
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     prompts = [m for m in child.snapshot().messages if m.info.role == "user"]
     assert len(prompts) == 2
 
@@ -269,16 +269,16 @@ async def test_a_task_that_fails_says_so_and_can_be_gone_on_with(tmp_path: Path)
 async def test_it_is_resumed_after_a_restart_too(tmp_path: Path) -> None:
     store = MemoryStore()
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
-    studio = helped(tmp_path, model, store=store)
-    session = await studio.session()
+    harness = helped(tmp_path, model, store=store)
+    session = await harness.session()
     await ask(session, "Go.")
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     task_id = child.id
-    await studio.workspace.close()
+    await harness.workspace.close()
 
     model.main.script(calls("task", **task("alpha", task_id=task_id)), says("Again."))
-    studio = helped(tmp_path, model, store=store)
-    answer = await ask(await studio.session(), "Once more.")
+    harness = helped(tmp_path, model, store=store)
+    answer = await ask(await harness.session(), "Once more.")
 
     (part,) = tool_parts(answer.messages)
     assert isinstance(part.state, ToolCompleted), part.state
@@ -310,12 +310,12 @@ async def test_it_may_do_nothing_that_its_parent_may_not(tmp_path: Path) -> None
         says("Done."),
         alpha=(calls("bash", command="ls"), calls("read", path="a.csv"), says("No.")),
     )
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     await ask(session, "Go.", agent="careful")
 
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     shell, reading = tool_parts(child.snapshot().messages)
     assert isinstance(shell.state, ToolFailed)
     assert "There is no tool 'bash' here" in shell.state.error
@@ -325,8 +325,8 @@ async def test_it_may_do_nothing_that_its_parent_may_not(tmp_path: Path) -> None
 
 async def test_an_agent_at_work_hands_nothing_on_and_keeps_no_list(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("ok"),))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     await ask(session, "Go.")
 
@@ -346,14 +346,14 @@ async def test_an_agent_that_declares_it_hands_on_as_deep_as_is_allowed(tmp_path
         "gamma": (says("C."),),
     }
     model = Cast(calls("task", **task("alpha", "lead")), says("Done."), **script)
-    studio = helped(tmp_path, model)
-    studio.services.family.depth = 2
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    harness.services.family.depth = 2
+    session = await harness.session()
 
     await ask(session, "Go.")
 
-    (first,) = await children(studio, session)
-    (second,) = await children(studio, first)
+    (first,) = await children(harness, session)
+    (second,) = await children(harness, first)
     (part,) = tool_parts(second.snapshot().messages)
     assert isinstance(part.state, ToolFailed)
     assert "There is no tool 'task' here" in part.state.error
@@ -414,28 +414,28 @@ async def test_a_person_does_not_ask_in_the_session_of_a_task(tmp_path: Path) ->
     model = Cast(
         calls("task", **task("alpha")), says("Done."), says("Still here."), alpha=(says("ok"),)
     )
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
     await ask(session, "Go.")
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
 
-    opened = await studio.workspace.open(child.id, "a.ipynb")
+    opened = await harness.workspace.open(child.id, "a.ipynb")
 
     assert opened is child
     assert opened.read_only
     with pytest.raises(UserError, match="This is the session of a task"):
         await opened.prompt("Hi", PromptOptions(origin=Origin(kind="panel")))
-    assert await studio.session() is session
-    listed = await studio.workspace.children(session.id)
+    assert await harness.session() is session
+    listed = await harness.workspace.children(session.id)
     assert [one.id for one in listed] == [child.id]
-    fork = await studio.workspace.fork(child.id)
+    fork = await harness.workspace.fork(child.id)
     assert not fork.read_only
 
 
 async def test_all_subtasks_of_a_prompt_are_run(tmp_path: Path) -> None:
     model = Cast(says("A and B."), alpha=(says("A."),), beta=(says("B."),))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     answer = await ask(session, "@explore alpha\n@general beta")
 
@@ -446,7 +446,7 @@ async def test_all_subtasks_of_a_prompt_are_run(tmp_path: Path) -> None:
     assert [m.info.agent for m in answer.messages] == ["explore", "general", "build"]
     roles = [m["role"] for m in model.main.requests[0].messages]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "tool"]
-    await whole(studio, session)
+    await whole(harness, session)
 
 
 async def test_an_agent_named_in_the_middle_is_left_to_the_model(tmp_path: Path) -> None:
@@ -463,8 +463,8 @@ async def test_an_agent_named_in_the_middle_is_left_to_the_model(tmp_path: Path)
 
 async def test_a_subtask_that_is_stopped_ends_the_turn(tmp_path: Path) -> None:
     model = Cast(alpha=(says("I begin. ").stalls(),))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "@general alpha"))
     await until(lambda: model.helping["alpha"].requests)
@@ -499,8 +499,8 @@ async def test_a_command_is_sent_as_its_words_and_shown_as_it_was_typed(tmp_path
     write(tmp_path / ".palimpsest/commands/review.md", text)
     write(tmp_path / ".palimpsest/agents/critic.md", "---\nmode: primary\n---\nCriticise.")
     model = Cast(says("Fine."))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "/review this for real"))
     await until(lambda: session.snapshot().asks)
@@ -521,7 +521,7 @@ async def test_a_command_is_sent_as_its_words_and_shown_as_it_was_typed(tmp_path
     sent = str(model.main.requests[0].messages[1:])
     assert "/review" not in sent
     assert "shell" in sent
-    await whole(studio, session)
+    await whole(harness, session)
 
 
 async def test_a_refused_shell_command_ends_the_turn_with_a_sentence(tmp_path: Path) -> None:
@@ -556,8 +556,8 @@ async def test_a_command_can_be_a_subtask(tmp_path: Path) -> None:
     write(tmp_path / ".palimpsest/command/dig.md", "---\nsubtask: true\n---\nDig alpha $ARGUMENTS")
     write(tmp_path / ".palimpsest/command/look.md", "---\nagent: explore\n---\nLook alpha")
     model = Cast(says("Summed."), says("Looked."), alpha=(says("Dug."), says("Seen.")))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     answer = await ask(session, "/dig deep")
     second = await ask(session, "/look")
@@ -580,13 +580,13 @@ async def test_a_command_says_which_model_does_its_task(tmp_path: Path) -> None:
     write(tmp_path / ".palimpsest/command/dig.md", f"{head}Dig alpha")
     write(tmp_path / ".palimpsest/command/think.md", "---\nvariant: low\n---\nThink.")
     model = Cast(says("Summed."), says("Thought."), alpha=(says("Dug."),))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     answer = await ask(session, "/dig")
     await ask(session, "/think")
 
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     small = ModelRef(provider="test", name="small", variant="high")
     used = [m.info.model for m in child.snapshot().messages if m.info.role == "assistant"]
     assert used == [small]
@@ -611,8 +611,8 @@ async def test_skills_are_listed_and_loaded(tmp_path: Path) -> None:
     write(folder / "SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\nUse read.py.")
     write(folder / "read.py", "x")
     model = Cast(calls("skill", name="PDF"), calls("skill", name="no"), says("ok"))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
 
     answer = await ask(session, "Read it.")
 
@@ -627,7 +627,7 @@ async def test_skills_are_listed_and_loaded(tmp_path: Path) -> None:
     )
     assert isinstance(bad.state, ToolFailed)
     assert bad.state.error == "There is no skill 'no'. Skills: pdf."
-    await whole(studio, session)
+    await whole(harness, session)
 
 
 async def test_the_system_prompt_stays_when_a_skill_is_added(tmp_path: Path) -> None:
@@ -666,27 +666,27 @@ def writers() -> int:
 async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: Path) -> None:
     script = [calls("task", **task(f"alpha {n}")) for n in range(20)]
     model = Cast(*script, says("Done."), alpha=tuple(says("ok") for _ in range(20)))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
     before = writers()
 
     await session.prompt("Go.", PromptOptions(yes=True))
-    await until(lambda: not at_work(studio, session))
+    await until(lambda: not at_work(harness, session))
 
-    assert len(await studio.workspace.children(session.id)) == 20
+    assert len(await harness.workspace.children(session.id)) == 20
     assert writers() == before
-    await until(lambda: list(studio.services.purses) == [session.id])
-    await until(lambda: list(studio.services.permitting.open) == [session.id])
+    await until(lambda: list(harness.services.purses) == [session.id])
+    await until(lambda: list(harness.services.permitting.open) == [session.id])
 
 
 async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
     await ask(session, "Go.")
-    await until(lambda: not at_work(studio, session))
-    (kept,) = await studio.workspace.children(session.id)
-    opened = await studio.workspace.open(kept.id, "a.ipynb")
+    await until(lambda: not at_work(harness, session))
+    (kept,) = await harness.workspace.children(session.id)
+    opened = await harness.workspace.open(kept.id, "a.ipynb")
     seen: list[str] = []
     opened.subscribe(lambda records: seen.extend(str(one.event) for one in records))
 
@@ -694,21 +694,21 @@ async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -
     await ask(session, "Once more.")
     await until(lambda: "Two." in str(seen))
 
-    assert at_work(studio, session) == [opened]
+    assert at_work(harness, session) == [opened]
     assert "Two." in str(opened.snapshot().messages)
 
 
 async def test_a_task_that_was_closed_is_gone_on_with(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
     await ask(session, "Go.")
-    await until(lambda: not at_work(studio, session))
-    (kept,) = await studio.workspace.children(session.id)
+    await until(lambda: not at_work(harness, session))
+    (kept,) = await harness.workspace.children(session.id)
 
     model.main.script(calls("task", **task("alpha", task_id=kept.id)), says("Again."))
     answer = await ask(session, "Once more.")
-    await until(lambda: not at_work(studio, session))
+    await until(lambda: not at_work(harness, session))
 
     (part,) = tool_parts(answer.messages)
     assert isinstance(part.state, ToolCompleted)
@@ -717,15 +717,15 @@ async def test_a_task_that_was_closed_is_gone_on_with(tmp_path: Path) -> None:
 
 async def test_closing_while_a_task_works_ends_both(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), alpha=(says("I begin").pauses(None),))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
     asking = asyncio.create_task(ask(session, "Go."))
-    await until(lambda: "I begin" in str([one.snapshot() for one in at_work(studio, session)]))
+    await until(lambda: "I begin" in str([one.snapshot() for one in at_work(harness, session)]))
 
-    await asyncio.wait_for(studio.workspace.close(), 5.0)
+    await asyncio.wait_for(harness.workspace.close(), 5.0)
 
     assert (await asking).error is not None
-    assert not studio.workspace._open
+    assert not harness.workspace._open
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -734,10 +734,10 @@ async def test_another_session_is_not_closed_because_a_task_was_sought_in_it(
     whole: bool,  # noqa: FBT001
 ) -> None:
     model = Cast(says("Hi."), says("Hm."), says("Still here."))
-    studio = helped(tmp_path, model)
-    other = await studio.workspace.current("other.ipynb")
+    harness = helped(tmp_path, model)
+    other = await harness.workspace.current("other.ipynb")
     await ask(other, "Hello?")  # type: ignore[arg-type]
-    session = await studio.session()
+    session = await harness.session()
     named = other.id if whole else other.id[:-2]
     model.main._answers.insert(1, calls("task", **task("alpha", task_id=named)))
 
@@ -749,10 +749,10 @@ async def test_another_session_is_not_closed_because_a_task_was_sought_in_it(
 
 async def test_what_was_taken_back_in_a_task_is_gone_when_it_goes_on(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
-    studio = helped(tmp_path, model)
-    session = await studio.session()
+    harness = helped(tmp_path, model)
+    session = await harness.session()
     await ask(session, "Go.")
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     await child.undoing.revert()
 
     model.main.script(calls("task", **task("alpha again", task_id=child.id)), says("Again."))
@@ -760,7 +760,7 @@ async def test_what_was_taken_back_in_a_task_is_gone_when_it_goes_on(tmp_path: P
 
     (part,) = tool_parts(answer.messages)
     assert isinstance(part.state, ToolCompleted), part.state
-    (child,) = await children(studio, session)
+    (child,) = await children(harness, session)
     said = [
         one.text for m in child.snapshot().messages for one in m.parts if isinstance(one, TextPart)
     ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.harness.session import Studio, ask, requested
+from tests.harness.session import SessionHarness, ask, requested
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
@@ -33,9 +33,11 @@ class Pair:
         return (self.titles if request.purpose == "title" else self.answers).stream(request)
 
 
-def studio(tmp_path: Path, *titles: ModelAnswer | Callable[[ModelRequest], ModelAnswer]) -> Studio:
+def make_harness(
+    tmp_path: Path, *titles: ModelAnswer | Callable[[ModelRequest], ModelAnswer]
+) -> SessionHarness:
     pair = Pair(ScriptedModel(*(says(f"Answer {n}.") for n in range(5))), ScriptedModel(*titles))
-    return Studio(tmp_path, pair, titles=True)
+    return SessionHarness(tmp_path, pair, titles=True)
 
 
 def title(session: LiveSession) -> str:
@@ -45,7 +47,9 @@ def title(session: LiveSession) -> str:
 
 
 async def test_a_model_names_the_session_after_its_first_prompt(tmp_path: Path) -> None:
-    here = studio(tmp_path, says("<think>Hm.\nPenguins.</think>\n\n  Penguins by island \nmore"))
+    here = make_harness(
+        tmp_path, says("<think>Hm.\nPenguins.</think>\n\n  Penguins by island \nmore")
+    )
     session = await here.session()
     answer = await ask(session, "How many penguins are there per island?\nLook into penguins.csv.")
     await session.naming.wait()
@@ -60,7 +64,7 @@ async def test_a_model_names_the_session_after_its_first_prompt(tmp_path: Path) 
 
 
 async def test_the_request_is_rebuilt_and_counted(tmp_path: Path) -> None:
-    here = studio(tmp_path, says("Penguins"))
+    here = make_harness(tmp_path, says("Penguins"))
     session = await here.session()
     await ask(session, "How many penguins?")
     await session.naming.wait()
@@ -86,7 +90,7 @@ async def test_the_request_is_rebuilt_and_counted(tmp_path: Path) -> None:
 
 async def test_the_first_words_stand_there_until_then_and_when_it_fails(tmp_path: Path) -> None:
     words = "one two three " * 10
-    here = studio(tmp_path, fails(400, "no"))
+    here = make_harness(tmp_path, fails(400, "no"))
     session = await here.session()
     answer = await ask(session, f"\n {words}\nmore")
     await session.naming.wait()
@@ -102,7 +106,7 @@ async def test_what_a_person_called_it_stays(tmp_path: Path) -> None:
         waiting.set()
         return replace(says("From the model"), drip_seconds=0.05)
 
-    here = studio(tmp_path, late)
+    here = make_harness(tmp_path, late)
     session = await here.session()
     asking = asyncio.ensure_future(ask(session, "hello there"))
     await waiting.wait()
@@ -114,7 +118,7 @@ async def test_what_a_person_called_it_stays(tmp_path: Path) -> None:
 
 
 async def test_a_turn_does_not_wait_and_closing_gives_it_up(tmp_path: Path) -> None:
-    here = studio(tmp_path, stalls())
+    here = make_harness(tmp_path, stalls())
     session = await here.session()
     assert (await ask(session, "hello")).text == "Answer 0."
     await asyncio.wait_for(here.workspace.close(), 3)
@@ -123,7 +127,7 @@ async def test_a_turn_does_not_wait_and_closing_gives_it_up(tmp_path: Path) -> N
 
 async def test_titles_can_be_switched_off(tmp_path: Path) -> None:
     model = ScriptedModel(says("Answer."))
-    here = Studio(tmp_path, model)
+    here = SessionHarness(tmp_path, model)
     session = await here.session()
     await ask(session, "hello")
     await session.naming.wait()
@@ -145,7 +149,7 @@ def test_a_small_model_of_the_same_provider_writes_titles() -> None:
 
 
 async def test_the_title_agent_may_have_words_of_its_own(tmp_path: Path) -> None:
-    here = studio(tmp_path, says("PENGUINS"))
+    here = make_harness(tmp_path, says("PENGUINS"))
     titler = here.services.agents["title"].model_copy(update={"prompt": "Shout the title."})
     object.__setattr__(here.services, "agents", {**here.services.agents, "title": titler})
     session = await here.session()

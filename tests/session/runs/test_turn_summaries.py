@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask, requested
-from tests.session.revert.test_revert import studio as studio_with_files
+from tests.harness.session import SessionHarness, ask, requested
+from tests.session.revert.test_revert import make_harness as harness_with_files
 from tests.session.revert.test_revert import writes
 
 from palimpsest.frontends.page_channel.sessions import row_of
@@ -71,10 +71,12 @@ class Held:
             yield event
 
 
-def studio(tmp_path: Path, *notes: Answers, model: Any = None, **more: Any) -> tuple[Studio, Pair]:
+def make_harness(
+    tmp_path: Path, *notes: Answers, model: Any = None, **more: Any
+) -> tuple[SessionHarness, Pair]:
     answers = ScriptedModel(*(says(f"Answer {n}.") for n in range(6)))
     pair = Pair(answers, model or ScriptedModel(*notes))
-    return Studio(tmp_path, pair, turn_summaries=True, **more), pair
+    return SessionHarness(tmp_path, pair, turn_summaries=True, **more), pair
 
 
 def record(session: LiveSession) -> SessionInfo:
@@ -88,13 +90,13 @@ def of_prompts(session: LiveSession) -> list[dict[str, Any] | None]:
     return [info.summary for info in infos if isinstance(info, UserMessage)]
 
 
-async def rebuilt(here: Studio, session: LiveSession) -> list[Rebuilt]:
+async def rebuilt(here: SessionHarness, session: LiveSession) -> list[Rebuilt]:
     records = await here.records(session)
     return list(rebuild_all(here.store, session.id, records))
 
 
 async def test_a_turn_and_the_session_are_noted_after_the_answer(tmp_path: Path) -> None:
-    here, pair = studio(
+    here, pair = make_harness(
         tmp_path,
         noted("Penguins", "The penguins were counted.\nThere are 344.", "About penguins."),
         noted("Gentoo", "The gentoos were counted.", "About penguins, then gentoos."),
@@ -129,7 +131,7 @@ async def test_a_turn_and_the_session_are_noted_after_the_answer(tmp_path: Path)
 
 async def test_the_request_is_rebuilt_and_its_cost_is_the_sessions(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("1\n" * 5_000)
-    here, pair = studio(tmp_path, noted("A", "B.", "C."), noted("A", "B.", "C."))
+    here, pair = make_harness(tmp_path, noted("A", "B.", "C."), noted("A", "B.", "C."))
     pair.answers = ScriptedModel(calls("read", path="a.txt"), says("Read."), says("Again."))
     session = await here.session()
     await ask(session, "Read a.txt")
@@ -153,7 +155,7 @@ async def test_the_request_is_rebuilt_and_its_cost_is_the_sessions(tmp_path: Pat
 
 async def test_nobody_is_asked_unless_it_is_switched_on(tmp_path: Path) -> None:
     model = ScriptedModel(says("Answer."))
-    session = await Studio(tmp_path, model).session()
+    session = await SessionHarness(tmp_path, model).session()
 
     await ask(session, "hello")
     await session.turn_summaries.wait()
@@ -177,7 +179,7 @@ async def test_nobody_is_asked_unless_it_is_switched_on(tmp_path: Path) -> None:
 async def test_nonsense_and_errors_write_nothing_and_fail_nothing(
     tmp_path: Path, answer: ModelAnswer
 ) -> None:
-    here, pair = studio(tmp_path, answer)
+    here, pair = make_harness(tmp_path, answer)
     session = await here.session()
 
     assert (await ask(session, "hello")).error is None
@@ -205,7 +207,7 @@ async def test_nonsense_and_errors_write_nothing_and_fail_nothing(
 async def test_the_parts_that_are_there_are_taken(
     tmp_path: Path, said: str, summary: dict[str, str] | None, body: str | None
 ) -> None:
-    here, _ = studio(tmp_path, says(said))
+    here, _ = make_harness(tmp_path, says(said))
     session = await here.session()
 
     await ask(session, "hello")
@@ -217,7 +219,7 @@ async def test_the_parts_that_are_there_are_taken(
 
 async def test_the_newest_turn_is_asked_for_where_turns_pass_faster(tmp_path: Path) -> None:
     held = Held(noted("One", "1.", "First."), noted("Three", "3.", "All three."))
-    here, pair = studio(tmp_path, model=held)
+    here, pair = make_harness(tmp_path, model=held)
     session = await here.session()
     await ask(session, "one?")
     await held.began.wait()
@@ -236,7 +238,7 @@ async def test_the_newest_turn_is_asked_for_where_turns_pass_faster(tmp_path: Pa
 
 
 async def test_closing_gives_it_up(tmp_path: Path) -> None:
-    here, pair = studio(tmp_path, stalls())
+    here, pair = make_harness(tmp_path, stalls())
     session = await here.session()
     assert (await ask(session, "hello")).text == "Answer 0."
 
@@ -248,7 +250,7 @@ async def test_closing_gives_it_up(tmp_path: Path) -> None:
 
 async def test_nothing_is_written_to_a_turn_that_was_taken_back(tmp_path: Path) -> None:
     held = Held(noted("A", "B.", "C."))
-    here, _ = studio(tmp_path, model=held)
+    here, _ = make_harness(tmp_path, model=held)
     session = await here.session()
     await ask(session, "one?")
     await held.began.wait()
@@ -266,7 +268,7 @@ async def test_nothing_is_written_to_a_turn_that_was_taken_back(tmp_path: Path) 
 
 async def test_what_is_taken_back_is_no_longer_told_of_the_session(tmp_path: Path) -> None:
     notes = [noted(f"T{n}", f"Did {n}.", f"All up to {n}.") for n in range(3)]
-    here, _ = studio(tmp_path, *notes)
+    here, _ = make_harness(tmp_path, *notes)
     session = await here.session()
     for prompt in ("one?", "two?", "three?"):
         await ask(session, prompt)
@@ -287,7 +289,7 @@ async def test_what_is_taken_back_is_no_longer_told_of_the_session(tmp_path: Pat
 
 
 async def test_words_and_changed_files_stand_side_by_side(tmp_path: Path) -> None:
-    made = studio_with_files(
+    made = harness_with_files(
         tmp_path,
         *(writes("a.txt", "one\n"), says("First."), noted("A", "B.", "C.")),
         *(writes("b.txt", "two\n"), says("Second."), says("nonsense")),
@@ -311,7 +313,7 @@ async def test_words_and_changed_files_stand_side_by_side(tmp_path: Path) -> Non
 
 
 async def test_a_compaction_is_no_turn_and_a_failed_turn_has_no_words(tmp_path: Path) -> None:
-    here, pair = studio(tmp_path, noted("A", "B.", "C."), noted("D", "E.", "F."))
+    here, pair = make_harness(tmp_path, noted("A", "B.", "C."), noted("D", "E.", "F."))
     pair.answers = ScriptedModel(
         says("Yes."), says("## Goal\n- to be"), fails(401, "no"), says("Better.")
     )
@@ -332,7 +334,7 @@ async def test_a_compaction_is_no_turn_and_a_failed_turn_has_no_words(tmp_path: 
 
 async def test_what_was_excluded_or_is_a_secret_is_not_sent(tmp_path: Path) -> None:
     held = Held(noted("One", "1."), noted("Two", f"The key {KEY} was used.", f"Key {KEY}."))
-    here, pair = studio(tmp_path, model=held)
+    here, pair = make_harness(tmp_path, model=held)
     session = await here.session()
     await ask(session, f"one? {KEY}")
     await held.began.wait()
@@ -353,7 +355,7 @@ async def test_what_was_excluded_or_is_a_secret_is_not_sent(tmp_path: Path) -> N
 
 
 async def test_a_limit_that_is_reached_is_not_gone_beyond(tmp_path: Path) -> None:
-    here, pair = studio(tmp_path, permitting=EffectiveRules(budget=Budget(tokens=5)))
+    here, pair = make_harness(tmp_path, permitting=EffectiveRules(budget=Budget(tokens=5)))
     session = await here.session()
 
     answer = await ask(session, "hello")
@@ -366,7 +368,7 @@ async def test_a_limit_that_is_reached_is_not_gone_beyond(tmp_path: Path) -> Non
 
 
 async def test_a_session_that_another_began_is_not_noted(tmp_path: Path) -> None:
-    here, pair = studio(tmp_path, noted("A", "B.", "C."))
+    here, pair = make_harness(tmp_path, noted("A", "B.", "C."))
     parent = await here.session()
     child = await here.workspace.new("b.ipynb", parent=parent.id)
     assert isinstance(child, LiveSession)
@@ -384,7 +386,7 @@ async def test_the_small_model_is_asked(tmp_path: Path) -> None:
         small.append(info.model_copy(update={"window": 50_000}))
         return small[-1]
 
-    here, pair = studio(tmp_path, noted("A", "B.", "C."), small_model=chosen)
+    here, pair = make_harness(tmp_path, noted("A", "B.", "C."), small_model=chosen)
     session = await here.session()
 
     await ask(session, "hello")
@@ -394,7 +396,7 @@ async def test_the_small_model_is_asked(tmp_path: Path) -> None:
 
 
 async def test_a_page_that_is_made_by_itself_holds_the_words(tmp_path: Path) -> None:
-    here, _ = studio(
+    here, _ = make_harness(
         tmp_path,
         noted("A", "Counted the gentoos.", "All about gentoos."),
         store=JsonlStore(prepare(tmp_path)),
@@ -412,7 +414,7 @@ async def test_a_page_that_is_made_by_itself_holds_the_words(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("form", ["md", "ipynb"])
 async def test_an_export_says_what_the_session_is_about(tmp_path: Path, form: Form) -> None:
-    here, _ = studio(tmp_path, noted("A", "Did B.", "All about C."))
+    here, _ = make_harness(tmp_path, noted("A", "Did B.", "All about C."))
     session = await here.session()
     await ask(session, "hello")
     await session.turn_summaries.wait()
@@ -423,7 +425,7 @@ async def test_an_export_says_what_the_session_is_about(tmp_path: Path, form: Fo
 
 
 async def test_an_export_for_opencode_has_the_fields_that_it_asks_for(tmp_path: Path) -> None:
-    here, _ = studio(tmp_path, noted("A", "Did B.", "All about C."))
+    here, _ = make_harness(tmp_path, noted("A", "Did B.", "All about C."))
     session = await here.session()
     await ask(session, "hello")
     await session.turn_summaries.wait()
@@ -444,7 +446,7 @@ async def test_an_export_for_opencode_has_the_fields_that_it_asks_for(tmp_path: 
 
 
 async def test_the_list_says_what_a_session_is_about(tmp_path: Path) -> None:
-    here, _ = studio(tmp_path, noted("A", "B.", "All about C. " * 20), noted("A", "B.", ""))
+    here, _ = make_harness(tmp_path, noted("A", "B.", "All about C. " * 20), noted("A", "B.", ""))
     session = await here.session()
     await ask(session, "hello")
     await session.turn_summaries.wait()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask, until
+from tests.harness.session import SessionHarness, ask, until
 from tests.store.foreign_sessions import sample
 from tests.waiting import eventually
 
@@ -28,10 +28,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / ".palimpsest" / "share"
 
 
-def studio(tmp_path: Path, mode: Any = "manual", *answers: str, kernel: str = "kernel-a") -> Studio:
+def make_harness(
+    tmp_path: Path, mode: Any = "manual", *answers: str, kernel: str = "kernel-a"
+) -> SessionHarness:
     store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     model = ScriptedModel(*(says(words) for words in answers or ("One.", "Two.", "Three.")))
-    return Studio(tmp_path, model, store=store, kernel_id=kernel, share=mode)
+    return SessionHarness(tmp_path, model, store=store, kernel_id=kernel, share=mode)
 
 
 def pages(folder: Path) -> list[str]:
@@ -50,7 +52,7 @@ def share_of(session: LiveSession) -> Any:
 
 
 async def test_a_page_is_made_when_somebody_says_so(tmp_path: Path, folder: Path) -> None:
-    made = studio(tmp_path)
+    made = make_harness(tmp_path)
     session = await made.session()
     await ask(session, "first")
     giving = made.workspace.giving
@@ -74,7 +76,7 @@ async def test_a_page_is_made_when_somebody_says_so(tmp_path: Path, folder: Path
 async def test_a_page_follows_every_turn_where_the_setting_says_so(
     tmp_path: Path, folder: Path
 ) -> None:
-    made = studio(tmp_path, "auto")
+    made = make_harness(tmp_path, "auto")
     session = await made.session()
 
     await ask(session, "first")
@@ -90,7 +92,7 @@ async def test_a_page_follows_every_turn_where_the_setting_says_so(
 
 
 async def test_what_was_taken_back_stays_so(tmp_path: Path, folder: Path) -> None:
-    made = studio(tmp_path, "auto")
+    made = make_harness(tmp_path, "auto")
     session = await made.session()
     await ask(session, "first")
     await until(lambda: pages(folder))
@@ -110,7 +112,7 @@ async def test_what_was_taken_back_stays_so(tmp_path: Path, folder: Path) -> Non
 async def test_a_page_that_is_made_while_it_is_taken_back_goes_too(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = studio(tmp_path, "auto")
+    made = make_harness(tmp_path, "auto")
     session = await made.session()
     make, remove = giving.make_page, giving.remove_page
     go_on = threading.Event()
@@ -137,7 +139,7 @@ async def test_a_page_that_is_made_while_it_is_taken_back_goes_too(
 
 
 async def test_a_session_that_another_one_began_has_no_page(tmp_path: Path, folder: Path) -> None:
-    made = studio(tmp_path, "auto")
+    made = make_harness(tmp_path, "auto")
     session = await made.session()
     record = session.snapshot().session
     assert record is not None
@@ -153,7 +155,7 @@ async def test_a_session_that_another_one_began_has_no_page(tmp_path: Path, fold
 async def test_a_page_that_cannot_be_made_fails_no_turn(
     tmp_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made = studio(tmp_path, "auto")
+    made = make_harness(tmp_path, "auto")
     session = await made.session()
     block(folder)
 
@@ -166,7 +168,7 @@ async def test_a_page_that_cannot_be_made_fails_no_turn(
 
 
 async def test_sharing_can_be_switched_off(tmp_path: Path, folder: Path) -> None:
-    made = studio(tmp_path, "disabled")
+    made = make_harness(tmp_path, "disabled")
     session = await made.session()
     await ask(session, "first")
 
@@ -177,7 +179,7 @@ async def test_sharing_can_be_switched_off(tmp_path: Path, folder: Path) -> None
 
 
 async def test_a_fork_and_its_parent_have_pages_of_their_own(tmp_path: Path, folder: Path) -> None:
-    made = studio(tmp_path)
+    made = make_harness(tmp_path)
     session = await made.session()
     await ask(session, "first")
     giving = made.workspace.giving
@@ -194,10 +196,10 @@ async def test_a_fork_and_its_parent_have_pages_of_their_own(tmp_path: Path, fol
 async def test_a_session_that_another_kernel_writes_is_not_shared_here(
     tmp_path: Path, folder: Path
 ) -> None:
-    made = studio(tmp_path)
+    made = make_harness(tmp_path)
     session = await made.session()
     await ask(session, "first")
-    other = studio(tmp_path, kernel="kernel-b")
+    other = make_harness(tmp_path, kernel="kernel-b")
     await other.workspace.open(session.id)
 
     with pytest.raises(SessionHeld):
@@ -212,7 +214,7 @@ async def test_a_session_that_another_kernel_writes_is_not_shared_here(
 
 async def test_an_open_session_is_not_written_by_an_import(tmp_path: Path) -> None:
     sample("opencode_storage", tmp_path)
-    made = studio(tmp_path)
+    made = make_harness(tmp_path)
     giving = made.workspace.giving
     await giving.bring("opencode_storage")
     identifier = "ses_11111111aaaaMockOpenCode01"
@@ -230,7 +232,7 @@ async def test_an_open_session_is_not_written_by_an_import(tmp_path: Path) -> No
 
 async def test_an_imported_session_is_gone_on_with(tmp_path: Path) -> None:
     sample("opencode_storage", tmp_path)
-    made = studio(tmp_path)
+    made = make_harness(tmp_path)
     await made.workspace.giving.bring("opencode_storage")
     shutil.rmtree(tmp_path / "opencode_storage")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from tests.harness.sample_session import BEGUN, Teller, data_url, everything, picture
+from tests.harness.sample_session import BEGUN, SampleSession, data_url, everything, picture
 from tests.session.sharing.test_share_page import ENVIRONMENT, KEY, PLACES, TRACES, VALUE
 from tests.store.record_builders import SESSION
 
@@ -20,7 +20,9 @@ from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 
 
-def export(told: Teller, folder: Path, form: Any, path: str | None = None, **more: Any) -> Exported:
+def export(
+    told: SampleSession, folder: Path, form: Any, path: str | None = None, **more: Any
+) -> Exported:
     store = MemoryStore()
     told.write(store)
     return exported(store, folder, form, path, **more)
@@ -32,7 +34,7 @@ def exported(
     return export_session(store, SESSION, form, path, cwd=folder, environment=ENVIRONMENT, **more)
 
 
-def book(told: Teller, folder: Path, **more: Any) -> Any:
+def book(told: SampleSession, folder: Path, **more: Any) -> Any:
     made = export(told, folder, "ipynb", **more)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -80,7 +82,7 @@ def test_a_notebook_holds_calls_as_cells_with_their_outputs(tmp_path: Path) -> N
 
 
 def test_outputs_of_a_cell_are_of_their_kinds(tmp_path: Path) -> None:
-    told = Teller().prompt("Go").answer()
+    told = SampleSession().prompt("Go").answer()
     told.call(
         "python",
         {"code": "one()"},
@@ -186,7 +188,7 @@ def test_a_folder_in_opencode_s_layout_comes_back_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["md", "ipynb", "html"])
 @pytest.mark.parametrize("place", PLACES)
 def test_nothing_secret_is_exported_for_reading(tmp_path: Path, place: str, form: str) -> None:
-    told = Teller()
+    told = SampleSession()
     PLACES[place](told)
 
     text = export(told, tmp_path, form).path.read_text(encoding="utf-8")
@@ -197,7 +199,7 @@ def test_nothing_secret_is_exported_for_reading(tmp_path: Path, place: str, form
 @pytest.mark.parametrize("form", ["json", "opencode"])
 @pytest.mark.parametrize("place", PLACES)
 def test_no_key_is_exported_for_programs(tmp_path: Path, place: str, form: str) -> None:
-    told = Teller()
+    told = SampleSession()
     PLACES[place](told)
 
     path = export(told, tmp_path, form).path
@@ -270,7 +272,7 @@ def test_a_title_of_any_signs_makes_a_name(tmp_path: Path) -> None:
         ("///", f"{SESSION}.md"),
         ("x" * 200, "x" * 60 + ".md"),
     ):
-        assert export(Teller(title=title), tmp_path, "md").path == tmp_path / name
+        assert export(SampleSession(title=title), tmp_path, "md").path == tmp_path / name
 
 
 def test_a_picture_that_is_too_much_for_a_page_is_named(
@@ -278,7 +280,7 @@ def test_a_picture_that_is_too_much_for_a_page_is_named(
 ) -> None:
     monkeypatch.setattr("palimpsest.session.sharing.share_page.FILE_BYTES", 10)
     told = (
-        Teller()
+        SampleSession()
         .answer()
         .call(
             "python",
@@ -303,7 +305,7 @@ def test_a_path_that_no_disk_can_hold_gets_a_sentence(tmp_path: Path, path: str)
 
 def test_a_picture_that_a_tool_read_stands_in_the_notebook(tmp_path: Path) -> None:
     url = data_url("image/png", picture())
-    told = Teller().prompt("Look.").answer()
+    told = SampleSession().prompt("Look.").answer()
     red = {"mime": "image/png", "url": url, "filename": "red.png"}
     told.call("read", {"path": "red.png"}, "red.png is attached.", attachments=[red])
 

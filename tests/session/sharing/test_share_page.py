@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.sample_session import BEGUN, Teller, data_url, everything, long_session, picture
+from tests.harness.sample_session import (
+    BEGUN,
+    SampleSession,
+    data_url,
+    everything,
+    long_session,
+    picture,
+)
 from tests.store.record_builders import OWNER, SESSION, records
 
 from palimpsest.session.sharing import share_page
@@ -37,7 +44,7 @@ PLANTED = f"{KEY} {VALUE} {HOME} {OWN_HOME}"
 TRACES = (KEY, VALUE, "/home/ada", "people/ada")
 
 
-def shown(teller: Teller) -> str:
+def shown(teller: SampleSession) -> str:
     store = MemoryStore()
     teller.write(store)
     return "".join(page_html(store, SESSION, ENVIRONMENT))
@@ -57,7 +64,7 @@ def clean(made: str) -> bool:
     return not any(trace in text for text in [made, *embedded] for trace in TRACES)
 
 
-PLACES: dict[str, Callable[[Teller], Any]] = {
+PLACES: dict[str, Callable[[SampleSession], Any]] = {
     "title": lambda _told: None,
     "prompt": lambda told: told.prompt(PLANTED),
     "text": lambda told: told.answer().part(type="text", text=f"# A\n\n`{PLANTED}`\n\n{PLANTED}"),
@@ -146,7 +153,7 @@ PLACES: dict[str, Callable[[Teller], Any]] = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_keys_and_home_folders_are_taken_out(place: str) -> None:
-    told = Teller(title=PLANTED if place == "title" else "Penguins")
+    told = SampleSession(title=PLANTED if place == "title" else "Penguins")
     PLACES[place](told)
 
     made = shown(told)
@@ -158,7 +165,7 @@ def test_keys_and_home_folders_are_taken_out(place: str) -> None:
 
 
 def test_keys_in_todos_and_facts_are_taken_out() -> None:
-    told = Teller()
+    told = SampleSession()
     told.session = told.session.model_copy(update={"notebook": PLANTED, "directory": PLANTED})
     told.events[0] = told.events[0].model_copy(update={"session": told.session})
     told.events.append(
@@ -316,7 +323,7 @@ def test_what_was_cleared_lies_under_its_strip() -> None:
 
 
 def test_a_long_text_comes_from_where_the_store_keeps_it(store: JsonlStore) -> None:
-    told = Teller().prompt("Go on").answer()
+    told = SampleSession().prompt("Go on").answer()
     kept = store.put_blob(b"first line\n" + b"a line\n" * 300 + b"last line\n")
     told.call("bash", {"command": "go"}, "first line\n[... left out ...]", blob=kept.model_dump())
     told.write(store)
@@ -330,7 +337,7 @@ def test_a_long_text_comes_from_where_the_store_keeps_it(store: JsonlStore) -> N
 def test_what_does_not_fit_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share_page, "FILE_BYTES", 3_000)
     monkeypatch.setattr(share_page, "ALL_BYTES", 4_000)
-    told = Teller().prompt("Look")
+    told = SampleSession().prompt("Look")
     for name, size in (("one", 2_500), ("big", 5_000), ("two", 2_500), ("last", 900)):
         url = data_url("application/zip", b"\x00" * size)
         told.part(type="file", mime="application/zip", filename=f"{name}.zip", url=url)
@@ -397,7 +404,7 @@ def test_a_record_that_names_another_file_removes_nothing(
 def test_a_fork_has_a_page_of_its_own(store: JsonlStore) -> None:
     session = everything().write(store)
     shared = session.model_copy(update={"share": make_page(store, session, {})})
-    forked = Teller(session_id="ses_fork").write(store)
+    forked = SampleSession(session_id="ses_fork").write(store)
     fork = forked.model_copy(update={"share": shared.share})
 
     assert page_path(store, fork) is None
@@ -452,7 +459,7 @@ def test_a_long_session_needs_little_more_memory_than_its_log(
 
 
 def test_times_that_are_none_are_said_to_be_unknown() -> None:
-    told = Teller()
+    told = SampleSession()
     told.session = told.session.model_copy(
         update={"time": told.session.time.model_copy(update={"created": BEGUN * 10**9})}
     )

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask
-from tests.session.revert.test_revert import studio, writes
+from tests.harness.session import SessionHarness, ask
+from tests.session.revert.test_revert import make_harness, writes
 
 from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
@@ -25,17 +25,17 @@ NAMES = ["../x", "../../victim.txt", "/dev/shm/palimpsest-test", ".git/hooks/pos
 HOOK = b"#!/bin/sh\necho planted\n"
 
 
-async def project(tmp_path: Path, **more: Any) -> tuple[Path, Studio, LiveSession]:
+async def project(tmp_path: Path, **more: Any) -> tuple[Path, SessionHarness, LiveSession]:
     root = tmp_path / "deep/project"
     (root / ".git/hooks").mkdir(parents=True)
     (tmp_path / "victim.txt").write_text("CANARY of the victim\n")
-    made = studio(root, writes("a.txt", "by the agent\n"), says("Done."), **more)
+    made = make_harness(root, writes("a.txt", "by the agent\n"), says("Done."), **more)
     session = await made.session()
     await ask(session, "Write it", yes=True)
     return root, made, session
 
 
-def plant(made: Studio | App, session: LiveSession, *names: str) -> None:
+def plant(made: SessionHarness | App, session: LiveSession, *names: str) -> None:
     """Let a step say that it changed files of these names, and keep how they were."""
     shots = made.services.snapshots
     assert isinstance(shots, Snapshots)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.harness.session import Studio, ask
-from tests.sample_size import amount
+from tests.harness.session import SessionHarness, ask
+from tests.sample_size import sample_size
 from tests.store.record_builders import assistant
 
 from palimpsest.context.engine_text.environment_changes import CHANGES, FIRST_LOOK
@@ -29,7 +29,7 @@ from palimpsest.transcript.parts import TextPart
 DAY = 86_400_000
 
 
-class Kernel:
+class FakeKernel:
     """A namespace that holds what it is told to hold."""
 
     def __init__(self, **variables: str) -> None:
@@ -55,21 +55,21 @@ class Kernel:
 async def opened(
     tmp_path: Path,
     model: ScriptedModel,
-    kernel: Kernel | None = None,
+    kernel: FakeKernel | None = None,
     variables: Detail = "values",
     **more: Any,
-) -> tuple[Studio, LiveSession]:
-    studio = Studio(tmp_path, model, **more)
+) -> tuple[SessionHarness, LiveSession]:
+    harness = SessionHarness(tmp_path, model, **more)
     if kernel is not None:
         services = dataclasses.replace(
-            studio.services,
+            harness.services,
             registry=Registry(builtin_tools(kernel=True)),
             namespace=lambda _: kernel,
             environment={"MY_API_KEY": "hunter2hunter2"},
             variables=variables,
         )
-        studio.workspace = Workspace(services, this_owner("kernel-test"), project_id="project")
-    return studio, await studio.session()
+        harness.workspace = Workspace(services, this_owner("kernel-test"), project_id="project")
+    return harness, await harness.session()
 
 
 def said(request: Any) -> list[str]:
@@ -83,18 +83,18 @@ def said(request: Any) -> list[str]:
     return texts
 
 
-async def check_rebuilt(studio: Studio, session: LiveSession, requests: int) -> None:
-    rebuilt = list(rebuild_all(studio.store, session.id, await studio.records(session)))
+async def check_rebuilt(harness: SessionHarness, session: LiveSession, requests: int) -> None:
+    rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert len(rebuilt) == requests
     assert all(one.matches for one in rebuilt)
 
 
 async def test_midnight_is_told_with_the_next_prompt_and_never_in_front(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."), calls("list"), says("Two."), says("Three."))
-    studio, session = await opened(tmp_path, model)
+    harness, session = await opened(tmp_path, model)
 
     await ask(session, "one")
-    studio.clock.now += DAY
+    harness.clock.now += DAY
     await ask(session, "two")
     await ask(session, "three")
 
@@ -107,13 +107,13 @@ async def test_midnight_is_told_with_the_next_prompt_and_never_in_front(tmp_path
     assert last == [*second, "three"]
     systems = {str([m for m in one.messages if m["role"] == "system"]) for one in model.requests}
     assert len(systems) == 1
-    await check_rebuilt(studio, session, 4)
+    await check_rebuilt(harness, session, 4)
 
 
 async def test_variables_are_told_at_first_and_when_the_user_changed_them(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."), says("Two."), says("Three."))
-    kernel = Kernel(x="1", y="2")
-    studio, session = await opened(tmp_path, model, kernel)
+    kernel = FakeKernel(x="1", y="2")
+    harness, session = await opened(tmp_path, model, kernel)
 
     await ask(session, "one")
     await ask(session, "two")
@@ -125,12 +125,12 @@ async def test_variables_are_told_at_first_and_when_the_user_changed_them(tmp_pa
     assert second == [first[0], "two"]
     assert third[:2] == second
     assert third[2] == f"three\n\n<variables>\n{CHANGES}\n- x: int, 5\n- y is gone\n</variables>"
-    await check_rebuilt(studio, session, 3)
+    await check_rebuilt(harness, session, 3)
 
 
 async def test_keys_are_not_told(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."))
-    kernel = Kernel(password="swordfish", note="it is hunter2hunter2")
+    kernel = FakeKernel(password="swordfish", note="it is hunter2hunter2")
     _, session = await opened(tmp_path, model, kernel)
 
     await ask(session, "one")
@@ -143,7 +143,7 @@ async def test_keys_are_not_told(tmp_path: Path) -> None:
 
 async def test_a_busy_kernel_is_not_waited_for(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."), says("Two."))
-    kernel = Kernel(x="1")
+    kernel = FakeKernel(x="1")
     kernel.busy = True
     _, session = await opened(tmp_path, model, kernel)
 
@@ -158,7 +158,7 @@ async def test_a_busy_kernel_is_not_waited_for(tmp_path: Path) -> None:
 
 async def test_a_turn_that_was_never_sent_makes_no_kernel_new(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."))
-    _, session = await opened(tmp_path, model, Kernel(x="1"))
+    _, session = await opened(tmp_path, model, FakeKernel(x="1"))
     session.journal.append(assistant("msg_a"))
 
     await ask(session, "one")
@@ -168,12 +168,12 @@ async def test_a_turn_that_was_never_sent_makes_no_kernel_new(tmp_path: Path) ->
 
 async def test_a_fork_in_the_same_kernel_is_told_of_no_new_one(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."), says("Two."), says("Three."))
-    studio, session = await opened(tmp_path, model, Kernel(x="1"))
+    harness, session = await opened(tmp_path, model, FakeKernel(x="1"))
     await ask(session, "one")
 
-    fork = await studio.workspace.fork(session.id)
+    fork = await harness.workspace.fork(session.id)
     await ask(fork, "two")
-    again = await studio.workspace.fork(fork.id)
+    again = await harness.workspace.fork(fork.id)
     await ask(again, "three")
 
     for request in model.requests[1:]:
@@ -182,7 +182,7 @@ async def test_a_fork_in_the_same_kernel_is_told_of_no_new_one(tmp_path: Path) -
 
 async def test_who_may_not_look_is_told_of_no_variables(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."))
-    kernel = Kernel(x="1")
+    kernel = FakeKernel(x="1")
     _, session = await opened(tmp_path, model, kernel)
 
     await ask(session, "one", tools=("read",))
@@ -194,10 +194,10 @@ async def test_who_may_not_look_is_told_of_no_variables(tmp_path: Path) -> None:
 @pytest.mark.parametrize("preset", ["opencode-1.1", "openclaw-2026.9"])
 async def test_the_presets_of_other_systems_tell_nothing(tmp_path: Path, preset: str) -> None:
     model = ScriptedModel(says("One."), says("Two."))
-    studio, session = await opened(tmp_path, model, Kernel(x="1"), policy=preset)
+    harness, session = await opened(tmp_path, model, FakeKernel(x="1"), policy=preset)
 
     await ask(session, "one")
-    studio.clock.now += DAY
+    harness.clock.now += DAY
     await ask(session, "two")
 
     assert [text for text in said(model.requests[1]) if "<" in text] == []
@@ -225,7 +225,7 @@ MOVES = st.lists(
 @pytest.mark.slow
 @given(MOVES)
 @settings(
-    max_examples=amount(15, 300),
+    max_examples=sample_size(15, 300),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -237,12 +237,12 @@ def test_no_byte_in_front_of_the_newest_message_ever_changes(
 
 
 async def _wander(tmp_path: Path, moves: list[str]) -> None:
-    model, kernel, agent = ScriptedModel(), Kernel(x="1"), "build"
-    studio, session = await opened(tmp_path, model, kernel)
+    model, kernel, agent = ScriptedModel(), FakeKernel(x="1"), "build"
+    harness, session = await opened(tmp_path, model, kernel)
     for number, move in enumerate((*moves, "ask")):
         match move:
             case "midnight":
-                studio.clock.now += DAY
+                harness.clock.now += DAY
             case "set":
                 kernel.variables = {**kernel.variables, f"v{number}": "2"}
             case "delete":
@@ -255,7 +255,7 @@ async def _wander(tmp_path: Path, moves: list[str]) -> None:
     bodies = [[m for m in one.messages if m["role"] != "system"] for one in model.requests]
     for before, after in itertools.pairwise(bodies):
         assert after[: len(before)] == before
-    await check_rebuilt(studio, session, len(bodies))
+    await check_rebuilt(harness, session, len(bodies))
     await session.close()
 
 
@@ -266,7 +266,7 @@ async def test_what_is_told_unasked_is_a_setting(
     tmp_path: Path, detail: Detail, unasked: str
 ) -> None:
     model = ScriptedModel(says("One."))
-    _, session = await opened(tmp_path, model, Kernel(x="1"), variables=detail)
+    _, session = await opened(tmp_path, model, FakeKernel(x="1"), variables=detail)
 
     await ask(session, "hello")
 
@@ -280,8 +280,8 @@ async def test_the_value_of_a_variable_that_a_prompt_names_goes_along(
     tmp_path: Path, prompt: str
 ) -> None:
     model = ScriptedModel(says("One."), says("Two."), says("Three."))
-    kernel = Kernel(x="1", y="2")
-    studio, session = await opened(tmp_path, model, kernel, variables="names and types")
+    kernel = FakeKernel(x="1", y="2")
+    harness, session = await opened(tmp_path, model, kernel, variables="names and types")
 
     await ask(session, "hello")
     await ask(session, prompt)
@@ -291,12 +291,12 @@ async def test_the_value_of_a_variable_that_a_prompt_names_goes_along(
     assert first.endswith(f"{FIRST_LOOK}\n- x: int\n- y: int\n</variables>")
     assert second.endswith(f"{CHANGES}\n- x: int, 1\n</variables>")
     assert third == "and now?"
-    await check_rebuilt(studio, session, 3)
+    await check_rebuilt(harness, session, 3)
 
 
 async def test_a_value_that_nobody_named_is_no_news(tmp_path: Path) -> None:
     model = ScriptedModel(says("One."), says("Two."), says("Three."))
-    kernel = Kernel(x="1")
+    kernel = FakeKernel(x="1")
     _, session = await opened(tmp_path, model, kernel, variables="names and types")
 
     await ask(session, "hello")

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask
+from tests.harness.session import SessionHarness, ask
 
 from palimpsest.app.loaded_config import trust
 from palimpsest.app.wiring import App
@@ -66,8 +66,10 @@ def test_the_limit_is_that_of_the_key(
 
 async def test_the_live_loop_sends_the_turns_that_the_key_allows(tmp_path: Path) -> None:
     model = ScriptedModel(*(says(f"Answer {n}.") for n in range(6)))
-    studio = Studio(tmp_path, model, policy="openclaw-2026.2", history_limits=LIMITS, user="bob")
-    session = await studio.session()
+    harness = SessionHarness(
+        tmp_path, model, policy="openclaw-2026.2", history_limits=LIMITS, user="bob"
+    )
+    session = await harness.session()
 
     for n in range(4):
         await ask(session, f"Question {n}?")
@@ -78,14 +80,14 @@ async def test_the_live_loop_sends_the_turns_that_the_key_allows(tmp_path: Path)
     assert alone == ["Question 2?", "Question 3?"]
     assert together == ["Question 2?", "Question 3?", "And I?"]
     assert users_of(session.snapshot().messages, "bob") == {"ann", "bob"}
-    rebuilt = list(rebuild_all(studio.store, session.id, await studio.records(session)))
+    rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert all(one.matches for one in rebuilt)
-    assert [policy_of(studio.store, one.record).history_limit for one in rebuilt] == [2] * 4 + [3]
+    assert [policy_of(harness.store, one.record).history_limit for one in rebuilt] == [2] * 4 + [3]
 
 
 async def test_without_a_limit_everything_is_sent(tmp_path: Path) -> None:
     model = ScriptedModel(*(says(f"Answer {n}.") for n in range(6)))
-    session = await Studio(tmp_path, model, user="bob").session()
+    session = await SessionHarness(tmp_path, model, user="bob").session()
 
     for n in range(5):
         await ask(session, f"Question {n}?")

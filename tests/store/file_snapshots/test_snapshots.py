@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.store.blobs import packs
 from palimpsest.store.blobs.packs import sweep_packs
@@ -556,7 +556,7 @@ def apply_edits(root: Path, edits: list[tuple[str, tuple[str, object] | None, in
 
 
 @settings(
-    max_examples=amount(100, 3_000),
+    max_examples=sample_size(100, 3_000),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.sample_size import amount, seeds
+from tests.sample_size import sample_size, seeds
 from tests.store.byte_damage import damaged
 from tests.store.damaged_log import check_kept, go_on, log_of, touched, write_session
 from tests.store.record_builders import SESSION
@@ -89,7 +89,7 @@ def check_use(pristine: Pristine, gone: set[str], *, writes: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(amount(60, 3_600))
+@pytest.mark.timeout(sample_size(60, 3_600))
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_a_damaged_log_opens_and_loses_nothing_else(pristine: Pristine, block: int) -> None:
     for seed in SEEDS[block::BLOCKS]:

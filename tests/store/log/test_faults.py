@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 from tests.store.conformance import TALK, begin
 from tests.store.record_builders import OWNER, SESSION, assistant, records, session, text
 from tests.store.second_kernel import HEARTBEAT_SECONDS, WATCH_SECONDS
@@ -39,7 +39,7 @@ from palimpsest.transcript.session_record.events import SessionCreated, SessionE
 ROOT = Path(__file__).parents[3]
 NEVER_SECONDS = 60.0
 """So long a lease would be watched; what is sure without watching does not wait for it."""
-ROB_SECONDS = float(os.environ.get("PALIMPSEST_ROB_SECONDS", amount(1, 60)))
+ROB_SECONDS = float(os.environ.get("PALIMPSEST_ROB_SECONDS", sample_size(1, 60)))
 
 
 @dataclass

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.bench.generate_session import generate
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 from tests.store.record_builders import (
     OWNER,
     SESSION,
@@ -234,7 +234,7 @@ def test_lines_are_found_from_both_ends_and_by_number(store: JsonlStore) -> None
     assert bisect(piece, len(ahead) + 1) is None
 
 
-@settings(max_examples=amount(25, 500), deadline=None)
+@settings(max_examples=sample_size(25, 500), deadline=None)
 @given(st.lists(events(), min_size=1, max_size=25), st.data())
 def test_reopening_anywhere_gives_the_fold(script: Sequence[Event], data: st.DataObject) -> None:
     written = records(script)
@@ -257,7 +257,7 @@ def test_reopening_anywhere_gives_the_fold(script: Sequence[Event], data: st.Dat
             assert list(reopened.read(SESSION, after=after)) == written[after:]
 
 
-@settings(max_examples=amount(25, 500), deadline=None)
+@settings(max_examples=sample_size(25, 500), deadline=None)
 @given(st.lists(events(), min_size=1, max_size=20), st.data())
 def test_a_prefix_of_the_bytes_is_a_prefix_of_the_records(
     script: Sequence[Event], data: st.DataObject

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.calls.images import LARGEST_BYTES, fit_image, preview
 from palimpsest.transcript.errors import UserError
@@ -96,10 +96,10 @@ def test_a_page_is_shown_a_smaller_one(mode: str) -> None:
     assert preview("image/png", b"x" * 300_001) is None
 
 
-async def test_reading_a_large_picture_says_that_it_was_shrunk(bench: Bench) -> None:
-    bench.write("photo.png", noise(1_300))
+async def test_reading_a_large_picture_says_that_it_was_shrunk(harness: ToolHarness) -> None:
+    harness.write("photo.png", noise(1_300))
 
-    outcome = await bench.call("read", path="photo.png")
+    outcome = await harness.call("read", path="photo.png")
 
     [file] = outcome.attachments
     assert (file.mime, file.filename) == ("image/jpeg", "photo.png")
@@ -107,23 +107,23 @@ async def test_reading_a_large_picture_says_that_it_was_shrunk(bench: Bench) -> 
     assert "It was shrunk from 1300 x 1300" in outcome.output
 
 
-async def test_a_pdf_that_is_too_large_is_refused(bench: Bench) -> None:
-    path: Path = bench.write("a.pdf", b"%PDF-1.7\n")
+async def test_a_pdf_that_is_too_large_is_refused(harness: ToolHarness) -> None:
+    path: Path = harness.write("a.pdf", b"%PDF-1.7\n")
     os.truncate(path, 10_000_001)
 
     with pytest.raises(UserError, match="at most 10,000,000 can be attached"):
-        await bench.call("read", path="a.pdf")
+        await harness.call("read", path="a.pdf")
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.pdf"])
 @pytest.mark.parametrize("data", [b"", b"not what it says\xff"])
 async def test_what_only_the_name_makes_a_picture_is_not_sent(
-    bench: Bench, name: str, data: bytes
+    harness: ToolHarness, name: str, data: bytes
 ) -> None:
-    bench.write(name, data)
+    harness.write(name, data)
 
     with pytest.raises(UserError, match=rf"{name} is no (picture|PDF), whatever its name says"):
-        await bench.call("read", path=name)
+        await harness.call("read", path=name)
 
 
 def test_half_a_picture_is_not_sent() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 from tests.waiting import until
 
 from palimpsest.tools.calls.key_redaction import child_environment
@@ -29,55 +29,55 @@ def pids(path: Path) -> list[int]:
     return [int(word) for word in path.read_text().split()] if path.exists() else []
 
 
-async def test_output_and_exit_code(bench: Bench) -> None:
-    outcome = await bench.call("bash", command="echo out; echo err >&2; exit 3")
+async def test_output_and_exit_code(harness: ToolHarness) -> None:
+    outcome = await harness.call("bash", command="echo out; echo err >&2; exit 3")
 
     assert outcome.output == "out\nerr\n[exit code 3]"
     assert outcome.metadata["exit_code"] == 3
     assert outcome.metadata["failed"]
 
 
-async def test_silence_is_said(bench: Bench) -> None:
-    assert (await bench.call("bash", command="true")).output == "(no output)\n[exit code 0]"
+async def test_silence_is_said(harness: ToolHarness) -> None:
+    assert (await harness.call("bash", command="true")).output == "(no output)\n[exit code 0]"
 
 
-async def test_runs_in_the_folder_it_is_given(bench: Bench) -> None:
-    bench.write("sub/a.txt", "")
+async def test_runs_in_the_folder_it_is_given(harness: ToolHarness) -> None:
+    harness.write("sub/a.txt", "")
 
-    outcome = await bench.call("bash", command="ls", workdir="sub")
+    outcome = await harness.call("bash", command="ls", workdir="sub")
 
     assert outcome.output == "a.txt\n[exit code 0]"
 
 
-async def test_a_missing_folder_is_named(bench: Bench) -> None:
+async def test_a_missing_folder_is_named(harness: ToolHarness) -> None:
     with pytest.raises(NotFound, match="nowhere"):
-        await bench.call("bash", command="ls", workdir="nowhere")
+        await harness.call("bash", command="ls", workdir="nowhere")
 
 
-async def test_stdin_is_empty(bench: Bench) -> None:
-    outcome = await bench.call("bash", command="cat; echo done")
+async def test_stdin_is_empty(harness: ToolHarness) -> None:
+    outcome = await harness.call("bash", command="cat; echo done")
 
     assert outcome.output == "done\n[exit code 0]"
 
 
-async def test_unicode_survives_and_broken_bytes_do_not_break(bench: Bench) -> None:
-    outcome = await bench.call("bash", command=r"echo 'grün 漢字'; printf '\xff\n'")
+async def test_unicode_survives_and_broken_bytes_do_not_break(harness: ToolHarness) -> None:
+    outcome = await harness.call("bash", command=r"echo 'grün 漢字'; printf '\xff\n'")
 
     assert outcome.output == "grün 漢字\n\ufffd\n[exit code 0]"
 
 
-async def test_a_signal_is_named(bench: Bench) -> None:
-    assert "[ended by signal SIGKILL]" in (await bench.call("bash", command="kill -9 $$")).output
+async def test_a_signal_is_named(harness: ToolHarness) -> None:
+    assert "[ended by signal SIGKILL]" in (await harness.call("bash", command="kill -9 $$")).output
 
 
-async def test_killing_the_runner_is_survived(bench: Bench) -> None:
-    outcome = await bench.call("bash", command="kill -9 $PPID; sleep 0.05")
+async def test_killing_the_runner_is_survived(harness: ToolHarness) -> None:
+    outcome = await harness.call("bash", command="kill -9 $PPID; sleep 0.05")
 
     assert "unknown way" in outcome.output
 
 
-async def test_secrets_are_not_in_the_environment(bench: Bench) -> None:
-    bench.extra["environment"] = {
+async def test_secrets_are_not_in_the_environment(harness: ToolHarness) -> None:
+    harness.extra["environment"] = {
         "PATH": os.environ["PATH"],
         "HOME": "/home/ada",
         "OPENAI_API_KEY": "value-of-the-key-1",
@@ -89,7 +89,7 @@ async def test_secrets_are_not_in_the_environment(bench: Bench) -> None:
         "HARMLESS": "yes",
     }
 
-    output = (await bench.call("bash", command="env")).output
+    output = (await harness.call("bash", command="env")).output
 
     assert "HARMLESS=yes" in output
     assert "HOME=/home/ada" in output
@@ -97,64 +97,64 @@ async def test_secrets_are_not_in_the_environment(bench: Bench) -> None:
         assert secret not in output
 
 
-async def test_a_key_that_comes_out_anyway_is_taken_out(bench: Bench) -> None:
-    bench.extra["environment"] = {"PATH": os.environ["PATH"], "MY_KEY": "abc123def456"}
-    bench.write("keys.txt", "abc123def456\n")
+async def test_a_key_that_comes_out_anyway_is_taken_out(harness: ToolHarness) -> None:
+    harness.extra["environment"] = {"PATH": os.environ["PATH"], "MY_KEY": "abc123def456"}
+    harness.write("keys.txt", "abc123def456\n")
 
-    outcome = await bench.call("bash", command="cat keys.txt")
+    outcome = await harness.call("bash", command="cat keys.txt")
 
     assert outcome.output == "[redacted]\n[exit code 0]"
     assert "abc123def456" not in str(outcome.metadata)
-    assert "abc123def456" not in str(bench.shown)
+    assert "abc123def456" not in str(harness.shown)
 
 
 def test_start_up_files_do_not_run_before_the_approved_command() -> None:
     assert "BASH_ENV" not in child_environment({"BASH_ENV": "/tmp/x", "A": "1"})
 
 
-async def test_partial_output_is_shown_while_it_runs(bench: Bench) -> None:
-    await bench.call("bash", command="echo first; sleep 0.25; echo second; sleep 0.15")
+async def test_partial_output_is_shown_while_it_runs(harness: ToolHarness) -> None:
+    await harness.call("bash", command="echo first; sleep 0.25; echo second; sleep 0.15")
 
-    shown = [str(update["output"]) for update in bench.shown]
+    shown = [str(update["output"]) for update in harness.shown]
     assert shown[0] == "first\n"
     assert len(shown) <= 5
 
 
 @pytest.mark.slow
-async def test_a_stop_ends_a_child_that_left_group_and_session(bench: Bench) -> None:
-    noted = bench.root / "pids"
+async def test_a_stop_ends_a_child_that_left_group_and_session(harness: ToolHarness) -> None:
+    noted = harness.root / "pids"
     command = (
         f"setsid bash -c 'echo $$ >> {noted}; sleep 60' & "
         f"(setsid setsid sleep 61 & echo $! >> {noted}) ; "
         f"trap '' TERM; echo $$ >> {noted}; echo started; while true; do sleep 0.1; done"
     )
-    call = asyncio.ensure_future(bench.call("bash", command=command))
-    await until(lambda: len(pids(noted)) == 3 and bench.shown)
+    call = asyncio.ensure_future(harness.call("bash", command=command))
+    await until(lambda: len(pids(noted)) == 3 and harness.shown)
 
     began = time.monotonic()
-    bench.abort.set()
+    harness.abort.set()
     with pytest.raises(Aborted):
         await call
 
     assert time.monotonic() - began < 5, "what ignores a request to end is not asked for long"
     assert [pid for pid in pids(noted) if alive(pid)] == []
-    assert bench.shown[-1] == {"output": "started\n", "interrupted": True}
+    assert harness.shown[-1] == {"output": "started\n", "interrupted": True}
 
 
-async def test_a_stop_before_the_start_starts_nothing(bench: Bench) -> None:
-    bench.abort.set()
+async def test_a_stop_before_the_start_starts_nothing(harness: ToolHarness) -> None:
+    harness.abort.set()
 
     with pytest.raises(Aborted):
-        await bench.call("bash", command="touch made")
+        await harness.call("bash", command="touch made")
 
-    assert not (bench.root / "made").exists()
+    assert not (harness.root / "made").exists()
 
 
 @pytest.mark.slow
-async def test_a_cancelled_call_leaves_nothing_behind(bench: Bench) -> None:
-    noted = bench.root / "pids"
+async def test_a_cancelled_call_leaves_nothing_behind(harness: ToolHarness) -> None:
+    noted = harness.root / "pids"
     call = asyncio.ensure_future(
-        bench.call("bash", command=f"setsid sleep 62 & echo $! $$ > {noted}; sleep 62")
+        harness.call("bash", command=f"setsid sleep 62 & echo $! $$ > {noted}; sleep 62")
     )
     await until(lambda: len(pids(noted)) == 2)
 
@@ -166,20 +166,20 @@ async def test_a_cancelled_call_leaves_nothing_behind(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-async def test_a_timeout_ends_everything_and_keeps_the_output(bench: Bench) -> None:
-    noted = bench.root / "pids"
+async def test_a_timeout_ends_everything_and_keeps_the_output(harness: ToolHarness) -> None:
+    noted = harness.root / "pids"
     command = f"setsid sleep 63 & echo $! > {noted}; echo half; sleep 63"
 
-    outcome = await bench.call("bash", command=command, timeout_seconds=0.3)
+    outcome = await harness.call("bash", command=command, timeout_seconds=0.3)
 
     assert outcome.output.startswith("half\n[stopped after 0.3 s")
     assert outcome.metadata["timed_out"]
     assert not alive(pids(noted)[0])
 
 
-async def test_a_background_process_does_not_hold_up_and_goes_on(bench: Bench) -> None:
-    noted = bench.root / "ticks"
-    outcome = await bench.call(
+async def test_a_background_process_does_not_hold_up_and_goes_on(harness: ToolHarness) -> None:
+    noted = harness.root / "ticks"
+    outcome = await harness.call(
         "bash",
         command=f"(while sleep 0.05; do echo tick; echo tick >> {noted}; done) & echo started",
     )
@@ -193,18 +193,18 @@ async def test_a_background_process_does_not_hold_up_and_goes_on(bench: Bench) -
     assert alive(pid)
 
 
-async def test_background_processes_end_with_the_tool(bench: Bench) -> None:
-    outcome = await bench.call("bash", command="sleep 64 & echo started")
+async def test_background_processes_end_with_the_tool(harness: ToolHarness) -> None:
+    outcome = await harness.call("bash", command="sleep 64 & echo started")
 
-    bench.registry.resolve("bash").end_background()  # type: ignore[union-attr]
+    harness.registry.resolve("bash").end_background()  # type: ignore[union-attr]
 
     assert not alive(outcome.metadata["background"][0])
 
 
 @pytest.mark.slow
-async def test_two_hundred_megabytes_stay_bounded_in_memory(bench: Bench) -> None:
+async def test_two_hundred_megabytes_stay_bounded_in_memory(harness: ToolHarness) -> None:
     tracemalloc.start()
-    outcome = await bench.call(
+    outcome = await harness.call(
         "bash", command="echo begin; head -c 200000000 /dev/zero | tr '\\0' 'a'; echo; echo end"
     )
     _, peak = tracemalloc.get_traced_memory()
@@ -217,8 +217,8 @@ async def test_two_hundred_megabytes_stay_bounded_in_memory(bench: Bench) -> Non
     assert peak < 80_000_000
 
 
-async def test_a_command_is_started_without_passwords(bench: Bench) -> None:
-    bench.extra["environment"] = {
+async def test_a_command_is_started_without_passwords(harness: ToolHarness) -> None:
+    harness.extra["environment"] = {
         "PATH": os.environ["PATH"],
         "SMTP_PASS": "hunter-two-1",
         "MYSQL_PWD": "x",
@@ -231,8 +231,8 @@ async def test_a_command_is_started_without_passwords(bench: Bench) -> None:
         "PS4": "$(echo ran)",
     }
 
-    shown = (await bench.call("bash", command="export")).output
-    said = (await bench.call("bash", command="echo hunter-two-1 postgres://u:p@h/x")).output
+    shown = (await harness.call("bash", command="export")).output
+    said = (await harness.call("bash", command="echo hunter-two-1 postgres://u:p@h/x")).output
 
     assert "GIT_AUTHOR_NAME" in shown
     assert "PLAIN_URL" in shown
@@ -241,52 +241,52 @@ async def test_a_command_is_started_without_passwords(bench: Bench) -> None:
     assert said.startswith("[redacted] [redacted]\n")
 
 
-async def test_the_question_is_about_the_text_as_it_stands(bench: Bench) -> None:
-    await bench.call("bash", command="git status && echo $(date) | cat")
+async def test_the_question_is_about_the_text_as_it_stands(harness: ToolHarness) -> None:
+    await harness.call("bash", command="git status && echo $(date) | cat")
 
-    [asked] = bench.desk.asked
+    [asked] = harness.user.asked
     assert asked.patterns == ("git status && echo $(date) | cat",)
     assert asked.always == ("git status && echo $(date) | cat",)
 
 
-async def test_a_widened_rule_answers_for_no_text_that_is_not_plain(bench: Bench) -> None:
-    bench.desk.rules = {"bash": {"echo *": "allow", "date": "allow", "cat *": "allow"}}
+async def test_a_widened_rule_answers_for_no_text_that_is_not_plain(harness: ToolHarness) -> None:
+    harness.user.rules = {"bash": {"echo *": "allow", "date": "allow", "cat *": "allow"}}
 
-    await bench.call("bash", command="echo a; echo b | cat")
-    assert bench.desk.asked == []
+    await harness.call("bash", command="echo a; echo b | cat")
+    assert harness.user.asked == []
 
-    await bench.call("bash", command="echo $(date)")
-    assert [one.patterns for one in bench.desk.asked] == [("echo $(date)",)]
+    await harness.call("bash", command="echo $(date)")
+    assert [one.patterns for one in harness.user.asked] == [("echo $(date)",)]
 
 
-async def test_a_rule_for_one_command_does_not_allow_what_hangs_on_it(bench: Bench) -> None:
-    bench.desk.rules = {"bash": {"git *": "allow", "rm *": "deny"}}
+async def test_a_rule_for_one_command_does_not_allow_what_hangs_on_it(harness: ToolHarness) -> None:
+    harness.user.rules = {"bash": {"git *": "allow", "rm *": "deny"}}
 
     with pytest.raises(PermissionDenied):
-        await bench.call("bash", command="git status; rm -rf x")
+        await harness.call("bash", command="git status; rm -rf x")
     with pytest.raises(PermissionDenied):
-        await bench.call("bash", command="git log $(rm x)")
-    await bench.call("bash", command="git --version")
+        await harness.call("bash", command="git log $(rm x)")
+    await harness.call("bash", command="git --version")
 
-    assert bench.desk.asked == []
+    assert harness.user.asked == []
 
 
-async def test_a_rule_for_a_command_does_not_allow_what_it_overwrites(bench: Bench) -> None:
-    bench.desk.rules = {"bash": {"echo *": "allow"}}
+async def test_a_rule_for_a_command_does_not_allow_what_it_overwrites(harness: ToolHarness) -> None:
+    harness.user.rules = {"bash": {"echo *": "allow"}}
 
-    await bench.call("bash", command="echo x > notes.txt")
+    await harness.call("bash", command="echo x > notes.txt")
 
-    [asked] = bench.desk.asked
+    [asked] = harness.user.asked
     assert asked.patterns == ("echo x > notes.txt",)
 
 
-async def test_writing_outside_the_project_asks_for_the_folder(bench: Bench) -> None:
-    await bench.call("bash", command="cp a.txt ../b.txt 2>/dev/null")
+async def test_writing_outside_the_project_asks_for_the_folder(harness: ToolHarness) -> None:
+    await harness.call("bash", command="cp a.txt ../b.txt 2>/dev/null")
 
-    [outside, _] = bench.desk.asked
+    [outside, _] = harness.user.asked
     assert (outside.permission, outside.patterns) == (
         "external_directory",
-        (f"{bench.root.parent}/*",),
+        (f"{harness.root.parent}/*",),
     )
 
 
@@ -296,8 +296,8 @@ def test_terminal_output_becomes_readable() -> None:
     assert readable(raw) == "red\n100%\nlink text"
 
 
-async def test_ansi_is_kept_for_people_and_not_for_the_model(bench: Bench) -> None:
-    outcome = await bench.call("bash", command=r"printf '\033[31mred\033[0m\n'")
+async def test_ansi_is_kept_for_people_and_not_for_the_model(harness: ToolHarness) -> None:
+    outcome = await harness.call("bash", command=r"printf '\033[31mred\033[0m\n'")
 
     assert outcome.output == "red\n[exit code 0]"
     assert outcome.metadata["output"] == "\x1b[31mred\x1b[0m\n"
@@ -310,8 +310,8 @@ import asyncio, os, sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from pathlib import Path
 from tests.harness.tools import Bench
-bench = Bench(Path({str(tmp_path)!r}))
-asyncio.run(bench.call("bash", command="setsid sleep 65 & echo $! $$ > pids; sleep 65"))
+harness = Bench(Path({str(tmp_path)!r}))
+asyncio.run(harness.call("bash", command="setsid sleep 65 & echo $! $$ > pids; sleep 65"))
 """
     kernel = await asyncio.create_subprocess_exec(os.sys.executable, "-c", program)  # type: ignore[attr-defined]
     noted = tmp_path / "pids"
@@ -324,14 +324,14 @@ asyncio.run(bench.call("bash", command="setsid sleep 65 & echo $! $$ > pids; sle
 
 
 @pytest.mark.slow
-async def test_a_stop_at_any_moment_leaves_nothing_running(bench: Bench) -> None:
+async def test_a_stop_at_any_moment_leaves_nothing_running(harness: ToolHarness) -> None:
     for milliseconds in range(0, 60, 4):
-        bench.abort = Abort()
+        harness.abort = Abort()
         call = asyncio.ensure_future(
-            bench.call("bash", command="setsid sleep 66.6 & setsid sleep 66.6 & sleep 66.6")
+            harness.call("bash", command="setsid sleep 66.6 & setsid sleep 66.6 & sleep 66.6")
         )
         await asyncio.sleep(milliseconds / 1000)
-        bench.abort.set()
+        harness.abort.set()
         with pytest.raises(Aborted):
             await call
 

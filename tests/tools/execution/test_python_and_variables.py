@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied, UserError
@@ -16,7 +16,7 @@ IMAGE = Attachment(mime="image/png", url="data:image/png;base64,AAAA")
 
 
 @dataclass
-class Kernel:
+class FakeKernel:
     """The outer boundary: a kernel that answers as told."""
 
     outcome: PythonOutcome = field(default_factory=lambda: PythonOutcome("", "", None, None))
@@ -54,21 +54,21 @@ class Variables:
         return "DataFrame, 3 rows"[:max_chars]
 
 
-async def test_sections_are_labelled_and_empty_ones_left_out(bench: Bench) -> None:
-    bench.python = Kernel(PythonOutcome("hello\n", "", "42", None))
+async def test_sections_are_labelled_and_empty_ones_left_out(harness: ToolHarness) -> None:
+    harness.python = FakeKernel(PythonOutcome("hello\n", "", "42", None))
 
-    outcome = await bench.call("python", code="print('hello')\n42")
+    outcome = await harness.call("python", code="print('hello')\n42")
 
     assert outcome.output == "[stdout]\nhello\n\n[result]\n42"
     assert outcome.title == "print('hello')"
 
 
-async def test_the_question_shows_the_code(bench: Bench) -> None:
-    bench.python = Kernel()
+async def test_the_question_shows_the_code(harness: ToolHarness) -> None:
+    harness.python = FakeKernel()
 
-    await bench.call("python", code="# a comment\nx = 1")
+    await harness.call("python", code="# a comment\nx = 1")
 
-    [asked] = bench.desk.asked
+    [asked] = harness.user.asked
     assert (asked.permission, asked.patterns, asked.title) == (
         "python",
         ("# a comment\nx = 1",),
@@ -76,22 +76,22 @@ async def test_the_question_shows_the_code(bench: Bench) -> None:
     )
 
 
-async def test_refused_code_does_not_run(bench: Bench) -> None:
-    kernel = bench.python = Kernel()
-    bench.desk.reply = Reply(answer="reject")
+async def test_refused_code_does_not_run(harness: ToolHarness) -> None:
+    kernel = harness.python = FakeKernel()
+    harness.user.reply = Reply(answer="reject")
 
     with pytest.raises(PermissionDenied):
-        await bench.call("python", code="x = 1")
+        await harness.call("python", code="x = 1")
 
     assert kernel.ran == []
 
 
-async def test_figures_are_attached_and_rich_results_named(bench: Bench) -> None:
-    bench.python = Kernel(
+async def test_figures_are_attached_and_rich_results_named(harness: ToolHarness) -> None:
+    harness.python = FakeKernel(
         PythonOutcome("", "", None, None, images=(IMAGE,), rich=("image/png", "text/html"))
     )
 
-    outcome = await bench.call("python", code="plot()")
+    outcome = await harness.call("python", code="plot()")
 
     assert outcome.attachments == (IMAGE,)
     assert outcome.metadata["rich"] == ["image/png", "text/html"]
@@ -100,54 +100,56 @@ async def test_figures_are_attached_and_rich_results_named(bench: Bench) -> None
     )
 
 
-async def test_an_error_in_the_code_is_an_answer(bench: Bench) -> None:
-    bench.python = Kernel(
+async def test_an_error_in_the_code_is_an_answer(harness: ToolHarness) -> None:
+    harness.python = FakeKernel(
         PythonOutcome("before\n", "", None, "ZeroDivisionError: division by zero")
     )
 
-    outcome = await bench.call("python", code="1/0")
+    outcome = await harness.call("python", code="1/0")
 
     assert outcome.output == "[stdout]\nbefore\n\n[error]\nZeroDivisionError: division by zero"
     assert outcome.metadata["failed"]
 
 
-async def test_stopped_code_keeps_what_it_printed(bench: Bench) -> None:
-    bench.python = Kernel(PythonOutcome("half\n", "", None, None, interrupted=True), waits=True)
-    asyncio.get_running_loop().call_later(0.02, bench.abort.set, "Stopped by the user.")
+async def test_stopped_code_keeps_what_it_printed(harness: ToolHarness) -> None:
+    harness.python = FakeKernel(
+        PythonOutcome("half\n", "", None, None, interrupted=True), waits=True
+    )
+    asyncio.get_running_loop().call_later(0.02, harness.abort.set, "Stopped by the user.")
 
     with pytest.raises(Aborted, match="Stopped by the user"):
-        await bench.call("python", code="loop()")
+        await harness.call("python", code="loop()")
 
-    assert bench.shown[-1] == {
+    assert harness.shown[-1] == {
         "output": "[stdout]\nhalf\n\n[interrupted]\nStopped before it finished.",
         "interrupted": True,
     }
 
 
-async def test_what_it_prints_is_shown_while_it_runs(bench: Bench) -> None:
-    bench.python = Kernel(PythonOutcome("a\nb\n", "", None, None), prints=("a\n", "b\n"))
+async def test_what_it_prints_is_shown_while_it_runs(harness: ToolHarness) -> None:
+    harness.python = FakeKernel(PythonOutcome("a\nb\n", "", None, None), prints=("a\n", "b\n"))
 
-    await bench.call("python", code="loop()")
+    await harness.call("python", code="loop()")
 
-    assert bench.shown[0]["output"] in ("a\n", "a\nb\n")
-
-
-async def test_keys_are_taken_out_of_the_output(bench: Bench) -> None:
-    bench.extra["environment"] = {"ANTHROPIC_API_KEY": "secret-value-1234"}
-    bench.python = Kernel(PythonOutcome("", "", "{'k': 'secret-value-1234'}", None))
-
-    assert (await bench.call("python", code="x")).output == "[result]\n{'k': '[redacted]'}"
+    assert harness.shown[0]["output"] in ("a\n", "a\nb\n")
 
 
-async def test_without_a_kernel_it_says_so(bench: Bench) -> None:
+async def test_keys_are_taken_out_of_the_output(harness: ToolHarness) -> None:
+    harness.extra["environment"] = {"ANTHROPIC_API_KEY": "secret-value-1234"}
+    harness.python = FakeKernel(PythonOutcome("", "", "{'k': 'secret-value-1234'}", None))
+
+    assert (await harness.call("python", code="x")).output == "[result]\n{'k': '[redacted]'}"
+
+
+async def test_without_a_kernel_it_says_so(harness: ToolHarness) -> None:
     with pytest.raises(UserError, match="no kernel"):
-        await bench.call("python", code="1")
+        await harness.call("python", code="1")
     with pytest.raises(UserError, match="no kernel"):
-        await bench.call("variables")
+        await harness.call("variables")
 
 
-async def test_variables_are_one_line_each_and_ask_nothing(bench: Bench) -> None:
-    bench.namespace = Variables(
+async def test_variables_are_one_line_each_and_ask_nothing(harness: ToolHarness) -> None:
+    harness.namespace = Variables(
         (
             VariableInfo("df", "pandas.DataFrame", "3 rows x 2 columns"),
             VariableInfo("n", "int", "", "5"),
@@ -156,17 +158,17 @@ async def test_variables_are_one_line_each_and_ask_nothing(bench: Bench) -> None
         )
     )
 
-    outcome = await bench.call("variables")
+    outcome = await harness.call("variables")
 
     assert outcome.output == "df: pandas.DataFrame - 3 rows x 2 columns\nn: int - 5\nwho: str\nbare"
     assert outcome.title == "4 variables"
-    assert bench.desk.asked == []
+    assert harness.user.asked == []
 
 
-async def test_a_named_variable_is_described(bench: Bench) -> None:
-    bench.namespace = Variables()
+async def test_a_named_variable_is_described(harness: ToolHarness) -> None:
+    harness.namespace = Variables()
 
-    assert (await bench.call("variables", name="df")).output == "DataFrame, 3 rows"
-    assert (await bench.call("variables")).output == "The user has no variables yet."
+    assert (await harness.call("variables", name="df")).output == "DataFrame, 3 rows"
+    assert (await harness.call("variables")).output == "The user has no variables yet."
     with pytest.raises(NotFound, match="'nope'"):
-        await bench.call("variables", name="nope")
+        await harness.call("variables", name="nope")

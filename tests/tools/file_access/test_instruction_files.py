@@ -3,8 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from tests.harness.session import Studio, ask
-from tests.harness.tools import Bench
+from tests.harness.session import SessionHarness, ask
+from tests.harness.tools import ToolHarness
 
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.testing import ScriptedModel
@@ -32,31 +32,33 @@ def test_looks_in_folders_below_the_working_one_only(tmp_path: Path) -> None:
     assert nested(Path("/elsewhere/a.py"), tmp_path, tmp_path) == ()
 
 
-async def test_stand_before_the_file(bench: Bench) -> None:
-    bench.write("sub/AGENTS.md", "Use metres.\n")
-    bench.write("sub/a.txt", "one\n")
+async def test_stand_before_the_file(harness: ToolHarness) -> None:
+    harness.write("sub/AGENTS.md", "Use metres.\n")
+    harness.write("sub/a.txt", "one\n")
 
-    outcome = await bench.call("read", path="sub/a.txt")
+    outcome = await harness.call("read", path="sub/a.txt")
 
     assert outcome.output == f"{NOTE}\n\n1: one"
-    assert outcome.metadata["instructions"] == [str(bench.root.resolve() / "sub/AGENTS.md")]
+    assert outcome.metadata["instructions"] == [str(harness.root.resolve() / "sub/AGENTS.md")]
 
 
-async def test_are_shown_by_one_of_several_calls(bench: Bench) -> None:
-    bench.write("sub/AGENTS.md", "Use metres.\n")
+async def test_are_shown_by_one_of_several_calls(harness: ToolHarness) -> None:
+    harness.write("sub/AGENTS.md", "Use metres.\n")
     for name in "abc":
-        bench.write(f"sub/{name}.txt", "one\n")
+        harness.write(f"sub/{name}.txt", "one\n")
 
-    outcomes = await asyncio.gather(*(bench.call("read", path=f"sub/{name}.txt") for name in "abc"))
+    outcomes = await asyncio.gather(
+        *(harness.call("read", path=f"sub/{name}.txt") for name in "abc")
+    )
 
     assert sum("Use metres." in one.output for one in outcomes) == 1
 
 
-async def test_a_long_one_is_cut_and_says_so(bench: Bench) -> None:
-    bench.write("sub/AGENTS.md", "x" * (MOST_BYTES + 1))
-    bench.write("sub/a.txt", "one\n")
+async def test_a_long_one_is_cut_and_says_so(harness: ToolHarness) -> None:
+    harness.write("sub/AGENTS.md", "x" * (MOST_BYTES + 1))
+    harness.write("sub/a.txt", "one\n")
 
-    output = (await bench.call("read", path="sub/a.txt")).output
+    output = (await harness.call("read", path="sub/a.txt")).output
 
     assert "x" * MOST_BYTES in output
     assert "x" * (MOST_BYTES + 1) not in output
@@ -64,11 +66,11 @@ async def test_a_long_one_is_cut_and_says_so(bench: Bench) -> None:
     assert output.endswith("1: one")
 
 
-async def test_an_empty_one_is_none(bench: Bench) -> None:
-    bench.write("sub/AGENTS.md", " \n")
-    bench.write("sub/a.txt", "one\n")
+async def test_an_empty_one_is_none(harness: ToolHarness) -> None:
+    harness.write("sub/AGENTS.md", " \n")
+    harness.write("sub/a.txt", "one\n")
 
-    assert (await bench.call("read", path="sub/a.txt")).output == "1: one"
+    assert (await harness.call("read", path="sub/a.txt")).output == "1: one"
 
 
 def reading(*paths: str) -> list[ModelAnswer]:
@@ -82,7 +84,7 @@ async def test_a_live_session_is_shown_them_once_and_again_after_a_summary(tmp_p
         (tmp_path / f"sub/{name}.txt").write_text("one\n" * 40)
     summary = "Goal: read. " + "Everything was read and found to be in order. " * 8
     model = ScriptedModel(*reading("sub/a.txt", "sub/b.txt"), says("Read. " + "word " * 1_500))
-    session = await Studio(tmp_path, model, policy="opencode-1.1").session()
+    session = await SessionHarness(tmp_path, model, policy="opencode-1.1").session()
 
     await ask(session, "Read them")
     model.script(says(summary))
@@ -100,13 +102,13 @@ async def test_a_live_session_is_shown_them_once_and_again_after_a_summary(tmp_p
 
 
 async def test_nested_instructions_that_lead_out_are_named_and_not_shown(
-    bench: Bench, tmp_path: Path
+    harness: ToolHarness, tmp_path: Path
 ) -> None:
     (tmp_path / "secret.md").write_text("CANARY")
-    bench.write("sub/a.txt", "one\n")
-    (bench.root / "sub/AGENTS.md").symlink_to(tmp_path / "secret.md")
+    harness.write("sub/a.txt", "one\n")
+    (harness.root / "sub/AGENTS.md").symlink_to(tmp_path / "secret.md")
 
-    outcome = await bench.call("read", path="sub/a.txt")
+    outcome = await harness.call("read", path="sub/a.txt")
 
     assert "CANARY" not in outcome.output
     assert "sub/AGENTS.md are left out: it leads out of the project." in outcome.output

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.file_access.paths import confine
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
@@ -56,64 +56,64 @@ def test_what_is_no_path_is_refused_in_words(tmp_path: Path, path: str) -> None:
         confine(path, tmp_path, tmp_path)
 
 
-async def test_reading_outside_asks_for_the_folder(bench: Bench, tmp_path: Path) -> None:
+async def test_reading_outside_asks_for_the_folder(harness: ToolHarness, tmp_path: Path) -> None:
     (tmp_path / "data.txt").write_text("42\n")
 
-    outcome = await bench.call("read", path="../data.txt")
+    outcome = await harness.call("read", path="../data.txt")
 
     assert outcome.output == "1: 42"
-    assert [(a.permission, a.patterns) for a in bench.desk.asked] == [
+    assert [(a.permission, a.patterns) for a in harness.user.asked] == [
         ("external_directory", (f"{tmp_path}/*",))
     ]
 
 
-async def test_a_refused_folder_is_not_read(bench: Bench, tmp_path: Path) -> None:
+async def test_a_refused_folder_is_not_read(harness: ToolHarness, tmp_path: Path) -> None:
     (tmp_path / "data.txt").write_text("42\n")
-    bench.desk.reply = Reply(answer="reject")
+    harness.user.reply = Reply(answer="reject")
 
     with pytest.raises(PermissionDenied):
-        await bench.call("read", path="../data.txt")
+        await harness.call("read", path="../data.txt")
 
 
-async def test_reading_inside_asks_nothing(bench: Bench) -> None:
-    bench.write("a.txt", "hello\n")
+async def test_reading_inside_asks_nothing(harness: ToolHarness) -> None:
+    harness.write("a.txt", "hello\n")
 
-    await bench.call("read", path="a.txt")
+    await harness.call("read", path="a.txt")
 
-    assert bench.desk.asked == []
+    assert harness.user.asked == []
 
 
-async def test_a_file_of_keys_asks(bench: Bench) -> None:
-    bench.write(".env", "A=1\n")
+async def test_a_file_of_keys_asks(harness: ToolHarness) -> None:
+    harness.write(".env", "A=1\n")
 
-    await bench.call("read", path=".env")
+    await harness.call("read", path=".env")
 
-    assert [(a.permission, a.patterns) for a in bench.desk.asked] == [("read", (".env",))]
+    assert [(a.permission, a.patterns) for a in harness.user.asked] == [("read", (".env",))]
 
 
 @pytest.mark.parametrize("path", [".palimpsest/layout", "a/../.palimpsest/x"])
-async def test_the_record_of_the_session_cannot_be_written(bench: Bench, path: str) -> None:
+async def test_the_record_of_the_session_cannot_be_written(harness: ToolHarness, path: str) -> None:
     with pytest.raises(UserError, match="record of this session"):
-        await bench.call("write", path=path, content="x")
+        await harness.call("write", path=path, content="x")
 
-    assert bench.desk.asked == []
+    assert harness.user.asked == []
 
 
-async def test_a_missing_file_comes_with_close_names(bench: Bench) -> None:
-    bench.write("Penguins.csv", "a\n")
+async def test_a_missing_file_comes_with_close_names(harness: ToolHarness) -> None:
+    harness.write("Penguins.csv", "a\n")
 
     with pytest.raises(NotFound, match=r"'Penguins\.csv'"):
-        await bench.call("read", path="penguin.csv")
+        await harness.call("read", path="penguin.csv")
 
 
 @pytest.mark.parametrize("tool", ["read", "list", "write", "edit", "grep"])
 @pytest.mark.parametrize("path", ["x" * 5_000, "a/" * 3_000])
 async def test_a_path_that_no_disk_takes_gets_one_short_sentence(
-    bench: Bench, tool: str, path: str
+    harness: ToolHarness, tool: str, path: str
 ) -> None:
     more = {"write": {"content": ""}, "edit": {"old": "a", "new": "b"}, "grep": {"pattern": "x"}}
 
     with pytest.raises(UserError, match="cannot be followed: File name too long") as problem:
-        await bench.call(tool, path=path, **more.get(tool, {}))
+        await harness.call(tool, path=path, **more.get(tool, {}))
 
     assert len(str(problem.value)) < 300

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.session.definitions.agents import BUILT_IN, rules_within
 from palimpsest.tools.file_access.paths import ResolvedPath
@@ -179,32 +179,32 @@ def test_what_a_disk_drops_at_the_end_of_a_folders_name_protects_no_less(
 
 
 @pytest.mark.parametrize("name", [".ENV", "credentials.json", "tls.key", ".env~", "x.tfstate"])
-async def test_tools_read_no_keys_unasked(bench: Bench, name: str) -> None:
-    bench.write(name, "CANARY=1\n")
-    bench.write("a.txt", "CANARY of a\n")
-    (bench.root / "link.txt").symlink_to(bench.root / name)
+async def test_tools_read_no_keys_unasked(harness: ToolHarness, name: str) -> None:
+    harness.write(name, "CANARY=1\n")
+    harness.write("a.txt", "CANARY of a\n")
+    (harness.root / "link.txt").symlink_to(harness.root / name)
 
     for path in (name, "link.txt"):
-        await bench.call("read", path=path)
-        await bench.call("grep", pattern="CANARY", path=path)
-    found = await bench.call("grep", pattern="CANARY")
+        await harness.call("read", path=path)
+        await harness.call("grep", pattern="CANARY", path=path)
+    found = await harness.call("grep", pattern="CANARY")
 
-    assert [(a.permission, a.patterns, a.always) for a in bench.desk.asked] == [
+    assert [(a.permission, a.patterns, a.always) for a in harness.user.asked] == [
         ("read", (name,), ())
     ] * 4
     assert found.output == "a.txt\n  1: CANARY of a"
 
 
-async def test_always_for_a_file_is_for_that_file(bench: Bench) -> None:
-    bench.write("a.txt", "one\n")
-    (bench.root / "link.txt").symlink_to(bench.root / "a.txt")
+async def test_always_for_a_file_is_for_that_file(harness: ToolHarness) -> None:
+    harness.write("a.txt", "one\n")
+    (harness.root / "link.txt").symlink_to(harness.root / "a.txt")
 
-    await bench.call("write", path="sub/../new.txt", content="x\n")
-    await bench.call("edit", path="link.txt", old="one", new="two")
-    await bench.call("write", path="*", content="x\n")
-    await bench.call("write", path=".git/hooks/post-checkout", content="x\n")
+    await harness.call("write", path="sub/../new.txt", content="x\n")
+    await harness.call("edit", path="link.txt", old="one", new="two")
+    await harness.call("write", path="*", content="x\n")
+    await harness.call("write", path=".git/hooks/post-checkout", content="x\n")
 
-    assert [(a.patterns, a.always) for a in bench.desk.asked] == [
+    assert [(a.patterns, a.always) for a in harness.user.asked] == [
         (("new.txt",), ("new.txt",)),
         (("a.txt",), ("a.txt",)),
         (("*",), ()),
@@ -235,6 +235,8 @@ def test_a_folder_that_holds_everything_is_not_allowed_for_one_file(
 
 
 @pytest.mark.parametrize("path", [".Palimpsest/layout", ".PALIMPSEST/x", ".palimpsest./x"])
-async def test_our_own_folder_is_known_where_case_does_not_matter(bench: Bench, path: str) -> None:
+async def test_our_own_folder_is_known_where_case_does_not_matter(
+    harness: ToolHarness, path: str
+) -> None:
     with pytest.raises(Exception, match="record of this session"):
-        await bench.call("write", path=path, content="x")
+        await harness.call("write", path=path, content="x")

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.tools import Bench, Desk
+from tests.harness.tools import ScriptedUser, ToolHarness
 
 from palimpsest.tools.file_access.safe_open import read_real, replace_real
 from palimpsest.transcript.errors import UserError
 
 
-class Swapper(Desk):
+class Swapper(ScriptedUser):
     """A person in whose hands the file changes while the question is open."""
 
     def __init__(self, swap: Callable[[], None]) -> None:
@@ -47,18 +47,18 @@ def put(link: Path, target: Path) -> Callable[[], None]:
     ],
 )
 async def test_a_link_swapped_in_while_the_question_is_open_is_not_followed(
-    bench: Bench, tmp_path: Path, swapped: str, tool: str, more: dict[str, str]
+    harness: ToolHarness, tmp_path: Path, swapped: str, tool: str, more: dict[str, str]
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "a.txt").write_text("one CANARY\n")
-    bench.write("sub/a.txt", "one\n")
+    harness.write("sub/a.txt", "one\n")
     target = outside if swapped == "sub" else outside / "a.txt"
-    bench.desk = Swapper(put(bench.root / swapped, target))
+    harness.user = Swapper(put(harness.root / swapped, target))
 
     shown = ""
     try:
-        shown = (await bench.call(tool, path="sub/a.txt", **more)).output
+        shown = (await harness.call(tool, path="sub/a.txt", **more)).output
     except UserError as problem:
         shown = str(problem)
 
@@ -68,15 +68,15 @@ async def test_a_link_swapped_in_while_the_question_is_open_is_not_followed(
 
 
 async def test_a_new_file_is_not_made_through_a_link_swapped_in(
-    bench: Bench, tmp_path: Path
+    harness: ToolHarness, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    bench.write("sub/a.txt", "one\n")
-    bench.desk = Swapper(put(bench.root / "sub", outside))
+    harness.write("sub/a.txt", "one\n")
+    harness.user = Swapper(put(harness.root / "sub", outside))
 
     with pytest.raises(UserError, match=r"cannot be (written|read)"):
-        await bench.call("write", path="sub/new.txt", content="x")
+        await harness.call("write", path="sub/new.txt", content="x")
 
     assert list(outside.iterdir()) == []
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.harness.tools import Bench, Desk
+from tests.harness.tools import ScriptedUser, ToolHarness
 from tests.waiting import eventually, settled, until
 
 from palimpsest.tools.mcp import client
@@ -49,13 +49,13 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def servers(
     tmp_path: Path, *specs: McpServerSpec
-) -> AsyncIterator[tuple[McpServers, Bench, tuple[str, ...]]]:
-    bench = Bench(tmp_path, registry=Registry(), extra={"environment": ENVIRONMENT})
-    bench.desk = Desk()
-    found = McpServers(specs, bench.registry, ENVIRONMENT, tmp_path)
+) -> AsyncIterator[tuple[McpServers, ToolHarness, tuple[str, ...]]]:
+    harness = ToolHarness(tmp_path, registry=Registry(), extra={"environment": ENVIRONMENT})
+    harness.user = ScriptedUser()
+    found = McpServers(specs, harness.registry, ENVIRONMENT, tmp_path)
     try:
         said = await found.turn_began()
-        yield found, bench, said
+        yield found, harness, said
     finally:
         await found.close()
 
@@ -88,45 +88,45 @@ def address() -> Iterator[Callable[[], str]]:
 
 
 async def test_offers_the_tools_of_a_program_under_its_name(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (found, bench, said):
-        outcome = await bench.call("demo_add", a=2, b=3)
+    async with servers(tmp_path, stdio()) as (found, harness, said):
+        outcome = await harness.call("demo_add", a=2, b=3)
 
         assert said == ()
         assert outcome.output == "5"
-        assert "demo_say_what_" in bench.registry.names
-        assert [(one.permission, one.patterns, one.always) for one in bench.desk.asked] == [
+        assert "demo_say_what_" in harness.registry.names
+        assert [(one.permission, one.patterns, one.always) for one in harness.user.asked] == [
             ("demo_add", ("*",), ("*",))
         ]
         assert found.status()[0].state == "connected"
-        tool = bench.registry.resolve("demo_add")
+        tool = harness.registry.resolve("demo_add")
         assert not isinstance(tool, str)
-        assert bench.registry.spec(tool).parameters["required"] == ["a", "b"]
+        assert harness.registry.spec(tool).parameters["required"] == ["a", "b"]
 
 
 async def test_what_does_not_fit_the_schema_never_reaches_the_server(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (_, bench, _said):
+    async with servers(tmp_path, stdio()) as (_, harness, _said):
         with pytest.raises(UserError, match="a: 'two' is not of type 'integer'"):
-            await bench.call("demo_add", a="two", b=3)
-        assert bench.desk.asked == []
+            await harness.call("demo_add", a="two", b=3)
+        assert harness.user.asked == []
 
 
 async def test_a_failed_tool_says_what_its_server_said(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (_, bench, _said):
+    async with servers(tmp_path, stdio()) as (_, harness, _said):
         with pytest.raises(UserError, match="the disk is full"):
-            await bench.call("demo_fail")
+            await harness.call("demo_fail")
 
 
 async def test_a_picture_is_attached(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (_, bench, _said):
-        outcome = await bench.call("demo_picture")
+    async with servers(tmp_path, stdio()) as (_, harness, _said):
+        outcome = await harness.call("demo_picture")
 
         assert [one.mime for one in outcome.attachments] == ["image/png"]
         assert outcome.output == "(The files are attached.)"
 
 
 async def test_a_huge_result_arrives_shortened(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (_, bench, _said):
-        outcome = await bench.call("demo_huge", chars=12_000_000)
+    async with servers(tmp_path, stdio()) as (_, harness, _said):
+        outcome = await harness.call("demo_huge", chars=12_000_000)
 
         assert len(outcome.output) < 5_000_100
         assert "[... 7,000,000 characters left out ...]" in outcome.output
@@ -135,41 +135,41 @@ async def test_a_huge_result_arrives_shortened(tmp_path: Path) -> None:
 async def test_a_server_that_dies_in_a_call_costs_a_sentence_and_is_back_next_turn(
     tmp_path: Path,
 ) -> None:
-    async with servers(tmp_path, stdio()) as (found, bench, _said):
+    async with servers(tmp_path, stdio()) as (found, harness, _said):
         with pytest.raises(UserError, match=r"'demo' ended\. It is started again"):
-            await bench.call("demo_die")
+            await harness.call("demo_die")
         with pytest.raises(UserError, match=r"'demo' ended\. It is tried again"):
-            await bench.call("demo_add", a=1, b=1)
+            await harness.call("demo_add", a=1, b=1)
 
         await found.turn_began()
 
-        assert (await bench.call("demo_add", a=1, b=1)).output == "2"
+        assert (await harness.call("demo_add", a=1, b=1)).output == "2"
 
 
 async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (found, bench, _said):
-        os.kill(int((await bench.call("demo_pid")).output), signal.SIGKILL)
+    async with servers(tmp_path, stdio()) as (found, harness, _said):
+        os.kill(int((await harness.call("demo_pid")).output), signal.SIGKILL)
         await until(lambda: found.status()[0].state == "failed")
 
         said = await found.turn_began()
 
         assert said == ()
-        assert (await bench.call("demo_add", a=1, b=1)).output == "2"
+        assert (await harness.call("demo_add", a=1, b=1)).output == "2"
 
 
 async def test_a_call_that_hangs_is_given_up_after_its_time(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio(timeout=3.0)) as (_, bench, _said):
+    async with servers(tmp_path, stdio(timeout=3.0)) as (_, harness, _said):
         with pytest.raises(UserError, match="did not run hang within 3 seconds"):
-            await bench.call("demo_hang")
-        assert bench.shown[-1] == {"output": "halfway"}
-        assert (await bench.call("demo_add", a=1, b=1)).output == "2"
+            await harness.call("demo_hang")
+        assert harness.shown[-1] == {"output": "halfway"}
+        assert (await harness.call("demo_add", a=1, b=1)).output == "2"
 
 
 async def test_a_stop_gives_a_call_up_at_once(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (_, bench, _said):
-        calling = asyncio.ensure_future(bench.call("demo_hang"))
-        await until(lambda: bench.shown)
-        bench.abort.set("Stopped.")
+    async with servers(tmp_path, stdio()) as (_, harness, _said):
+        calling = asyncio.ensure_future(harness.call("demo_hang"))
+        await until(lambda: harness.shown)
+        harness.abort.set("Stopped.")
 
         with pytest.raises(Aborted):
             await calling
@@ -187,26 +187,26 @@ async def test_a_server_that_cannot_be_spoken_to_is_told_of_once(
     tmp_path: Path, mode: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
-    async with servers(tmp_path, stdio(mode)) as (found, bench, said):
+    async with servers(tmp_path, stdio(mode)) as (found, harness, said):
         again = await found.turn_began()
 
         assert len(said) == 1
         assert words in said[0]
         assert again == ()
-        assert bench.registry.names == ()
+        assert harness.registry.names == ()
 
 
 async def test_a_slow_server_does_not_hold_a_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 0.05)
-    async with servers(tmp_path, stdio()) as (found, bench, said):
+    async with servers(tmp_path, stdio()) as (found, harness, said):
         assert said == (
             "The MCP server 'demo' is not ready yet; its tools come with a later prompt.",
         )
         await until(lambda: found.status()[0].state == "connected", 60)
         assert await found.turn_began() == ()
-        assert "demo_add" in bench.registry.names
+        assert "demo_add" in harness.registry.names
 
 
 async def test_a_server_that_failed_is_not_waited_for_again(
@@ -232,11 +232,11 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 async def test_a_server_is_given_no_key_but_those_that_are_configured(tmp_path: Path) -> None:
     spec = stdio(env={"GIVEN": "${DEMO_TOKEN}"})
-    async with servers(tmp_path, spec) as (_, bench, _said):
-        assert (await bench.call("demo_environment", name="OPENAI_API_KEY")).output == "(not set)"
-        assert (await bench.call("demo_environment", name="DEMO_TOKEN")).output == "(not set)"
+    async with servers(tmp_path, spec) as (_, harness, _said):
+        assert (await harness.call("demo_environment", name="OPENAI_API_KEY")).output == "(not set)"
+        assert (await harness.call("demo_environment", name="DEMO_TOKEN")).output == "(not set)"
         # It has the value; what it returns is shown without it, as everything a tool returns.
-        assert (await bench.call("demo_environment", name="GIVEN")).output == "[redacted]"
+        assert (await harness.call("demo_environment", name="GIVEN")).output == "[redacted]"
 
 
 async def test_a_missing_variable_is_named(tmp_path: Path) -> None:
@@ -247,37 +247,37 @@ async def test_a_missing_variable_is_named(tmp_path: Path) -> None:
 
 
 async def test_tools_that_come_later_are_offered_from_the_next_turn_on(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (found, bench, _said):
-        await bench.call("demo_learn")
+    async with servers(tmp_path, stdio()) as (found, harness, _said):
+        await harness.call("demo_learn")
         await until(lambda: found._servers[0]._stale)
-        assert "demo_multiply" not in bench.registry.names
+        assert "demo_multiply" not in harness.registry.names
 
         await found.turn_began()
 
-        assert (await bench.call("demo_multiply", a=3, b=4)).output == "12"
+        assert (await harness.call("demo_multiply", a=3, b=4)).output == "12"
 
 
 async def test_a_server_of_an_older_protocol_works_whatever_its_schemas_say(
     tmp_path: Path,
 ) -> None:
     spec = McpServerSpec("old", command=sys.executable, args=(str(OLDER),))
-    async with servers(tmp_path, spec) as (found, bench, said):
+    async with servers(tmp_path, spec) as (found, harness, said):
         assert said == ()
-        names = bench.registry.names
+        names = harness.registry.names
         specs = {
-            name: bench.registry.spec(tool)
+            name: harness.registry.spec(tool)
             for name in names
-            if not isinstance(tool := bench.registry.resolve(name), str)
+            if not isinstance(tool := harness.registry.resolve(name), str)
         }
         assert len(specs) == 4
         assert max(map(len, names)) == 64
         assert all(one.parameters["type"] == "object" for one in specs.values())
-        assert (await bench.call("old_refers", a=1)).output == '{"a": 1}'
+        assert (await harness.call("old_refers", a=1)).output == '{"a": 1}'
         await until(lambda: found._servers[0]._stale)
 
         await found.turn_began()
 
-        assert "old_learnt" in bench.registry.names
+        assert "old_learnt" in harness.registry.names
 
 
 async def test_a_list_of_tools_that_breaks_the_protocol_costs_a_sentence(tmp_path: Path) -> None:
@@ -289,15 +289,15 @@ async def test_a_list_of_tools_that_breaks_the_protocol_costs_a_sentence(tmp_pat
 
 
 async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (_, bench, _said):
-        bench.desk.rules = {"read": "ask"}
-        listed = await bench.call("list_mcp_resources")
-        templates = await bench.call("list_mcp_resource_templates", server="demo")
-        text = await bench.call("read_mcp_resource", server="demo", uri="note://today")
-        image = await bench.call("read_mcp_resource", server="demo", uri="note://pixel")
-        sound = await bench.call("read_mcp_resource", server="demo", uri="note://sound")
+    async with servers(tmp_path, stdio()) as (_, harness, _said):
+        harness.user.rules = {"read": "ask"}
+        listed = await harness.call("list_mcp_resources")
+        templates = await harness.call("list_mcp_resource_templates", server="demo")
+        text = await harness.call("read_mcp_resource", server="demo", uri="note://today")
+        image = await harness.call("read_mcp_resource", server="demo", uri="note://pixel")
+        sound = await harness.call("read_mcp_resource", server="demo", uri="note://sound")
         broken = [
-            await bench.call("read_mcp_resource", server="demo", uri="note://broken")
+            await harness.call("read_mcp_resource", server="demo", uri="note://broken")
             for _ in range(2)
         ]
 
@@ -316,7 +316,7 @@ async def test_resources_are_listed_and_read_with_the_permission_to_read(tmp_pat
         assert broken[0].output == broken[1].output
         assert broken[0].output.startswith("[broken (image/png) was left out: ")
         assert "0x" not in broken[0].output
-        assert [(one.permission, one.patterns) for one in bench.desk.asked[:3]] == [
+        assert [(one.permission, one.patterns) for one in harness.user.asked[:3]] == [
             ("read", ("mcp:demo:*",)),
             ("read", ("mcp:demo:*",)),
             ("read", ("mcp:demo:note://today",)),
@@ -327,17 +327,17 @@ async def test_a_server_over_http_works_and_is_spoken_to_again_after_its_restart
     tmp_path: Path, address: Callable[[], str]
 ) -> None:
     spec = McpServerSpec("demo", url=address())
-    async with servers(tmp_path, spec) as (found, bench, said):
+    async with servers(tmp_path, spec) as (found, harness, said):
         assert said == ()
-        assert (await bench.call("demo_add", a=2, b=3)).output == "5"
-        assert len((await bench.call("demo_huge", chars=3_000_000)).output) == 3_000_000
+        assert (await harness.call("demo_add", a=2, b=3)).output == "5"
+        assert len((await harness.call("demo_huge", chars=3_000_000)).output) == 3_000_000
         with pytest.raises(UserError, match="demo"):
-            await bench.call("demo_die")
+            await harness.call("demo_die")
         address()
 
         assert len(await found.turn_began()) <= 1
         await found.turn_began()
-        assert (await bench.call("demo_add", a=2, b=3)).output == "5"
+        assert (await harness.call("demo_add", a=2, b=3)).output == "5"
 
 
 async def test_an_address_where_nobody_answers_costs_a_sentence(tmp_path: Path) -> None:
@@ -364,8 +364,8 @@ async def test_a_server_that_may_not_be_started_is_not(tmp_path: Path) -> None:
 
 
 async def test_nothing_is_left_running_at_the_end(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio()) as (_, bench, _said):
-        server = psutil.Process(int((await bench.call("demo_pid")).output))
+    async with servers(tmp_path, stdio()) as (_, harness, _said):
+        server = psutil.Process(int((await harness.call("demo_pid")).output))
         guard = server.parent()
 
     assert not server.is_running() or server.status() == psutil.STATUS_ZOMBIE

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.permission_rules.shell_files import outside_files, protected_files
 from palimpsest.transcript.errors import PermissionDenied
@@ -11,14 +11,14 @@ from palimpsest.transcript.values import Reply
 
 
 @pytest.fixture
-def folder(bench: Bench) -> Path:
-    bench.write(".env", "A_KEY=opensesame-12345")
-    bench.write("sub/.env.local", "x")
-    bench.write("sub/notes.txt", "x")
-    bench.write("credentials.json", "{}")
-    bench.write(".git/hooks/pre-commit.sample", "")
-    (bench.root / "link").symlink_to(".env")
-    return bench.root
+def folder(harness: ToolHarness) -> Path:
+    harness.write(".env", "A_KEY=opensesame-12345")
+    harness.write("sub/.env.local", "x")
+    harness.write("sub/notes.txt", "x")
+    harness.write("credentials.json", "{}")
+    harness.write(".git/hooks/pre-commit.sample", "")
+    (harness.root / "link").symlink_to(".env")
+    return harness.root
 
 
 @pytest.mark.parametrize(
@@ -100,30 +100,30 @@ def test_others_are_not_asked_about(folder: Path, text: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-async def test_a_command_that_is_allowed_still_asks_for_the_file(bench: Bench) -> None:
-    bench.desk.rules = {"bash": "allow"}
+async def test_a_command_that_is_allowed_still_asks_for_the_file(harness: ToolHarness) -> None:
+    harness.user.rules = {"bash": "allow"}
 
-    await bench.call("bash", command="cat sub/notes.txt")
-    assert bench.desk.asked == []
-    await bench.call("bash", command="cat .env; echo x > .git/hooks/pre-push", workdir=".")
+    await harness.call("bash", command="cat sub/notes.txt")
+    assert harness.user.asked == []
+    await harness.call("bash", command="cat .env; echo x > .git/hooks/pre-push", workdir=".")
 
-    assert [(one.permission, one.patterns, one.always) for one in bench.desk.asked] == [
+    assert [(one.permission, one.patterns, one.always) for one in harness.user.asked] == [
         ("read", (".env",), ()),
         ("write", (".git/hooks/pre-push",), ()),
     ]
 
 
 async def test_a_file_that_may_not_be_read_is_not_read_by_a_command(
-    bench: Bench, folder: Path
+    harness: ToolHarness, folder: Path
 ) -> None:
-    bench.desk.rules = {"bash": "allow", "read": {".env": "deny"}}
+    harness.user.rules = {"bash": "allow", "read": {".env": "deny"}}
     with pytest.raises(PermissionDenied):
-        await bench.call("bash", command="cat .env")
+        await harness.call("bash", command="cat .env")
 
-    bench.desk.rules = {"bash": "allow"}
-    bench.desk.reply = Reply(answer="reject")
+    harness.user.rules = {"bash": "allow"}
+    harness.user.reply = Reply(answer="reject")
     with pytest.raises(PermissionDenied):
-        await bench.call("bash", command="echo x > .git/hooks/pre-push")
+        await harness.call("bash", command="echo x > .git/hooks/pre-push")
     assert not (folder / ".git/hooks/pre-push").exists()
 
 
@@ -145,12 +145,12 @@ async def test_a_file_that_may_not_be_read_is_not_read_by_a_command(
     ],
 )
 def test_what_is_read_outside_the_project_is_seen(
-    bench: Bench, folder: Path, text: str, outside: str | None
+    harness: ToolHarness, folder: Path, text: str, outside: str | None
 ) -> None:
-    place = bench.root.parent / "outside"
+    place = harness.root.parent / "outside"
     place.mkdir()
     (place / "data.csv").write_text("1")
-    bench.write("notes.txt", "x")
+    harness.write("notes.txt", "x")
     (folder / "linked").symlink_to(place / "data.csv")
 
     found = outside_files(text.replace("{out}", str(place)), folder, folder)
@@ -158,12 +158,12 @@ def test_what_is_read_outside_the_project_is_seen(
     assert found == ([outside.replace("{out}", str(place))] if outside else [])
 
 
-async def test_reading_outside_the_project_asks_for_the_folder(bench: Bench) -> None:
-    bench.desk.rules = {"bash": "allow"}
-    (bench.root.parent / "data.csv").write_text("1")
+async def test_reading_outside_the_project_asks_for_the_folder(harness: ToolHarness) -> None:
+    harness.user.rules = {"bash": "allow"}
+    (harness.root.parent / "data.csv").write_text("1")
 
-    await bench.call("bash", command="wc -l ../data.csv")
+    await harness.call("bash", command="wc -l ../data.csv")
 
-    assert [(one.permission, one.patterns) for one in bench.desk.asked] == [
-        ("external_directory", (f"{bench.root.parent}/*",))
+    assert [(one.permission, one.patterns) for one in harness.user.asked] == [
+        ("external_directory", (f"{harness.root.parent}/*",))
     ]

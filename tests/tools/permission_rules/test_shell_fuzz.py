@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.sample_size import amount, fresh
-from tests.tools.shell_grammar import BASH, Grammar, Sandbox
+from tests.sample_size import fresh, sample_size
+from tests.tools.shell_grammar import BASH, BashSandbox, ShellGrammar
 
 from palimpsest.tools.permission_rules.permissions import Allowed, decide
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
@@ -12,7 +12,7 @@ from palimpsest.transcript.values import Rule
 
 ECHO = (Rule(permission="bash", pattern="echo *", action="allow"),)
 SEED = 11
-TEXTS = amount(120, 10_000)
+TEXTS = sample_size(120, 10_000)
 
 pytestmark = pytest.mark.skipif(not BASH, reason="there is no bash here")
 
@@ -25,9 +25,9 @@ def answered(text: str) -> bool:
     return configured
 
 
-def holes(sandbox: Sandbox, count: int, seed: int) -> tuple[int, list[tuple[str, set[str]]]]:
+def holes(sandbox: BashSandbox, count: int, seed: int) -> tuple[int, list[tuple[str, set[str]]]]:
     """Return how many of so many texts were answered, and those that left something behind."""
-    grammar, found, ran = Grammar(seed), [], 0
+    grammar, found, ran = ShellGrammar(seed), [], 0
     for number in range(count):
         text = grammar.text()
         if "\0" in text or not answered(text):
@@ -40,10 +40,10 @@ def holes(sandbox: Sandbox, count: int, seed: int) -> tuple[int, list[tuple[str,
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(amount(60, 3_600))
+@pytest.mark.timeout(sample_size(60, 3_600))
 def test_texts_that_are_answered_leave_nothing_behind(tmp_path: Path) -> None:
     for seed in (SEED, fresh()):
-        ran, found = holes(Sandbox(tmp_path / str(seed)), TEXTS, seed)
+        ran, found = holes(BashSandbox(tmp_path / str(seed)), TEXTS, seed)
 
         assert found == [], f"seed {seed}"
         assert ran > TEXTS // 20
@@ -51,7 +51,7 @@ def test_texts_that_are_answered_leave_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_folder_sees_what_runs(tmp_path: Path) -> None:
-    grammar, sandbox = Grammar(SEED), Sandbox(tmp_path)
+    grammar, sandbox = ShellGrammar(SEED), BashSandbox(tmp_path)
 
     left = [sandbox.run(grammar.text()) for _ in range(60)]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import pytest
 from pydantic import BaseModel, Field
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.calls.input_schema import clean_schema
 from palimpsest.tools.permission_rules.modes import PLAN_DENIES
@@ -193,50 +193,50 @@ def test_a_function_becomes_a_tool(registry: Registry) -> None:
     }
 
 
-async def test_a_function_asks_runs_and_answers(bench: Bench) -> None:
-    bench.registry.add(weather)
+async def test_a_function_asks_runs_and_answers(harness: ToolHarness) -> None:
+    harness.registry.add(weather)
 
-    outcome = await bench.call("weather", city="Ulm")
+    outcome = await harness.call("weather", city="Ulm")
 
     assert outcome.output == '{"city": "Ulm", "days": 1, "unit": "C"}'
-    assert [asked.permission for asked in bench.desk.asked] == ["weather"]
+    assert [asked.permission for asked in harness.user.asked] == ["weather"]
 
 
-async def test_a_refused_function_is_not_called(bench: Bench) -> None:
+async def test_a_refused_function_is_not_called(harness: ToolHarness) -> None:
     called = []
 
     def touch(name: str) -> None:
         """Touch a thing."""
         called.append(name)
 
-    bench.registry.add(touch)
-    bench.desk.reply = Reply(answer="reject", feedback="not now")
+    harness.registry.add(touch)
+    harness.user.reply = Reply(answer="reject", feedback="not now")
 
     with pytest.raises(PermissionDenied, match="not now"):
-        await bench.call("touch", name="x")
+        await harness.call("touch", name="x")
     assert called == []
 
 
-async def test_async_functions_and_the_context_work(bench: Bench) -> None:
+async def test_async_functions_and_the_context_work(harness: ToolHarness) -> None:
     async def where(context: ToolContext, name: str = "x") -> str:
         """Say where we are."""
         return f"{name} in {context.session_id}"
 
-    spec = bench.registry.spec(bench.registry.add(where))
+    spec = harness.registry.spec(harness.registry.add(where))
 
     assert list(spec.parameters["properties"]) == ["name"]
-    assert (await bench.call("where")).output == "x in ses_1"
+    assert (await harness.call("where")).output == "x in ses_1"
 
 
-async def test_what_a_function_raises_is_a_sentence(bench: Bench) -> None:
+async def test_what_a_function_raises_is_a_sentence(harness: ToolHarness) -> None:
     def broken() -> None:
         """Break."""
         raise ValueError("no such city")
 
-    bench.registry.add(broken)
+    harness.registry.add(broken)
 
     with pytest.raises(UserError, match="broken failed: ValueError: no such city"):
-        await bench.call("broken")
+        await harness.call("broken")
 
 
 def nameless(*things: str) -> None:
@@ -279,19 +279,21 @@ def test_defining_a_function_again_replaces_the_tool(registry: Registry) -> None
     assert (before, after) == ("Say one.", "Say two.")
 
 
-async def test_arguments_keep_the_types_that_the_function_asks_for(bench: Bench) -> None:
+async def test_arguments_keep_the_types_that_the_function_asks_for(harness: ToolHarness) -> None:
     def total(rows: list[Leaf]) -> int:
         """Add up sizes."""
         return sum(row.size or 0 for row in rows)
 
-    bench.registry.add(total)
+    harness.registry.add(total)
 
-    outcome = await bench.call("total", rows=[{"title": "a", "size": 2}, {"title": "b", "size": 3}])
+    outcome = await harness.call(
+        "total", rows=[{"title": "a", "size": 2}, {"title": "b", "size": 3}]
+    )
 
     assert outcome.output == "5"
 
 
-async def test_nothing_and_anything_returned_are_worded(bench: Bench) -> None:
+async def test_nothing_and_anything_returned_are_worded(harness: ToolHarness) -> None:
     def nothing() -> None:
         """Return nothing."""
 
@@ -299,8 +301,8 @@ async def test_nothing_and_anything_returned_are_worded(bench: Bench) -> None:
         """Return a set."""
         return {1}
 
-    bench.registry.add(nothing)
-    bench.registry.add(anything)
+    harness.registry.add(nothing)
+    harness.registry.add(anything)
 
-    assert (await bench.call("nothing")).output == "(done)"
-    assert (await bench.call("anything")).output == "{1}"
+    assert (await harness.call("nothing")).output == "(done)"
+    assert (await harness.call("anything")).output == "{1}"

@@ -7,18 +7,18 @@ from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel
-from tests.context.request_paths import Road, hello
+from tests.context.request_paths import RequestPath, hello
 
 from palimpsest.model.adapter.litellm_model import wait
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 
 ROADS = (
-    Road("openai", "gpt-4o"),
-    Road("anthropic", "claude-sonnet-4-5"),
-    Road("gemini", "gemini-2.5-pro"),
-    Road("gemini", "gemini-3-pro-preview"),
-    Road("mistral", "mistral-large-latest"),
+    RequestPath("openai", "gpt-4o"),
+    RequestPath("anthropic", "claude-sonnet-4-5"),
+    RequestPath("gemini", "gemini-2.5-pro"),
+    RequestPath("gemini", "gemini-3-pro-preview"),
+    RequestPath("mistral", "mistral-large-latest"),
 )
 
 
@@ -101,7 +101,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("road", ROADS, ids=repr)
-async def test_our_own_tools_are_taken(road: Road) -> None:
+async def test_our_own_tools_are_taken(road: RequestPath) -> None:
     registry = Registry(builtin_tools())
     specs = tuple(registry.spec(tool) for tool in registry.offered())
 
@@ -113,7 +113,7 @@ async def test_our_own_tools_are_taken(road: Road) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("road", ROADS, ids=repr)
-async def test_users_tools_are_taken(road: Road) -> None:
+async def test_users_tools_are_taken(road: RequestPath) -> None:
     registry = Registry()
     specs = tuple(registry.spec(registry.add(function)) for function in USERS)
 

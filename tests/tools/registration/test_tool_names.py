@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.mcp import servers as mcp_servers
 from palimpsest.tools.mcp.remote_tools import resource_tools, server_of, tool_name
@@ -55,20 +55,20 @@ def test_other_names_are_free(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["bash", "read", "Write", "external_directory", "task"])
-def test_a_function_does_not_take_a_name_of_our_own(bench: Bench, name: str) -> None:
+def test_a_function_does_not_take_a_name_of_our_own(harness: ToolHarness, name: str) -> None:
     def function() -> str:
         """Take a place."""
         return "not yours"
 
-    before = bench.registry.resolve(name)
+    before = harness.registry.resolve(name)
 
     with pytest.raises(UserError, match="Give the function another one"):
-        bench.registry.add(function, name=name)
-    assert bench.registry.resolve(name) == before or isinstance(before, str)
+        harness.registry.add(function, name=name)
+    assert harness.registry.resolve(name) == before or isinstance(before, str)
 
 
 @pytest.mark.slow
-async def test_a_server_does_not_take_a_name_of_our_own(bench: Bench) -> None:
+async def test_a_server_does_not_take_a_name_of_our_own(harness: ToolHarness) -> None:
     """The servers' names and their tools' make names of our own when they are put together."""
     specs = (
         spec("read", "mcp_resource", "mcp-resource", "\u043ccp_resource"),
@@ -78,16 +78,16 @@ async def test_a_server_does_not_take_a_name_of_our_own(bench: Bench) -> None:
         spec("doom", "loop"),
         spec("bash", "bash", "", "b\u0430sh", "_"),
     )
-    bench.registry = Registry(builtin_tools())
-    before = {name: bench.registry.resolve(name) for name in bench.registry.names}
-    servers = McpServers(specs, bench.registry, {}, bench.root)
+    harness.registry = Registry(builtin_tools())
+    before = {name: harness.registry.resolve(name) for name in harness.registry.names}
+    servers = McpServers(specs, harness.registry, {}, harness.root)
     try:
         said = await servers.turn_began()
         again = await servers.turn_began()
     finally:
         await servers.close()
 
-    own: dict[str, Any] = {name: bench.registry.resolve(name) for name in bench.registry.names}
+    own: dict[str, Any] = {name: harness.registry.resolve(name) for name in harness.registry.names}
     assert {name: own[name] for name in before} == before
     assert type(own["read_mcp_resource"]).__name__ == "ReadResource"
     assert type(own["list_mcp_resources"]).__name__ == "ListResources"
@@ -101,7 +101,7 @@ async def test_a_server_does_not_take_a_name_of_our_own(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-async def test_a_name_belongs_to_one_server_whoever_is_connected(bench: Bench) -> None:
+async def test_a_name_belongs_to_one_server_whoever_is_connected(harness: ToolHarness) -> None:
     """``a`` + ``b_c`` and ``a_b`` + ``c`` are one name; it is the same server's every day."""
     one, other = spec("notes", "read_all", "add"), spec("notes_read", "all")
 
@@ -110,14 +110,14 @@ async def test_a_name_belongs_to_one_server_whoever_is_connected(bench: Bench) -
         (other, one),
         (one, McpServerSpec("notes_read", command="/nothing/here")),
     ):
-        bench.registry = Registry(builtin_tools())
-        servers = McpServers(specs, bench.registry, {}, bench.root)
+        harness.registry = Registry(builtin_tools())
+        servers = McpServers(specs, harness.registry, {}, harness.root)
         try:
             said = await servers.turn_began()
         finally:
             await servers.close()
 
-        there = bench.registry.resolve("notes_read_all")
+        there = harness.registry.resolve("notes_read_all")
         assert isinstance(there, str) or there.server.name == "notes_read"  # type: ignore[attr-defined]
         assert any(
             "'notes_read_all' is a name of the server 'notes_read'" in words for words in said

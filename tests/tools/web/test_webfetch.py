@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import pytest
 import pytest_asyncio
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.web.html_conversion import to_markdown, to_text
 from palimpsest.tools.web.http_fetch import FetchRefused, FetchTarget, decoded, target
@@ -109,10 +109,10 @@ async def site() -> AsyncIterator[Site]:
 ALLOWED = {"webfetch": "allow", "private_network": "allow"}
 
 
-async def test_brings_a_page_as_markdown(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_brings_a_page_as_markdown(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
 
-    outcome = await bench.call("webfetch", url=site.says("/birds", PAGE))
+    outcome = await harness.call("webfetch", url=site.says("/birds", PAGE))
 
     assert outcome.output == (
         "# Penguins & more\n\n# Penguins\n\n"
@@ -123,89 +123,93 @@ async def test_brings_a_page_as_markdown(bench: Bench, site: Site) -> None:
     assert site.asked[0][1]["host"] == site.url.removeprefix("http://")
 
 
-async def test_brings_the_words_alone_or_the_page_itself(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_brings_the_words_alone_or_the_page_itself(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
     url = site.says("/birds", PAGE)
 
-    words = await bench.call("webfetch", url=url, format="text")
-    page = await bench.call("webfetch", url=url, format="html")
+    words = await harness.call("webfetch", url=url, format="text")
+    page = await harness.call("webfetch", url=url, format="html")
 
     assert "Three species, see Adelie." in words.output
     assert "alert" not in words.output
     assert page.output == PAGE
 
 
-async def test_asks_for_the_address_and_for_the_network_it_is_in(bench: Bench, site: Site) -> None:
+async def test_asks_for_the_address_and_for_the_network_it_is_in(
+    harness: ToolHarness, site: Site
+) -> None:
     url = site.says("/birds", PAGE)
 
-    await bench.call("webfetch", url=url)
+    await harness.call("webfetch", url=url)
 
     host = site.url.removeprefix("http://")
-    assert [(one.permission, one.patterns, one.always) for one in bench.desk.asked] == [
+    assert [(one.permission, one.patterns, one.always) for one in harness.user.asked] == [
         ("webfetch", (url,), (f"{site.url}/*",)),
         ("private_network", (host,), (host,)),
     ]
-    assert bench.desk.asked[0].title == f"Fetch {url}"
+    assert harness.user.asked[0].title == f"Fetch {url}"
 
 
-async def test_a_refusal_sends_nothing(bench: Bench, site: Site) -> None:
-    bench.desk.reply = Reply(answer="reject")
+async def test_a_refusal_sends_nothing(harness: ToolHarness, site: Site) -> None:
+    harness.user.reply = Reply(answer="reject")
 
     with pytest.raises(PermissionDenied):
-        await bench.call("webfetch", url=site.says("/birds", PAGE))
+        await harness.call("webfetch", url=site.says("/birds", PAGE))
 
     assert site.asked == []
 
 
-async def test_allowing_the_web_does_not_allow_this_machine(bench: Bench, site: Site) -> None:
-    bench.desk.rules = {"webfetch": "allow"}
+async def test_allowing_the_web_does_not_allow_this_machine(
+    harness: ToolHarness, site: Site
+) -> None:
+    harness.user.rules = {"webfetch": "allow"}
 
-    await bench.call("webfetch", url=site.says("/birds", PAGE))
+    await harness.call("webfetch", url=site.says("/birds", PAGE))
 
-    assert [one.permission for one in bench.desk.asked] == ["private_network"]
+    assert [one.permission for one in harness.user.asked] == ["private_network"]
 
 
-async def test_asks_again_where_a_page_leads_elsewhere(bench: Bench, site: Site) -> None:
-    bench.desk.rules = {"private_network": "allow"}
+async def test_asks_again_where_a_page_leads_elsewhere(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = {"private_network": "allow"}
     site.says("/new", "moved", "text/plain")
     url = site.leads("/old", "/new")
 
-    outcome = await bench.call("webfetch", url=url)
+    outcome = await harness.call("webfetch", url=url)
 
     assert outcome.output == "moved"
-    assert [one.title for one in bench.desk.asked] == [
+    assert [one.title for one in harness.user.asked] == [
         f"Fetch {url}",
         f"Follow {url} to {site.url}/new",
     ]
 
 
-async def test_a_rule_holds_for_where_a_page_leads(bench: Bench, site: Site) -> None:
-    bench.desk.rules = {
+async def test_a_rule_holds_for_where_a_page_leads(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = {
         "private_network": "allow",
         "webfetch": {"*": "allow", f"{site.url}/secret*": "deny"},
     }
     site.says("/secret", "keys", "text/plain")
 
     with pytest.raises(PermissionDenied):
-        await bench.call("webfetch", url=site.leads("/open", "/secret"))
+        await harness.call("webfetch", url=site.leads("/open", "/secret"))
 
     assert [path for path, _ in site.asked] == ["/open"]
 
 
 async def test_where_a_page_leads_is_asked_about_by_its_own_address(
-    bench: Bench, site: Site
+    harness: ToolHarness, site: Site
 ) -> None:
     """A page that is allowed leads to another server of this machine, which is not."""
     other = Site()
     server = await asyncio.start_server(other.serve, "127.0.0.1", 0)
     other.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     host = site.url.removeprefix("http://")
-    bench.desk.rules = {"webfetch": "allow", "private_network": {"*": "deny", host: "allow"}}
+    harness.user.rules = {"webfetch": "allow", "private_network": {"*": "deny", host: "allow"}}
     other.says("/secret", "keys", "text/plain")
 
     for way in (other.url, other.url.replace("127.0.0.1", "2130706433"), other.url.replace("127.0.0.1", "[::ffff:7f00:1]")):  # fmt: skip
         with pytest.raises(PermissionDenied):
-            await bench.call("webfetch", url=site.leads("/open", f"{way}/secret"))
+            await harness.call("webfetch", url=site.leads("/open", f"{way}/secret"))
     server.close()
 
     assert [path for path, _ in site.asked] == ["/open"] * 3
@@ -213,7 +217,7 @@ async def test_where_a_page_leads_is_asked_about_by_its_own_address(
 
 
 async def test_a_name_is_looked_up_once_and_connected_to_where_it_was_found(
-    bench: Bench, site: Site
+    harness: ToolHarness, site: Site
 ) -> None:
     port = site.url.rpartition(":")[2]
     site.says("/birds", "penguins", "text/plain")
@@ -222,9 +226,9 @@ async def test_a_name_is_looked_up_once_and_connected_to_where_it_was_found(
     async def lookup(_host: str, _port: int) -> list[str]:
         return next(answers)
 
-    bench.desk.rules = ALLOWED
-    bench.registry.register(WebFetchTool(lookup=lookup))
-    outcome = await bench.call("webfetch", url=f"http://rebinds.example:{port}/birds")
+    harness.user.rules = ALLOWED
+    harness.registry.register(WebFetchTool(lookup=lookup))
+    outcome = await harness.call("webfetch", url=f"http://rebinds.example:{port}/birds")
 
     assert outcome.output == "penguins"
     assert site.asked[0][1]["host"] == f"rebinds.example:{port}"
@@ -238,57 +242,61 @@ async def test_a_backslash_is_no_part_of_a_name(url: str) -> None:
         await target(url)
 
 
-async def test_a_slash_more_is_the_same_page(bench: Bench, site: Site) -> None:
-    bench.desk.rules = {"private_network": "allow"}
+async def test_a_slash_more_is_the_same_page(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = {"private_network": "allow"}
     site.says("/docs/", "here", "text/plain")
 
-    await bench.call("webfetch", url=site.leads("/docs", f"{site.url}/docs/", "301 Moved"))
+    await harness.call("webfetch", url=site.leads("/docs", f"{site.url}/docs/", "301 Moved"))
 
-    assert len(bench.desk.asked) == 1
+    assert len(harness.user.asked) == 1
 
 
-async def test_a_page_may_not_lead_to_a_file(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_a_page_may_not_lead_to_a_file(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
 
     with pytest.raises(UserError, match="with http:// or https://"):
-        await bench.call("webfetch", url=site.leads("/out", "file:///etc/passwd"))
+        await harness.call("webfetch", url=site.leads("/out", "file:///etc/passwd"))
 
 
-async def test_ends_when_pages_lead_in_a_circle(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_ends_when_pages_lead_in_a_circle(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
     site.leads("/a", "/b")
 
     with pytest.raises(UserError, match="from page to page without an end"):
-        await bench.call("webfetch", url=site.leads("/b", "/a"))
+        await harness.call("webfetch", url=site.leads("/b", "/a"))
 
     assert len(site.asked) == 11
 
 
-async def test_ends_in_time_however_slowly_it_drips(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_ends_in_time_however_slowly_it_drips(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
     site.pieces, site.pause_seconds = 40, 0.05
     with pytest.raises(UserError, match=r"No whole answer within 0\.6 s; [0-9]+ bytes had come"):
-        await bench.call("webfetch", url=site.says("/drip", "x" * 1000), timeout_seconds=0.6)
+        await harness.call("webfetch", url=site.says("/drip", "x" * 1000), timeout_seconds=0.6)
 
 
 @pytest.mark.parametrize("told", [True, False])
-async def test_brings_no_more_than_five_megabytes(bench: Bench, site: Site, told: bool) -> None:  # noqa: FBT001
-    bench.desk.rules = ALLOWED
+async def test_brings_no_more_than_five_megabytes(
+    harness: ToolHarness,
+    site: Site,
+    told: bool,  # noqa: FBT001
+) -> None:
+    harness.user.rules = ALLOWED
     more = {"Content_Length": "6000000"} if told else {}
     url = site.says("/huge", b"x" * 6_000_000, "text/plain", **more)
 
     with pytest.raises(UserError, match="at most 5,000,000 are fetched") as caught:
-        await bench.call("webfetch", url=url)
+        await harness.call("webfetch", url=url)
 
     assert ("6,000,000" in str(caught.value)) is told
 
 
-async def test_what_is_unpacked_counts_too(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_what_is_unpacked_counts_too(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
     bomb = gzip.compress(b"0" * 20_000_000)
 
     with pytest.raises(UserError, match="at most 5,000,000"):
-        await bench.call(
+        await harness.call(
             "webfetch", url=site.says("/bomb", bomb, "text/plain", Content_Encoding="gzip")
         )
 
@@ -307,46 +315,46 @@ async def test_what_is_unpacked_counts_too(bench: Bench, site: Site) -> None:
     ],
 )
 async def test_reads_what_a_server_mislabels(
-    bench: Bench, site: Site, body: bytes, mime: str, words: str
+    harness: ToolHarness, site: Site, body: bytes, mime: str, words: str
 ) -> None:
-    bench.desk.rules = ALLOWED
+    harness.user.rules = ALLOWED
 
-    assert (await bench.call("webfetch", url=site.says("/x", body, mime))).output == words
+    assert (await harness.call("webfetch", url=site.says("/x", body, mime))).output == words
 
 
-async def test_says_what_a_server_said(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_says_what_a_server_said(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
 
     with pytest.raises(UserError, match=r"answered 404 Not Found\. It says: gone"):
-        await bench.call("webfetch", url=f"{site.url}/nowhere")
+        await harness.call("webfetch", url=f"{site.url}/nowhere")
 
 
-async def test_brings_no_binary_file(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_brings_no_binary_file(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
     url = site.says("/model.bin", b"\x00\x01\x02", "application/octet-stream")
 
     with pytest.raises(UserError, match="cannot be shown as text"):
-        await bench.call("webfetch", url=url)
+        await harness.call("webfetch", url=url)
 
 
-async def test_an_image_is_attached(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_an_image_is_attached(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
 
-    outcome = await bench.call("webfetch", url=site.says("/dot.png", PIXEL, "image/png"))
+    outcome = await harness.call("webfetch", url=site.says("/dot.png", PIXEL, "image/png"))
 
     [file] = outcome.attachments
     assert (file.mime, file.filename) == ("image/png", "dot.png")
     assert base64.b64decode(file.url.partition(",")[2]) == PIXEL
 
 
-async def test_a_stop_ends_it_at_once(bench: Bench, site: Site) -> None:
-    bench.desk.rules = ALLOWED
+async def test_a_stop_ends_it_at_once(harness: ToolHarness, site: Site) -> None:
+    harness.user.rules = ALLOWED
     site.pieces, site.pause_seconds = 100, 0.1
-    call = asyncio.create_task(bench.call("webfetch", url=site.says("/slow", "x" * 1000)))
+    call = asyncio.create_task(harness.call("webfetch", url=site.says("/slow", "x" * 1000)))
     await site.began.wait()
 
     began = time.monotonic()
-    bench.abort.set("Stopped.")
+    harness.abort.set("Stopped.")
     with pytest.raises(Aborted):
         await call
 
@@ -354,13 +362,13 @@ async def test_a_stop_ends_it_at_once(bench: Bench, site: Site) -> None:
     await asyncio.wait_for(site.closed.wait(), 5)
 
 
-async def test_says_when_nobody_is_there(bench: Bench) -> None:
-    bench.desk.rules = ALLOWED
+async def test_says_when_nobody_is_there(harness: ToolHarness) -> None:
+    harness.user.rules = ALLOWED
 
     with pytest.raises(UserError, match=r"could not be fetched: .+ \(http://127\.0\.0\.1:9/\)"):
-        await bench.call("webfetch", url="http://127.0.0.1:9/")
+        await harness.call("webfetch", url="http://127.0.0.1:9/")
     with pytest.raises(UserError, match=r"no machine called 'nothing\.invalid'"):
-        await bench.call("webfetch", url="http://nothing.invalid/")
+        await harness.call("webfetch", url="http://nothing.invalid/")
 
 
 @pytest.mark.parametrize(
@@ -375,14 +383,14 @@ async def test_says_when_nobody_is_there(bench: Bench) -> None:
         "https:a",
     ],
 )
-async def test_fetches_nothing_but_web_addresses(bench: Bench, url: str) -> None:
+async def test_fetches_nothing_but_web_addresses(harness: ToolHarness, url: str) -> None:
     with pytest.raises(UserError, match="address"):
-        await bench.call("webfetch", url=url)
+        await harness.call("webfetch", url=url)
 
 
-async def test_sends_no_password(bench: Bench) -> None:
+async def test_sends_no_password(harness: ToolHarness) -> None:
     with pytest.raises(UserError, match="name or password"):
-        await bench.call("webfetch", url="http://ada:secret@127.0.0.1/")
+        await harness.call("webfetch", url="http://ada:secret@127.0.0.1/")
 
 
 @pytest.mark.parametrize(

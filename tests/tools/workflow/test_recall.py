@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.session import Studio, ask
-from tests.harness.tools import Bench
+from tests.harness.session import SessionHarness, ask
+from tests.harness.tools import ToolHarness
 
 from palimpsest.model.script import calls, says
 from palimpsest.review.reconstruction.redecision import redecide
@@ -33,30 +33,30 @@ Begin = Callable[..., Any]
 @pytest.fixture
 async def begin(tmp_path: Path) -> AsyncIterator[Begin]:
     """Begin a session on a real disk whose tool ``big`` returns what is given."""
-    opened: list[Studio] = []
+    opened: list[SessionHarness] = []
 
     async def start(model: ScriptedModel, output: str = LINES) -> LiveSession:
         store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         rules = from_config({"*": "allow"}, home=str(tmp_path))
-        studio = Studio(tmp_path, model, store=store, rules=rules)
+        harness = SessionHarness(tmp_path, model, store=store, rules=rules)
 
         def big() -> str:
             """Return a long text."""
             return output
 
-        studio.services.registry.add(big)
-        opened.append(studio)
-        return await studio.session()
+        harness.services.registry.add(big)
+        opened.append(harness)
+        return await harness.session()
 
     yield start
-    for studio in opened:
+    for harness in opened:
         rebuilt = [
             one
-            for summary in studio.store.list()
-            for one in rebuild_all(studio.store, summary.id, studio.store.read(summary.id))
+            for summary in harness.store.list()
+            for one in rebuild_all(harness.store, summary.id, harness.store.read(summary.id))
         ]
-        again = [redecide(studio.store, summary.id) for summary in studio.store.list()]
-        await studio.workspace.close()
+        again = [redecide(harness.store, summary.id) for summary in harness.store.list()]
+        await harness.workspace.close()
         assert all(one.matches for one in rebuilt)
         assert [one.text for one in again if not one.same] == []
 
@@ -210,10 +210,10 @@ async def test_is_offered_and_allowed_only_where_the_model_has_tools(begin: Begi
 
 
 async def test_without_an_archive_it_says_so(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
+    harness = ToolHarness(tmp_path)
 
     with pytest.raises(UserError, match="This session keeps no record to recall from"):
-        await bench.call("recall", name="abcd")
+        await harness.call("recall", name="abcd")
 
 
 def test_a_line_too_long_is_told_in_rows() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
-from tests.harness.tools import Bench
+from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import PermissionDenied, UserError
@@ -35,10 +35,10 @@ class Person:
         return self.answers
 
 
-async def test_returns_the_list_it_was_given(bench: Bench) -> None:
-    kept = bench.extra["todos"] = Kept()
+async def test_returns_the_list_it_was_given(harness: ToolHarness) -> None:
+    kept = harness.extra["todos"] = Kept()
 
-    outcome = await bench.call(
+    outcome = await harness.call(
         "todowrite",
         todos=[
             {"content": "Load the data", "status": "completed"},
@@ -63,13 +63,13 @@ async def test_returns_the_list_it_was_given(bench: Bench) -> None:
             Todo(content="Ask Ada", status="cancelled"),
         )
     ]
-    assert bench.desk.asked == []
+    assert harness.user.asked == []
 
 
-async def test_an_empty_list_is_a_list(bench: Bench) -> None:
-    kept = bench.extra["todos"] = Kept()
+async def test_an_empty_list_is_a_list(harness: ToolHarness) -> None:
+    kept = harness.extra["todos"] = Kept()
 
-    outcome = await bench.call("todowrite", todos=[])
+    outcome = await harness.call("todowrite", todos=[])
 
     assert (outcome.title, outcome.output) == ("nothing to do", "The todo list is empty.")
     assert kept.lists == [()]
@@ -85,19 +85,21 @@ async def test_an_empty_list_is_a_list(bench: Bench) -> None:
         ("load", "valid list"),
     ],
 )
-async def test_a_list_that_cannot_be_kept_says_why(bench: Bench, todos: object, words: str) -> None:
-    kept = bench.extra["todos"] = Kept()
+async def test_a_list_that_cannot_be_kept_says_why(
+    harness: ToolHarness, todos: object, words: str
+) -> None:
+    kept = harness.extra["todos"] = Kept()
 
     with pytest.raises(UserError, match=words):
-        await bench.call("todowrite", todos=todos)
+        await harness.call("todowrite", todos=todos)
 
     assert kept.lists == []
 
 
-async def test_brings_back_what_was_chosen_and_said(bench: Bench) -> None:
-    person = bench.extra["interview"] = Person((("SQLite",), ("mass", "year", "island too"), ()))
+async def test_brings_back_what_was_chosen_and_said(harness: ToolHarness) -> None:
+    person = harness.extra["interview"] = Person((("SQLite",), ("mass", "year", "island too"), ()))
 
-    outcome = await bench.call(
+    outcome = await harness.call(
         "question",
         questions=[
             {
@@ -131,10 +133,10 @@ async def test_brings_back_what_was_chosen_and_said(bench: Bench) -> None:
     assert outcome.metadata == {"answers": [["SQLite"], ["mass", "year", "island too"], []]}
 
 
-async def test_the_title_tells_the_answer(bench: Bench) -> None:
-    bench.extra["interview"] = Person((("SQLite",),))
+async def test_the_title_tells_the_answer(harness: ToolHarness) -> None:
+    harness.extra["interview"] = Person((("SQLite",),))
 
-    outcome = await bench.call(
+    outcome = await harness.call(
         "question", questions=[{"question": "Which database?", "header": "Database"}]
     )
 
@@ -153,24 +155,24 @@ async def test_the_title_tells_the_answer(bench: Bench) -> None:
     ],
 )
 async def test_questions_that_cannot_be_asked_say_why(
-    bench: Bench, questions: object, words: str
+    harness: ToolHarness, questions: object, words: str
 ) -> None:
-    person = bench.extra["interview"] = Person(())
+    person = harness.extra["interview"] = Person(())
 
     with pytest.raises(UserError, match=words):
-        await bench.call("question", questions=questions)
+        await harness.call("question", questions=questions)
 
     assert person.asked == []
 
 
-async def test_without_a_person_the_model_is_told_to_go_on(bench: Bench) -> None:
+async def test_without_a_person_the_model_is_told_to_go_on(harness: ToolHarness) -> None:
     with pytest.raises(UserError, match="Go on with your best judgement"):
-        await bench.call("question", questions=[{"question": "Why?"}])
+        await harness.call("question", questions=[{"question": "Why?"}])
 
 
-async def test_a_rule_can_forbid_asking(bench: Bench) -> None:
-    bench.extra["interview"] = Person(())
-    bench.desk.rules = {"question": "deny"}
+async def test_a_rule_can_forbid_asking(harness: ToolHarness) -> None:
+    harness.extra["interview"] = Person(())
+    harness.user.rules = {"question": "deny"}
 
     with pytest.raises(PermissionDenied):
-        await bench.call("question", questions=[{"question": "Why?"}])
+        await harness.call("question", questions=[{"question": "Why?"}])

@@ -8,7 +8,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.transcript.redaction.secret_patterns import MOST_GROWING
 from palimpsest.transcript.redaction.streamed_text import SecretStream
@@ -168,7 +168,7 @@ PLANTED = st.sampled_from([*SECRETS.values(), *VALUES])
 
 
 @pytest.mark.slow
-@settings(max_examples=amount(100, 6_000), deadline=None)
+@settings(max_examples=sample_size(100, 6_000), deadline=None)
 @given(
     before=st.text(max_size=40),
     secret=PLANTED,
@@ -194,7 +194,7 @@ def test_no_cut_lets_a_secret_through(
 
 
 @pytest.mark.slow
-@settings(max_examples=amount(100, 2_000), deadline=None)
+@settings(max_examples=sample_size(100, 2_000), deadline=None)
 @given(st.text(alphabet="skey- .:=/\n'\"AaI0", max_size=200), st.integers(1, 9))
 def test_ordinary_pieces_come_out_whole(text: str, size: int) -> None:
     stream = SecretStream()

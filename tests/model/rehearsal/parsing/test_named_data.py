@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.harness.rehearsal import House
+from tests.harness.rehearsal import RehearsalHarness
 from tests.model.rehearsal.random_dataset import numbers_in, unseen
-from tests.sample_size import amount
+from tests.sample_size import sample_size
 
 from palimpsest.model.rehearsal.generation.load_code import variable_name
 from palimpsest.model.rehearsal.parsing.prompt_parser import ParsedPrompt
@@ -46,7 +46,7 @@ THINGS: dict[str, Any] = {
 def test_answers_about_variables_that_are_no_tables(
     prompt: str, stated: float, tmp_path: Path
 ) -> None:
-    answer = House(tmp_path, **THINGS).ask(prompt)
+    answer = RehearsalHarness(tmp_path, **THINGS).ask(prompt)
 
     assert any(number == pytest.approx(stated, rel=2e-3) for number in numbers_in(answer.text))
 
@@ -56,7 +56,7 @@ def test_answers_about_variables_that_are_no_tables(
     ["describe scores", "what's in scores?", "show scores", "inspect @scores", "scores"],
 )
 def test_shows_what_a_variable_holds(prompt: str, tmp_path: Path) -> None:
-    answer = House(tmp_path, **THINGS).ask(prompt)
+    answer = RehearsalHarness(tmp_path, **THINGS).ask(prompt)
 
     assert "'ann'" in answer.text
     assert answer.tools == ["variables", "variables"]
@@ -74,7 +74,7 @@ def test_shows_what_a_variable_holds(prompt: str, tmp_path: Path) -> None:
     ],
 )
 def test_lists_the_variables(prompt: str, tmp_path: Path) -> None:
-    answer = House(tmp_path, **THINGS).ask(prompt)
+    answer = RehearsalHarness(tmp_path, **THINGS).ask(prompt)
 
     assert answer.tools == ["variables"]
     for name in THINGS:
@@ -92,15 +92,15 @@ def test_lists_the_variables(prompt: str, tmp_path: Path) -> None:
     ],
 )
 def test_lists_the_tables(prompt: str, tmp_path: Path) -> None:
-    answer = House(tmp_path, trips=pd.DataFrame({"a": [1]})).ask(prompt)
+    answer = RehearsalHarness(tmp_path, trips=pd.DataFrame({"a": [1]})).ask(prompt)
 
     assert "trips" in answer.text
 
 
 def test_takes_the_table_whose_columns_are_named(tmp_path: Path) -> None:
     one, other = unseen(7), unseen(8)
-    house = House(tmp_path, **one.variables(), **other.variables())
-    answer = house.ask(f"mean {other.say(other.mass)} by {other.say(other.kind)}")
+    harness = RehearsalHarness(tmp_path, **one.variables(), **other.variables())
+    answer = harness.ask(f"mean {other.say(other.mass)} by {other.say(other.kind)}")
 
     assert answer.code.endswith(
         f'{other.name}.groupby("{other.kind}")["{other.mass}"].mean().reset_index()'
@@ -109,9 +109,9 @@ def test_takes_the_table_whose_columns_are_named(tmp_path: Path) -> None:
 
 def test_takes_the_table_that_is_named(tmp_path: Path) -> None:
     one, other = unseen(7), unseen(8)
-    house = House(tmp_path, **one.variables(), **other.variables())
+    harness = RehearsalHarness(tmp_path, **one.variables(), **other.variables())
 
-    assert str(len(other.frame)) in house.ask(f"how many rows does @{other.name} have?").text
+    assert str(len(other.frame)) in harness.ask(f"how many rows does @{other.name} have?").text
 
 
 def test_loads_a_file_when_no_table_fits(tmp_path: Path) -> None:
@@ -119,80 +119,84 @@ def test_loads_a_file_when_no_table_fits(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     data.frame.to_csv(tmp_path / "data" / "whale trips.csv", index=False)
     (tmp_path / "other.csv").write_text("p,q\n1,2\n")
-    house = House(tmp_path)
-    answer = house.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
+    harness = RehearsalHarness(tmp_path)
+    answer = harness.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
 
-    assert list(house.namespace["whale_trips"].columns) == list(data.frame.columns)
+    assert list(harness.namespace["whale_trips"].columns) == list(data.frame.columns)
     assert "I loaded `data/whale trips.csv` into `whale_trips`." in answer.text
 
 
 def test_never_overwrites_a_variable(tmp_path: Path) -> None:
     (tmp_path / "trips.csv").write_text("distance,boat\n1,a\n3,b\n")
-    house = House(tmp_path, trips="mine")
-    answer = house.ask("mean distance in trips.csv")
+    harness = RehearsalHarness(tmp_path, trips="mine")
+    answer = harness.ask("mean distance in trips.csv")
 
-    assert house.namespace["trips"] == "mine"
+    assert harness.namespace["trips"] == "mine"
     assert "**2**" in answer.text
 
 
 def test_leaves_no_other_names_behind(tmp_path: Path) -> None:
     data = unseen(4)
-    house = House(tmp_path, **data.variables())
-    before = set(house.namespace)
-    house.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
-    house.ask("describe the data")
+    harness = RehearsalHarness(tmp_path, **data.variables())
+    before = set(harness.namespace)
+    harness.ask(f"mean {data.say(data.mass)} by {data.say(data.kind)}")
+    harness.ask("describe the data")
 
-    assert set(house.namespace) == before
+    assert set(harness.namespace) == before
 
 
 def test_says_so_when_there_is_nothing(tmp_path: Path) -> None:
-    assert "no DataFrame" in House(tmp_path).ask("plot height by age").text
+    assert "no DataFrame" in RehearsalHarness(tmp_path).ask("plot height by age").text
 
 
 def test_works_with_python_as_the_only_tool(tmp_path: Path) -> None:
     data = unseen(4)
-    house = House(tmp_path, tools=["python"], **data.variables())
-    answer = house.ask(f"mean {data.say(data.mass)}")
+    harness = RehearsalHarness(tmp_path, tools=["python"], **data.variables())
+    answer = harness.ask(f"mean {data.say(data.mass)}")
 
     assert f"**{data.frame[data.mass].mean():.2f}**" in answer.text
 
 
 def test_does_not_take_a_dict_of_the_user_for_the_list_of_variables(tmp_path: Path) -> None:
-    answer = House(tmp_path, scores={"ann": 3}).ask("which variables are there?")
+    answer = RehearsalHarness(tmp_path, scores={"ann": 3}).ask("which variables are there?")
 
     assert "`scores: dict" in answer.text
 
 
 def test_asks_which_of_two_columns_was_meant(tmp_path: Path) -> None:
     frame = pd.DataFrame({"beak_length": [1.0, 2.0], "beak_depth": [3.0, 5.0]})
-    answer = House(tmp_path, birds=frame).ask("mean beak")
+    answer = RehearsalHarness(tmp_path, birds=frame).ask("mean beak")
 
     assert "**1.500**" in answer.text
     assert "you may also have meant `beak_depth`" in answer.text
 
 
 @pytest.mark.slow
-@settings(max_examples=amount(40, 800), deadline=None)
+@settings(max_examples=sample_size(40, 800), deadline=None)
 @given(name=st.text(min_size=1, max_size=24), text=st.text(max_size=60))
 def test_never_fails_on_any_column_name_or_prompt(
     name: str, text: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     frame = pd.DataFrame({name: [1.0, 2.5, 4.0]})
-    house = House(tmp_path_factory.mktemp("odd"), tools=["python", "variables"], odd=frame)
+    harness = RehearsalHarness(
+        tmp_path_factory.mktemp("odd"), tools=["python", "variables"], odd=frame
+    )
 
-    house.ask(f"mean {name}")
-    house.ask(f"plot {name}" if "\n" in name else text)
-    assert list(house.namespace["odd"].columns) == [name]
+    harness.ask(f"mean {name}")
+    harness.ask(f"plot {name}" if "\n" in name else text)
+    assert list(harness.namespace["odd"].columns) == [name]
 
 
 @pytest.mark.slow
-@settings(max_examples=amount(25, 500), deadline=None)
+@settings(max_examples=sample_size(25, 500), deadline=None)
 @given(name=st.text("abcXYZ 'q\"\\{}$_-", min_size=3, max_size=12).filter(lambda n: n.strip() == n))
 def test_states_the_truth_for_odd_column_names(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     frame = pd.DataFrame({name: [1.0, 2.5, 4.75]})
-    answer = House(tmp_path_factory.mktemp("odd"), odd=frame).ask("what is the mean in odd?")
+    answer = RehearsalHarness(tmp_path_factory.mktemp("odd"), odd=frame).ask(
+        "what is the mean in odd?"
+    )
 
     assert "2.75" in answer.text
 
