@@ -183,16 +183,16 @@ def _build(shell: Any, cells: RunningCells) -> Any:
     from palimpsest.session.engine.thread import EngineThread
 
     engine = EngineThread()
-    pump = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
+    main_thread = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
     app = App(
         start=Path(getattr(shell, "starting_dir", ".")),
         kernel_id=_kernel_id(shell),
-        python=pump.runner,
-        namespace=pump.runner,
+        python=main_thread.runner,
+        namespace=main_thread.runner,
         engine=engine,
         notebook=lambda: current_notebook(shell),
     )
-    front = Frontend(app, pump, shell=shell, cells_running=lambda: cells.running)
+    front = Frontend(app, main_thread, shell=shell, cells_running=lambda: cells.running)
     app.preload()
     return front
 

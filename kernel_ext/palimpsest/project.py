@@ -103,7 +103,7 @@ def agents() -> tuple[Agent, ...]:
     >>> [agent.name for agent in palimpsest.agents() if agent.answers]
     ['build', 'plan']
     """
-    return tuple(agent for agent in _library().agents.values() if not agent.hidden)
+    return tuple(agent for agent in _definitions().agents.values() if not agent.hidden)
 
 
 def commands() -> tuple[CustomCommand, ...]:
@@ -113,7 +113,7 @@ def commands() -> tuple[CustomCommand, ...]:
     >>> palimpsest.commands()
     ()
     """
-    return tuple(_library().commands.values())
+    return tuple(_definitions().commands.values())
 
 
 def skills() -> tuple[Skill, ...]:
@@ -123,7 +123,7 @@ def skills() -> tuple[Skill, ...]:
     >>> palimpsest.skills()
     ()
     """
-    return tuple(_library().skills.values())
+    return tuple(_definitions().skills.values())
 
 
 def problems() -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def problems() -> tuple[str, ...]:
     """
     app = current_app()
     app.engine.submit(app.hooks.load()).result()
-    return (*_library().problems, *app.hooks.problems)
+    return (*_definitions().problems, *app.hooks.problems)
 
 
 def models() -> tuple[tuple[str, str, str], ...]:
@@ -222,12 +222,17 @@ def prune(
     app = current_app()
     kept = app.config.value.retention
     work = prune_storage(
-        app.workspace, kept, days=days, max_size=max_size, delete=delete, locks=app.locks
+        app.workspace,
+        kept,
+        days=days,
+        max_size=max_size,
+        delete=delete,
+        locked_settings=app.locked_settings,
     )
     return app.engine.submit(work).result()
 
 
-def _library() -> ProjectDefinitions:
-    library = current_app().library
-    library.refresh()
-    return library
+def _definitions() -> ProjectDefinitions:
+    definitions = current_app().definitions
+    definitions.refresh()
+    return definitions

@@ -52,19 +52,19 @@ def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
 
     def build(shell: Any, cells: RunningCells) -> Frontend:
         engine = EngineThread()
-        pump = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
+        main_thread = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
         model = ScriptedModel(*answers)
         app = App(
             start=Path.cwd(),
             kernel_id=f"kernel-{os.getpid()}-{time.monotonic_ns()}",
-            python=pump.runner,
-            namespace=pump.runner,
+            python=main_thread.runner,
+            namespace=main_thread.runner,
             engine=engine,
             notebook=lambda: current_notebook(shell),
             model=lambda _info: model,
             overrides={"model": "rehearsal/rules", "titles": False, **overrides},
         )
-        return Frontend(app, pump, shell=shell, cells_running=lambda: cells.running)
+        return Frontend(app, main_thread, shell=shell, cells_running=lambda: cells.running)
 
     return build
 

@@ -62,8 +62,8 @@ def test_an_application_imports_it_early_where_a_provider_is_likely_to_answer(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    library = Noted()
-    monkeypatch.setattr(litellm_model, "LIBRARY", library)
+    definitions = Noted()
+    monkeypatch.setattr(litellm_model, "LIBRARY", definitions)
     app = App(
         start=tmp_path, environment={"HOME": str(tmp_path), **environment}, overrides=settings
     )
@@ -71,4 +71,4 @@ def test_an_application_imports_it_early_where_a_provider_is_likely_to_answer(
     app.preload()
     app.close()
 
-    assert library.imports == imports
+    assert definitions.imports == imports

@@ -96,7 +96,7 @@ def test_what_is_locked_answers_and_asks(kernel: Kernel) -> None:
     code = (
         "from palimpsest.ipython_extension import current_app; from palimpsest.tools.permission_rules.permissions import decide; "
         "a = current_app(); s = palimpsest.current_session(); "
-        "r = a.permitting.rules_of(None, (), a.library.agents['free'].rules); "
+        "r = a.effective_rules.rules_of(None, (), a.definitions.agents['free'].rules); "
     )
     kernel.run("import palimpsest; " + code)
     assert kernel.value("decide('python', ['1'], r)") == "MustAsk(patterns=('1',), locked=True)"
@@ -118,7 +118,7 @@ def rules(kernel: Kernel, *said: str) -> None:
     run = kernel.run(
         "from palimpsest.transcript.values import Rule\n"
         "from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES\n"
-        f"room.services.permitting.rules = (*DEFAULT_RULES, {made})"
+        f"room.services.effective_rules.rules = (*DEFAULT_RULES, {made})"
     )
     assert run.status == "ok", run.reply["content"]
 

@@ -115,7 +115,7 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
     object.__setattr__(harness.services, "policy", policy)
     # The recorded person named this model and these agents; a log alone chooses none.
     for one in case["input"]:
-        harness.services.permitting.use(one["info"].get("agent", "build"), info.ref)
+        harness.services.effective_rules.use(one["info"].get("agent", "build"), info.ref)
     session = await harness.session()
     for one in case["input"]:
         write(session, one)

@@ -148,7 +148,7 @@ def studio_for(case: Case, model: RecordedModel, root: Path) -> SessionHarness:
     harness = SessionHarness(root, model, info=info, policy="opencode-1.18", rules=OPENCODE)
     # The recorded person named this model and these agents; a log alone chooses none.
     for one in case["input"]:
-        harness.services.permitting.use(one["info"].get("agent", "build"), info.ref)
+        harness.services.effective_rules.use(one["info"].get("agent", "build"), info.ref)
     for name in model.tools:
         harness.services.registry.register(RecordedTool(name, model.states))
     steps = case["agent"].get("steps")

@@ -38,23 +38,23 @@ class ApplicationHarness:
 
 def load(shell: Any) -> ApplicationHarness:
     """Load the extension with an application whose model plays a script; returns its stage."""
-    stage = ApplicationHarness()
+    run_context = ApplicationHarness()
 
     def build(shell: Any, cells: RunningCells) -> Frontend:
         engine = EngineThread()
-        pump = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
+        main_thread = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
         app = App(
             start=Path.cwd(),
             overrides=SETTINGS,
-            python=pump.runner,
-            namespace=pump.runner,
+            python=main_thread.runner,
+            namespace=main_thread.runner,
             engine=engine,
-            model=lambda _info: stage.model,
+            model=lambda _info: run_context.model,
         )
-        return Frontend(app, pump, shell=shell, cells_running=lambda: cells.running)
+        return Frontend(app, main_thread, shell=shell, cells_running=lambda: cells.running)
 
     ipython_extension.load_ipython_extension(shell, build)
     extension = ipython_extension.extension_of(shell)
     assert extension is not None
     extension.front()
-    return stage
+    return run_context

@@ -42,7 +42,7 @@ class KernelHarness:
     ) -> None:
         self.model = model
         self.engine = EngineThread()
-        self.pump = MainThread(shell, lambda: self.engine.loop, main_loop_of(shell))
+        self.main_thread = MainThread(shell, lambda: self.engine.loop, main_loop_of(shell))
         root = Path.cwd()
         self.services = Services(
             store=MemoryStore(),
@@ -60,8 +60,8 @@ class KernelHarness:
             default_agent="build",
             rules=DEFAULT_RULES if rules is None else rules,
             policy=preset_policy("palimpsest"),
-            python=self.pump.runner,
-            namespace=self.pump.runner,
+            python=self.main_thread.runner,
+            namespace=self.main_thread.runner,
             snapshots=keeping(root) if snapshots else None,
         )
         owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")
@@ -87,7 +87,7 @@ def load(
     def build(shell: Any, cells: RunningCells) -> Frontend:
         room = KernelHarness(shell, ScriptedModel(*answers), rules, snapshots=snapshots)
         made.append(room)
-        return Frontend(room, room.pump, shell=shell, cells_running=lambda: cells.running)
+        return Frontend(room, room.main_thread, shell=shell, cells_running=lambda: cells.running)
 
     ipython_extension.load_ipython_extension(shell, build)
     extension = ipython_extension.extension_of(shell)

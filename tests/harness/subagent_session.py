@@ -22,7 +22,7 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def library(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> ProjectDefinitions:
+def definitions(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> ProjectDefinitions:
     """Read what lies in a project, and nothing of this machine's home folder."""
     home = root.parent / "nobody"
     more.setdefault("trusts", lambda _digest: True)
@@ -33,8 +33,10 @@ def library(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> ProjectDef
 
 def helped(root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any) -> SessionHarness:
     """Return a harness with the agents, commands and skills of its folder."""
-    found = library(root, rules)
-    harness = SessionHarness(root, model, rules=rules, library=found, agents=found.agents, **more)
+    found = definitions(root, rules)
+    harness = SessionHarness(
+        root, model, rules=rules, definitions=found, agents=found.agents, **more
+    )
     register_definitions(harness.services.registry, found)
     return harness
 

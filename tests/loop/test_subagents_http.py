@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import ask
-from tests.harness.subagent_session import children, library, write
+from tests.harness.subagent_session import children, definitions, write
 from tests.model.expected_body import expected_bodies
 from tests.provider_rules.dialects import problems
 
@@ -37,7 +37,7 @@ async def test_a_task_and_its_parent_send_what_their_logs_say(
             says("There are two."),
         )
         harness = HttpSessionHarness(provider, tmp_path, server)
-        register_definitions(harness.harness.services.registry, library(tmp_path))
+        register_definitions(harness.harness.services.registry, definitions(tmp_path))
         session = await harness.session()
 
         answer = await ask(session, "How many lines?", model=harness.id)

@@ -163,7 +163,7 @@ async def changed_policy(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     return harness, session
 
 
-async def wished(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
+async def edited(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     """Outputs pinned, left out and brought back by hand, and a compaction undone."""
     answers = [*reads(0, 1, 2), says("Well."), *reads(3), says("Well."), says(SUMMARY)]
     harness, _ = room(tmp_path, *answers, *[says("Yes.")] * 4, window=60_000)
@@ -265,7 +265,7 @@ SCENES: dict[str, Scene] = {
         failed_summary,
         refused,
         changed_policy,
-        wished,
+        edited,
         reported_full,
         in_parts,
         by_another_model,

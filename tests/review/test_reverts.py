@@ -26,7 +26,7 @@ async def before_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSessi
     session = await made.session()
     await ask(session, "Read the logs.")
     await ask(session, "Read the wrong one.")
-    await session.undoing.revert()
+    await session.reverts.revert()
     await ask(session, "Say more.")
     await asyncio.wait_for(session.compact(), 20)
     await ask(session, "Sure?")
@@ -41,7 +41,7 @@ async def behind_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSessi
     await ask(session, "Read the logs.")
     await asyncio.wait_for(session.compact(), 20)
     await ask(session, "Sure?")
-    await session.undoing.revert()
+    await session.reverts.revert()
     await ask(session, "Really?")
     await ask(session, "Truly?")
     return made, session
@@ -55,7 +55,7 @@ async def over_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSession
     await ask(session, "Hi.")
     await ask(session, "Read the logs.")
     assert any(one.action == "summarise" for one in session.decisions())
-    await session.undoing.revert()
+    await session.reverts.revert()
     await ask(session, "Do something else.")
     await ask(session, "Sure?")
     return made, session
@@ -72,7 +72,7 @@ async def decided_about(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     session.wish("pin", parts[-1].id)
     session.wish("exclude", parts[-2].id)
     assert {one.action for one in session.decisions()} >= {"clear", "pin", "drop"}
-    await session.undoing.revert()
+    await session.reverts.revert()
     await ask(session, "Do something else.")
     await ask(session, "Sure?")
     return made, session
@@ -85,9 +85,9 @@ async def in_a_message(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     session = await made.session()
     await ask(session, "Count.", yes=True)
     call = next(p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart))
-    await session.undoing.revert(call.id)
-    await session.undoing.unrevert()
-    await session.undoing.revert(call.id)
+    await session.reverts.revert(call.id)
+    await session.reverts.unrevert()
+    await session.reverts.revert(call.id)
     await ask(session, "Don't.")
     await ask(session, "Sure?")
     return made, session
@@ -155,8 +155,8 @@ async def test_taking_back_a_compaction_shows_the_history_whole_after_a_restart(
         for m in session.snapshot().messages
         if isinstance(m.info, AssistantMessage) and m.info.summary
     )
-    await session.undoing.revert(marker)
-    await session.undoing.cleanup()
+    await session.reverts.revert(marker)
+    await session.reverts.cleanup()
     await second.workspace.close()
 
     third = make_harness(
@@ -184,13 +184,13 @@ async def test_a_fork_of_a_session_with_a_revert_has_it_too(tmp_path: Path) -> N
     session = await made.session()
     await ask(session, "one?")
     await ask(session, "two?")
-    await session.undoing.revert()
+    await session.reverts.revert()
     await session.journal.flush()
 
     fork = await made.workspace.fork(session.id)
     assert isinstance(fork, LiveSession)
     await ask(fork, "forked?")
-    await session.undoing.unrevert()
+    await session.reverts.unrevert()
     await ask(session, "mine?")
 
     def said(one: LiveSession) -> list[str]:

@@ -12,12 +12,12 @@ from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.session_record.budgets import Budget
 
 
-def apply_permission_settings(permitting: EffectiveRules, config: LoadedConfig) -> None:
+def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedConfig) -> None:
     """Let what is configured hold from the next call on."""
     value = config.value
     rules = config.rules("permission", value.permission)
-    permitting.rules = merge(DEFAULT_RULES, rules)
-    permitting.fixed = as_limits(
+    effective_rules.rules = merge(DEFAULT_RULES, rules)
+    effective_rules.fixed = as_limits(
         (
             rule
             for rule in rules_from(config.locked_rules)
@@ -25,10 +25,10 @@ def apply_permission_settings(permitting: EffectiveRules, config: LoadedConfig) 
         ),
         "lock",
     )
-    permitting.mode = value.mode
-    permitting.mode_fixed = origin_of(config.locked, "mode")
-    permitting.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)
-    permitting.budget_fixed = next(
+    effective_rules.mode = value.mode
+    effective_rules.mode_fixed = origin_of(config.locked, "mode")
+    effective_rules.budget = Budget(usd=value.budget.usd, tokens=value.budget.tokens)
+    effective_rules.budget_fixed = next(
         (
             found
             for key in ("budget", "budget.usd", "budget.tokens")

@@ -138,10 +138,10 @@ class App:
         atexit.register(self.close)
         APPS.append(self)
         config, policy = self._config.value, self._config.policy
-        self.locks = LockedSettings(self._config.locked, config)
+        self.locked_settings = LockedSettings(self._config.locked, config)
         self.hooks = open_registry(
             hook_sources(config.hooks, self._config.origins),
-            self.locks.by("hooks"),
+            self.locked_settings.by("hooks"),
             self._changed,
         )
         limited = self._config.is_limited("max_steps")
@@ -149,16 +149,16 @@ class App:
         self.servers = McpServers(
             specs, self.registry, self.environment, self.project, changed=self._changed
         )
-        self.permitting = EffectiveRules(
+        self.effective_rules = EffectiveRules(
             approvals=_approvals(store, self.project, self.environment)
         )
-        self.permitting.moving = ProjectMoveWatch(self.permitting.grants)
-        apply_permission_settings(self.permitting, self._config)
+        self.effective_rules.project_move = ProjectMoveWatch(self.effective_rules.grants)
+        apply_permission_settings(self.effective_rules, self._config)
         self._trust = TrustStore(ConfigFolders.usual(self.environment).kept, self.project)
-        self.library = ProjectDefinitions(self._sources(), self._base_rules)
-        self.permitting.granted = lambda: skill_rules(self.library.skills)
-        register_definitions(self.registry, self.library)
-        agents = self.library.agents
+        self.definitions = ProjectDefinitions(self._sources(), self._base_rules)
+        self.effective_rules.granted = lambda: skill_rules(self.definitions.skills)
+        register_definitions(self.registry, self.definitions)
+        agents = self.definitions.agents
         self.services = Services(
             store=store,
             ids=self.ids,
@@ -173,12 +173,12 @@ class App:
             check_model=any_model if model else self._check_model,
             count=counter,
             agents=agents,
-            default_agent=self.library.default_agent,
-            library=self.library,
+            default_agent=self.definitions.default_agent,
+            definitions=self.definitions,
             family=ChildSessionFactory(depth=config.subagent_depth),
             rules=merge(DEFAULT_RULES, self._config.rules("permission", config.permission)),
-            permitting=self.permitting,
-            locks=self.locks,
+            effective_rules=self.effective_rules,
+            locked_settings=self.locked_settings,
             policy=policy.policy,
             policy_fixed=policy.fixed,
             history_limits=_history_limits(config),
@@ -193,7 +193,7 @@ class App:
             small_model=functools.partial(
                 small_model,
                 config.small_model,
-                {} if self.locks.by("small_model") else agents,
+                {} if self.locked_settings.by("small_model") else agents,
                 self.info,
             ),
             snapshots=_snapshots(store, self.project) if config.snapshot else None,
@@ -234,7 +234,7 @@ class App:
             commands,
             config.value.default_agent,
             own_agents=config.own_tables("agent"),
-            locks=self.locks,
+            locked_settings=self.locked_settings,
             trusts=self._trusts,
         )
 
@@ -251,14 +251,14 @@ class App:
 
     def _base_rules(self) -> Rules:
         """Return the rules that hold for every agent."""
-        rules = self.permitting.rules
+        rules = self.effective_rules.rules
         return rules if rules is not None else DEFAULT_RULES
 
     @property
     def config(self) -> LoadedConfig:
         """The settings that hold, with all that waits for a person's trust."""
-        held = self.library.waiting.held
-        first = tuple(one for one in self.library.problems if one.startswith("default_agent "))
+        held = self.definitions.waiting.held
+        first = tuple(one for one in self.definitions.problems if one.startswith("default_agent "))
         if not held and not first:
             return self._config
         problems = (*self._config.problems, *first)
@@ -269,8 +269,8 @@ class App:
 
         Rules, mode and spending limit hold at once, the rest from the next start of the kernel.
         """
-        self.library.refresh()
-        waiting = self.library.waiting
+        self.definitions.refresh()
+        waiting = self.definitions.waiting
         held = trust(self.start, self.environment, definitions=waiting.files)
         self._configure()
         return (*held, *waiting.held)
@@ -283,9 +283,9 @@ class App:
 
     def _configure(self) -> None:
         self._config = load(self.start, self.environment, self._overrides)
-        apply_permission_settings(self.permitting, self._config)
-        self.library.forget()
-        self.library.refresh()
+        apply_permission_settings(self.effective_rules, self._config)
+        self.definitions.forget()
+        self.definitions.refresh()
 
     def take_words(self) -> tuple[str, ...]:
         """Return what a person is told of the place where sessions are kept, once."""
@@ -310,7 +310,7 @@ class App:
         known = model_info.model_info(
             model_id,
             config.models,
-            variant=self.locks.free("variant", variant) or config.variant,
+            variant=self.locked_settings.free("variant", variant) or config.variant,
             environment=self.environment,
             vouched=self.config.models(),
         )
@@ -360,8 +360,8 @@ class App:
 
     def agents(self) -> Sequence[tuple[str, str]]:
         """Return names and descriptions of the agents; the one that answers by default first."""
-        self.library.refresh()
-        found = {name: one for name, one in self.library.agents.items() if one.answers}
+        self.definitions.refresh()
+        found = {name: one for name, one in self.definitions.agents.items() if one.answers}
         first = self.services.default_agent
         names = sorted(found, key=lambda name: (name != first, name))
         return [(name, found[name].description) for name in names]
@@ -388,10 +388,10 @@ class App:
             case "agent":
                 return [name for name, _ in self.agents()]
             case "mention":
-                return sorted(subagents_of(self.library.agents))
+                return sorted(subagents_of(self.definitions.agents))
             case "own command":
-                self.library.refresh()
-                return list(self.library.commands)
+                self.definitions.refresh()
+                return list(self.definitions.commands)
             case "tools":
                 return self.registry.names
             case "policy":

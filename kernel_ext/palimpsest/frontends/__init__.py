@@ -1,1 +1,1 @@
-"""The kernel and the page: magics, pump, channel, cell outputs, commands."""
+"""The kernel and the page: magics, jobs on the main thread, channel, cell outputs, commands."""

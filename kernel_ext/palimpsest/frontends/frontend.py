@@ -41,16 +41,16 @@ class Frontend:
     def __init__(
         self,
         services: FrontendServices,
-        pump: MainThread,
+        main_thread: MainThread,
         *,
         shell: Any,
         cells_running: Callable[[], int] = lambda: 0,
     ) -> None:
         self.services = services
-        self.pump = pump
+        self.main_thread = main_thread
         self.shell = shell
-        self.channel = Channel(services, pump, shell)
-        pump.cells_running = cells_running
+        self.channel = Channel(services, main_thread, shell)
+        main_thread.cells_running = cells_running
         self._commands = Subcommands(services, self.channel)
         self._warned = False
 
@@ -59,7 +59,7 @@ class Frontend:
         if _apart(request) or request.command == "wait":
             self._refuse_nested()
             self._warn()
-            given = self.services, self.pump, self.channel
+            given = self.services, self.main_thread, self.channel
             return (
                 send_background_prompt(*given, request, place)
                 if _apart(request)
@@ -82,13 +82,13 @@ class Frontend:
         return self._turn(request, place).run_awaiting()
 
     def _refuse_nested(self) -> None:
-        if self.pump.current is not None:
+        if self.main_thread.current is not None:
             raise UsageError(NESTED)
 
     def _turn(self, request: MagicLine, place: CellPlace) -> CellTurn:
         self._refuse_nested()
         self._warn()
-        return CellTurn(self.services, self.pump, request, place, self.channel)
+        return CellTurn(self.services, self.main_thread, request, place, self.channel)
 
     def _warn(self) -> None:
         """Say once what is wrong with the place where sessions are kept, and with the settings."""
@@ -105,7 +105,7 @@ class Frontend:
 
     def _command(self, request: MagicLine, place: CellPlace) -> None:
         text = self._commands.run(request, place)
-        self.pump.shell.display_pub.publish(text.bundle)
+        self.main_thread.shell.display_pub.publish(text.bundle)
 
     def known(self, field: str) -> Sequence[str]:
         """Return values of an option for completion, without asking anybody."""
@@ -123,7 +123,7 @@ class Frontend:
     def close(self) -> None:
         """Close the sessions and give the signal back."""
         self.channel.close()
-        self.pump.interrupts.close()
+        self.main_thread.interrupts.close()
         close = getattr(self.services, "close", None)
         if callable(close):
             close()

@@ -13,14 +13,16 @@ from palimpsest.transcript.user_notices import user_notice
 WINDOW = "window"
 
 
-def write_window_notice(stage: RunContext, setup: StepSetup, message: AssistantMessage) -> None:
+def write_window_notice(
+    run_context: RunContext, setup: StepSetup, message: AssistantMessage
+) -> None:
     """Write into an answer what a person should know of the model's window; mostly nothing."""
-    session, model = stage.log.state.session, setup.info.ref.id
+    session, model = run_context.log.state.session, setup.info.ref.id
     words = window_warning(setup.info, setup.policy.guard)
     if words is None or session is None or model in session.warned_of:
         return
     if session.parent_id is not None:  # the engine prompts there
         return
-    part = user_notice(stage.ids.new("prt"), message.session_id, message.id, WINDOW, words)
+    part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, WINDOW, words)
     told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
-    stage.write(PartUpdated(part=part), SessionUpdated(session=told))
+    run_context.write(PartUpdated(part=part), SessionUpdated(session=told))

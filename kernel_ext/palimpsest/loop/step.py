@@ -8,7 +8,7 @@ from palimpsest.context.budget.token_estimate import block_tokens, tools_tokens
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.context.request_assembly.fit import reported_full
 from palimpsest.loop.context_management.fit_driver import FitDriver
-from palimpsest.loop.model_requests.answer_stream import desk, stream_answer
+from palimpsest.loop.model_requests.answer_stream import services, stream_answer
 from palimpsest.loop.model_requests.engine_messages import write_notices
 from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
 from palimpsest.loop.model_requests.request_builder import Assembled
@@ -64,7 +64,7 @@ request as too long, with or without another way left; ``full``: and a summary i
 
 
 async def run_step(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     user: UserMessage,
     room: FitDriver,
@@ -76,31 +76,31 @@ async def run_step(
     A request that does not fit is an error only where the room asks for no summary first.
     """
     message = AssistantMessage(
-        id=stage.ids.new("msg"),
-        session_id=stage.session_id,
+        id=run_context.ids.new("msg"),
+        session_id=run_context.session_id,
         parent_id=user.id,
-        time=MessageTime(created=stage.clock()),
+        time=MessageTime(created=run_context.clock()),
         agent=setup.agent,
         model=setup.info.ref,
-        path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
+        path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
     )
-    await run_decide_hooks(stage, setup)
+    await run_decide_hooks(run_context, setup)
     try:
         assembled = room.prepare(setup, user, message.id, _parameters(setup, user, last=last))
     except UserError as problem:
-        _refuse(stage, message, UnknownError(message=str(problem), explained=True))
+        _refuse(run_context, message, UnknownError(message=str(problem), explained=True))
         return "stop"
     if assembled is None:
         return "asked"
-    assembled = await with_request_hooks(stage, setup, assembled)
-    stage.write(MessageUpdated(info=message))
-    write_notices(stage, message)
-    write_window_notice(stage, setup, message)
-    return await _run_request(stage, setup, message, assembled, last=last)
+    assembled = await with_request_hooks(run_context, setup, assembled)
+    run_context.write(MessageUpdated(info=message))
+    write_notices(run_context, message)
+    write_window_notice(run_context, setup, message)
+    return await _run_request(run_context, setup, message, assembled, last=last)
 
 
 async def _run_request(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     message: AssistantMessage,
     assembled: Assembled,
@@ -109,32 +109,32 @@ async def _run_request(
 ) -> StepResult:
     """Send a request, process its answer into the message, and say how the turn goes on."""
     processor = StreamProcessor(
-        desk(stage, setup, assembled.record.facts),
+        services(run_context, setup, assembled.record.facts),
         message,
         request_id=assembled.record.id,
         window=setup.info.window,
     )
-    files = StepFiles(stage, processor)
+    files = StepFiles(run_context, processor)
     error: ErrorValue | None = None
     try:
         if assembled.route.fits:
             files.begin()
-            stage.write(StepRequested(request=assembled.record), sync=True)
-            finished = await stream_answer(stage, setup.model, assembled, processor)
-            error = await _finish(stage, setup, processor, files, finished, last=last)
+            run_context.write(StepRequested(request=assembled.record), sync=True)
+            finished = await stream_answer(run_context, setup.model, assembled, processor)
+            error = await _finish(run_context, setup, processor, files, finished, last=last)
             error = error or _cut_in_silence(setup, processor.message)
         else:
             tools = tools_tokens(setup.specs, setup.count)
             pins, failed = (
-                _pins(stage, setup, assembled),
-                summary_failure(stage.log.state.messages()),
+                _pins(run_context, setup, assembled),
+                summary_failure(run_context.log.state.messages()),
             )
-            system, prompt = _in_each_session(stage, message, assembled)
+            system, prompt = _in_each_session(run_context, message, assembled)
             error = too_large_error(
                 assembled.route, setup.info, tools, pins, failed, system=system, prompt=prompt
             )
     except Aborted:
-        error = AbortedError(message=stage.abort.reason or "Stopped.")
+        error = AbortedError(message=run_context.abort.reason or "Stopped.")
     except ModelFailed as failure:
         error = failure.error
     except asyncio.CancelledError:
@@ -145,7 +145,7 @@ async def _run_request(
         error = UnknownError(message=str(problem), explained=True)
     await files.end()
     processor.close(error)
-    add_to_session(stage, processor.message)
+    add_to_session(run_context, processor.message)
     if isinstance(error, ContextOverflowError) and assembled.route.fits:
         return "full" if error.compaction_failed else "overflow"
     if processor.circle is not None:
@@ -159,10 +159,10 @@ async def _run_request(
 
 
 def _in_each_session(
-    stage: RunContext, message: AssistantMessage, assembled: Assembled
+    run_context: RunContext, message: AssistantMessage, assembled: Assembled
 ) -> tuple[int, int]:
     """Return the tokens of the system prompt and of the prompt that is answered."""
-    asked = next(one for one in stage.log.state.messages() if one.id == message.parent_id)
+    asked = next(one for one in run_context.log.state.messages() if one.id == message.parent_id)
     parts = {part.id for part in asked.parts}
     system = prompt = 0
     for flat, tokens in zip(
@@ -175,9 +175,9 @@ def _in_each_session(
     return system, prompt
 
 
-def _pins(stage: RunContext, setup: StepSetup, assembled: Assembled) -> dict[str, int]:
+def _pins(run_context: RunContext, setup: StepSetup, assembled: Assembled) -> dict[str, int]:
     """Return the tokens that pinned parts take in a request, by part."""
-    state = stage.log.state
+    state = run_context.log.state
     pinned = pinned_parts(state.messages(), state.decisions)
     found: dict[str, int] = {}
     for message in assembled.projection.messages:
@@ -213,11 +213,11 @@ def _cut_in_silence(setup: StepSetup, message: AssistantMessage) -> ContextOverf
     )
 
 
-def _refuse(stage: RunContext, message: AssistantMessage, error: ErrorValue) -> None:
+def _refuse(run_context: RunContext, message: AssistantMessage, error: ErrorValue) -> None:
     """End a message whose request could not even be built."""
-    time = message.time.model_copy(update={"completed": stage.clock()})
+    time = message.time.model_copy(update={"completed": run_context.clock()})
     update = {"error": error, "finish": "error", "time": time}
-    stage.write(*answer_ended(message.model_copy(update=update)), sync=True)
+    run_context.write(*answer_ended(message.model_copy(update=update)), sync=True)
 
 
 def _parameters(setup: StepSetup, user: UserMessage, *, last: bool) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def _parameters(setup: StepSetup, user: UserMessage, *, last: bool) -> dict[str,
 
 
 async def _finish(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     processor: StreamProcessor,
     files: StepFiles,
@@ -245,31 +245,33 @@ async def _finish(
     calls = processor.take_calls()
     running = calls_that_run(calls, setup, last=last)
     error: ErrorValue | None = None
-    if finished.reason == "length" and (calls or not _said_something(stage, processor)):
+    if finished.reason == "length" and (calls or not _said_something(run_context, processor)):
         error = OutputLengthError()
     elif finished.reason == "content-filter":
         error = ContentFilterError()
     elif running:
         await files.before_tools()
-        await _run(stage, setup, processor, running)
+        await _run(run_context, setup, processor, running)
         keep_structured_answer(setup, processor, running)
-    elif not calls and not _said_something(stage, processor) and _alone(stage, processor):
+    elif (
+        not calls and not _said_something(run_context, processor) and _alone(run_context, processor)
+    ):
         error = UnknownError(message=NOTHING, explained=True)
     await files.end()
     processor.handle(finished)
     if processor.circle is not None:
         error = UnknownError(message=processor.circle, explained=True)
-    if error is None and stage.abort.is_set():
-        error = AbortedError(message=stage.abort.reason)
+    if error is None and run_context.abort.is_set():
+        error = AbortedError(message=run_context.abort.reason)
     return error
 
 
-def _alone(stage: RunContext, processor: StreamProcessor) -> bool:
+def _alone(run_context: RunContext, processor: StreamProcessor) -> bool:
     """Tell whether this is the only answer of its turn; after tools, silence may mean "done"."""
     parent = processor.message.parent_id
     answers = [
         message
-        for message in stage.log.state.messages()
+        for message in run_context.log.state.messages()
         if isinstance(message.info, AssistantMessage)
         and message.info.parent_id == parent
         and message.info.error is None
@@ -277,9 +279,9 @@ def _alone(stage: RunContext, processor: StreamProcessor) -> bool:
     return len(answers) == 1
 
 
-def _said_something(stage: RunContext, processor: StreamProcessor) -> bool:
+def _said_something(run_context: RunContext, processor: StreamProcessor) -> bool:
     """Tell whether the answer has words, or work that the provider did itself."""
-    message = stage.log.state.message(processor.message.id)
+    message = run_context.log.state.message(processor.message.id)
     return message is not None and any(_says(part) for part in message.parts)
 
 
@@ -293,14 +295,14 @@ def _says(part: Part) -> bool:
 
 
 async def _run(
-    stage: RunContext, setup: StepSetup, processor: StreamProcessor, calls: list[ToolCalled]
+    run_context: RunContext, setup: StepSetup, processor: StreamProcessor, calls: list[ToolCalled]
 ) -> None:
     message = processor.message
 
     person = processor.person
 
     def asker(call: ToolCalled) -> AskFunction:
-        ask = stage.ask(message.id, call.id, call.tool)
+        ask = run_context.ask(message.id, call.id, call.tool)
 
         async def timed(*words: Any, **more: Any) -> None:
             with person.waiting(call.id):
@@ -310,25 +312,25 @@ async def _run(
 
     async def guard(call: ToolCalled) -> None:
         with person.waiting(""):
-            await stage.guard(message.id, call)
+            await run_context.guard(message.id, call)
 
     def context(call: ToolCalled) -> ToolContext:
-        interview = stage.extra.get("interview")
+        interview = run_context.extra.get("interview")
         timed = {"interview": TimedInterview(interview, person, call.id)} if interview else {}
         return ToolContext(
-            session_id=stage.session_id,
+            session_id=run_context.session_id,
             message_id=message.id,
             call_id=call.id,
             agent=setup.agent,
-            abort=stage.abort,
-            messages=stage.log.state.messages(),
-            root=stage.root,
-            cwd=stage.cwd,
+            abort=run_context.abort,
+            messages=run_context.log.state.messages(),
+            root=run_context.root,
+            cwd=run_context.cwd,
             metadata=lambda title, data: processor.tool_progress(call.id, title, dict(data)),
             ask=asker(call),
-            python=stage.python,
-            namespace=stage.namespace,
-            extra={**stage.extra, **timed, "model": setup.info},
+            python=run_context.python,
+            namespace=run_context.namespace,
+            extra={**run_context.extra, **timed, "model": setup.info},
         )
 
     results = run_calls(
@@ -340,4 +342,4 @@ async def _run(
     )
     async for result in results:
         processor.handle(result)
-    write_notices(stage, message)
+    write_notices(run_context, message)

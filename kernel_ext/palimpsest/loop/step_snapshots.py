@@ -38,9 +38,9 @@ SUMMARY_SECONDS = 2.0
 class StepFiles:
     """The snapshots of one step; that before a turn's first is kept with its prompt, too."""
 
-    def __init__(self, stage: RunContext, processor: StreamProcessor) -> None:
-        self._stage = stage
-        self._files = stage.files
+    def __init__(self, run_context: RunContext, processor: StreamProcessor) -> None:
+        self._stage = run_context
+        self._files = run_context.files
         self._processor = processor
         self._before: asyncio.Task[str | None] | None = None
         self._ran = False
@@ -100,16 +100,16 @@ def _changed(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
         return ()
 
 
-async def write_turn_changes(stage: RunContext) -> None:
+async def write_turn_changes(run_context: RunContext) -> None:
     """Write what the turn did to files: with its prompt, and for the whole session."""
-    files = stage.files
+    files = run_context.files
     if files is None:
         return
-    turn = newest_turn(stage.log.state.messages())
+    turn = newest_turn(run_context.log.state.messages())
     patches = patches_of(turn)
     if not patches or not isinstance(turn[0].info, UserMessage):
         return
-    telling = asyncio.get_running_loop().create_task(_tell(stage, files, turn[0].id, patches))
+    telling = asyncio.get_running_loop().create_task(_tell(run_context, files, turn[0].id, patches))
     done, _ = await asyncio.wait({telling}, timeout=SUMMARY_SECONDS)
     if not done:
         files.background.add(telling)
@@ -119,22 +119,24 @@ async def write_turn_changes(stage: RunContext) -> None:
 
 
 async def _tell(
-    stage: RunContext, files: ProjectFiles, message_id: str, patches: tuple[PatchPart, ...]
+    run_context: RunContext, files: ProjectFiles, message_id: str, patches: tuple[PatchPart, ...]
 ) -> None:
     try:
         found = await asyncio.to_thread(net_diffs, files.snapshots, patches)
     except NotFound:
         return
-    whole = await asyncio.to_thread(merged_diffs, files.snapshots, stage.log.state.diff, found)
+    whole = await asyncio.to_thread(
+        merged_diffs, files.snapshots, run_context.log.state.diff, found
+    )
     # Looked at only now: what others write into the summary meanwhile stays.
-    message = stage.log.state.message(message_id)
+    message = run_context.log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
         return  # it was removed meanwhile
     told = [one.model_dump(mode="json", exclude_none=True) for one in shortened_diffs(found)]
     summary = {**(message.info.summary or {}), "diffs": told}
     info = message.info.model_copy(update={"summary": summary})
-    stage.write(MessageUpdated(info=info))
-    write_session_changes(stage.log, whole)
+    run_context.write(MessageUpdated(info=info))
+    write_session_changes(run_context.log, whole)
 
 
 def write_session_changes(log: Any, whole: tuple[dict[str, Any], ...]) -> None:

@@ -66,33 +66,38 @@ def keep_structured_answer(
 
 
 def ask_for_form_again(
-    stage: RunContext, setup: StepSetup | None, user: UserMessage, tried: int
+    run_context: RunContext, setup: StepSetup | None, user: UserMessage, tried: int
 ) -> bool:
     """Ask for the form, where an answer came in words; false where there is no need, or it was tried enough."""
-    if setup is None or setup.retries is None or tried >= setup.retries or not _unstructured(stage):
+    if (
+        setup is None
+        or setup.retries is None
+        or tried >= setup.retries
+        or not _unstructured(run_context)
+    ):
         return False
-    write_engine_message(stage, user, AGAIN)
+    write_engine_message(run_context, user, AGAIN)
     return True
 
 
-def write_last_step(stage: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
+def write_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write that only the answer itself can be given now."""
-    return write_engine_message(stage, user, LAST.format(limit=setup.max_steps))
+    return write_engine_message(run_context, user, LAST.format(limit=setup.max_steps))
 
 
-def refuse_unstructured(stage: RunContext, setup: StepSetup | None, tried: int) -> None:
+def refuse_unstructured(run_context: RunContext, setup: StepSetup | None, tried: int) -> None:
     """Make an error of a turn that ended well, but without the answer in its form."""
-    if setup is None or setup.retries is None or stage.abort.is_set():
+    if setup is None or setup.retries is None or run_context.abort.is_set():
         return
-    newest = _unstructured(stage)
+    newest = _unstructured(run_context)
     if newest is not None:
         error = StructuredOutputError(message=MISSING, retries=tried)
-        stage.write(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
+        run_context.write(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
 
 
-def _unstructured(stage: RunContext) -> AssistantMessage | None:
+def _unstructured(run_context: RunContext) -> AssistantMessage | None:
     """Return the newest answer, where it is neither an error nor in the form."""
-    for message in reversed(stage.log.state.messages()):
+    for message in reversed(run_context.log.state.messages()):
         info = message.info
         if isinstance(info, AssistantMessage) and not info.summary:
             return info if info.error is None and info.structured is None else None

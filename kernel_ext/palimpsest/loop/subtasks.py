@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.loop.model_requests.answer_stream import desk
+from palimpsest.loop.model_requests.answer_stream import services
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.model_requests.request_builder import facts_for
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -54,31 +54,33 @@ def pending_subtasks(messages: Messages) -> tuple[SubtaskPart, ...]:
 
 
 async def run_subtasks(
-    stage: RunContext, setup: StepSetup, user: UserMessage, subtasks: Sequence[SubtaskPart]
+    run_context: RunContext, setup: StepSetup, user: UserMessage, subtasks: Sequence[SubtaskPart]
 ) -> bool:
     """Run subtasks, and say whether the turn goes on; false when it was stopped."""
-    await asyncio.gather(*(_run(stage, setup, user, one) for one in subtasks))
-    if stage.abort.is_set():
+    await asyncio.gather(*(_run(run_context, setup, user, one) for one in subtasks))
+    if run_context.abort.is_set():
         return False
     if any(one.command for one in subtasks):
-        write_engine_message(stage, user, GO_ON)
+        write_engine_message(run_context, user, GO_ON)
     return True
 
 
 async def _run(
-    stage: RunContext, setup: StepSetup, user: UserMessage, subtask: SubtaskPart
+    run_context: RunContext, setup: StepSetup, user: UserMessage, subtask: SubtaskPart
 ) -> None:
     message = AssistantMessage(
-        id=stage.ids.new("msg"),
-        session_id=stage.session_id,
+        id=run_context.ids.new("msg"),
+        session_id=run_context.session_id,
         parent_id=user.id,
-        time=MessageTime(created=stage.clock()),
+        time=MessageTime(created=run_context.clock()),
         agent=subtask.agent,
         model=subtask.model or user.model,
-        path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
+        path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
     )
-    processor = StreamProcessor(desk(stage, setup, facts_for(stage, setup, 0)), message)
-    call = ToolCalled(id=f"call_{stage.ids.new('prt')}", tool=TASK, input=_input(subtask))
+    processor = StreamProcessor(
+        services(run_context, setup, facts_for(run_context, setup, 0)), message
+    )
+    call = ToolCalled(id=f"call_{run_context.ids.new('prt')}", tool=TASK, input=_input(subtask))
     tool = TaskTool(lambda: ())
     registry = Registry([tool])
     error: ErrorValue | None = AbortedError()
@@ -89,14 +91,14 @@ async def _run(
         results = run_calls(
             [call],
             registry,
-            lambda one: _context(stage, setup, processor, subtask, one),
+            lambda one: _context(run_context, setup, processor, subtask, one),
             processor.tool_began,
             _unguarded,
         )
         async for result in results:
             processor.handle(_marked(result, subtask))
-        stopped = stage.abort.is_set()
-        error = AbortedError(message=stage.abort.reason or "Stopped.") if stopped else None
+        stopped = run_context.abort.is_set()
+        error = AbortedError(message=run_context.abort.reason or "Stopped.") if stopped else None
     finally:
         processor.close(error)
 
@@ -114,7 +116,7 @@ def _marked(result: Any, subtask: SubtaskPart) -> Any:
 
 
 def _context(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     processor: StreamProcessor,
     subtask: SubtaskPart,
@@ -122,23 +124,23 @@ def _context(
 ) -> ToolContext:
     message = processor.message
     return ToolContext(
-        session_id=stage.session_id,
+        session_id=run_context.session_id,
         message_id=message.id,
         call_id=call.id,
         agent=setup.agent,
-        abort=stage.abort,
-        messages=stage.log.state.messages(),
-        root=stage.root,
-        cwd=stage.cwd,
+        abort=run_context.abort,
+        messages=run_context.log.state.messages(),
+        root=run_context.root,
+        cwd=run_context.cwd,
         metadata=lambda title, data: processor.tool_progress(
             call.id, title, {**data, SUBTASK: subtask.id}
         ),
-        ask=stage.ask(message.id, call.id, TASK),
+        ask=run_context.ask(message.id, call.id, TASK),
         extra={
-            **stage.extra,
+            **run_context.extra,
             "model": setup.info,
             "bypass_agent_check": True,
-            "errand_model": subtask.model,
+            "subagent_model": subtask.model,
         },
     )
 

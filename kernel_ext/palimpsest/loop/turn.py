@@ -42,36 +42,36 @@ UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
 
 
-async def run_turn(stage: RunContext, *, again: bool = False) -> StoppedBy | None:
+async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy | None:
     """Run steps until done, stopped, or at the step limit; returns the guard that ended the turn, if one did.
 
     ``again`` goes on with a turn that failed: the failed request is sent anew, with all that was
     done before it, and the user's message is not said twice.
     """
-    turn = Turn(stage)
-    before = len(stage.log.state.messages())
+    turn = Turn(run_context)
+    before = len(run_context.log.state.messages())
     await turn.run(again=again)
     # A turn that sent nothing shows nothing old that the turn before it did not show.
-    if turn.setup is not None and _asked_a_model(stage.log.state.messages()[before:]):
-        prune_after_turn(stage, turn.setup)
-    await write_turn_changes(stage)
+    if turn.setup is not None and _asked_a_model(run_context.log.state.messages()[before:]):
+        prune_after_turn(run_context, turn.setup)
+    await write_turn_changes(run_context)
     if turn.stopped_by != "rejected":
-        refuse_unstructured(stage, turn.setup, turn.asked)
+        refuse_unstructured(run_context, turn.setup, turn.asked)
     return turn.stopped_by
 
 
 class Turn:
     """One turn while it runs: what was tried, and how many steps were taken."""
 
-    def __init__(self, stage: RunContext) -> None:
+    def __init__(self, run_context: RunContext) -> None:
         self.setup: StepSetup | None = None
         """Of the newest step; None before the first."""
         self.stopped_by: StoppedBy | None = None
         """The guard that ended it; None where the last answer says itself how it ended."""
         self.asked = 0
         """How often it was asked for its answer in the form that the prompt wants."""
-        self._stage = stage
-        self._room = FitDriver(stage)
+        self._stage = run_context
+        self._room = FitDriver(run_context)
         self._steps = 0
         self._unknown = 0
         self._refused = 0
@@ -80,27 +80,29 @@ class Turn:
 
     async def run(self, *, again: bool) -> None:
         """Run steps until nothing is left to do."""
-        stage = self._stage
-        while not stage.abort.is_set():
-            stage.deliver()
-            messages = stage.log.state.messages()
+        run_context = self._stage
+        while not run_context.abort.is_set():
+            run_context.deliver()
+            messages = run_context.log.state.messages()
             user = newest_user(messages)
             if user is None or (ends_turn(messages, user) and not (again and self._steps == 0)):
-                if user is None or not ask_for_form_again(stage, self.setup, user, self.asked):
+                if user is None or not ask_for_form_again(
+                    run_context, self.setup, user, self.asked
+                ):
                     return
                 self.asked += 1
                 continue
             try:
-                self.setup = setup = await stage.setup(user)
+                self.setup = setup = await run_context.setup(user)
                 _check_window(setup)
                 _check_tools(setup)
-                if stage.afford is not None:
-                    await stage.afford(setup.info)
+                if run_context.afford is not None:
+                    await run_context.afford(setup.info)
             except Aborted:
                 return
             except (UserError, ModelFailed) as problem:
                 self._guarded(getattr(problem, "guard", ""))
-                write_refusal(stage, user, _error(problem))
+                write_refusal(run_context, user, _error(problem))
                 return
             if not await self._next(setup, user):
                 return
@@ -126,15 +128,15 @@ class Turn:
         return outcome == "continue"
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
-        stage = self._stage
+        run_context = self._stage
         if self._room.full(setup, user, messages):
             return True
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
             say = say_last_step if setup.retries is None else write_last_step
-            user = say(stage, setup, user)
-        result = await run_step(stage, setup, user, self._room, last=last)
+            user = say(run_context, setup, user)
+        result = await run_step(run_context, setup, user, self._room, last=last)
         if result in ("overflow", "full"):
             helps = result == "overflow"
             return self._room.refused(setup, user, summaries_help=helps) or self._guarded(

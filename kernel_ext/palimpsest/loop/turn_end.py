@@ -37,7 +37,7 @@ UNATTENDED_WORDS = (
 )
 
 
-def say_stopped(stage: RunContext, messages: Messages, reason: str) -> None:
+def say_stopped(run_context: RunContext, messages: Messages, reason: str) -> None:
     """Answer what was stopped between two requests, or before the first, where nothing else says that it was."""
     newest = messages[-1].info if messages else None
     user = next((m.info for m in reversed(messages) if isinstance(m.info, UserMessage)), None)
@@ -45,11 +45,11 @@ def say_stopped(stage: RunContext, messages: Messages, reason: str) -> None:
         return
     if isinstance(newest, AssistantMessage) and newest.finish not in (None, "tool-calls"):
         return
-    write_refusal(stage, user, AbortedError(message=reason or "Stopped."))
+    write_refusal(run_context, user, AbortedError(message=reason or "Stopped."))
 
 
 def journal_end(
-    stage: RunContext,
+    run_context: RunContext,
     stopped_by: StoppedBy | None,
     messages: Messages,
     withdrawn: Sequence[str] = (),
@@ -66,17 +66,21 @@ def journal_end(
     written: list[Event] = []
     words = _words(last, by)
     if words:
-        part = user_notice(stage.ids.new("prt"), stage.session_id, last.id, STOP, words)
+        part = user_notice(run_context.ids.new("prt"), run_context.session_id, last.id, STOP, words)
         written.append(PartUpdated(part=part))
     if withdrawn:
         part = user_notice(
-            stage.ids.new("prt"), stage.session_id, last.id, WITHDRAWN, withdrawn_words(withdrawn)
+            run_context.ids.new("prt"),
+            run_context.session_id,
+            last.id,
+            WITHDRAWN,
+            withdrawn_words(withdrawn),
         )
         written.append(PartUpdated(part=part))
     if last.info.stopped_by != by:
         written.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": by})))
     if written:
-        stage.write(*written, sync=True)
+        run_context.write(*written, sync=True)
     return by
 
 

@@ -72,7 +72,7 @@ class StreamProcessor:
 
     def __init__(
         self,
-        desk: StreamServices,
+        services: StreamServices,
         message: AssistantMessage,
         *,
         request_id: str | None = None,
@@ -83,9 +83,9 @@ class StreamProcessor:
         """A person rejected a call without feedback: the turn ends here."""
         self.circle: str | None = None
         """Why the turn ends here, where the guard against circles ends it."""
-        self.person = UserWaitTime(desk.clock)
+        self.person = UserWaitTime(services.clock)
         """Counts how long the calls waited for a person."""
-        self._desk = desk
+        self._desk = services
         self._request_id = request_id
         self._window = window
         self._texts: dict[str, tuple[TextPart, list[str]]] = {}
@@ -94,7 +94,7 @@ class StreamProcessor:
         self._raw: dict[str, list[str]] = {}
         self._calls: list[ToolCalled] = []
         self._attempt: list[Part] = []
-        self._step_began = desk.clock()
+        self._step_began = services.clock()
         self._start: StepStartPart | None = None
         self._after: str | None = None
         self._patch: PatchPart | None = None

@@ -255,7 +255,7 @@ class Session:
         >>> len(session.preview("last").messages) > 0
         True
         """
-        return self._app.engine.submit(self._live.undoing.preview(name)).result()
+        return self._app.engine.submit(self._live.reverts.preview(name)).result()
 
     def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
         """Take back the newest prompt, or from a message or part on, and bring its files back.
@@ -270,7 +270,7 @@ class Session:
         >>> len(session.messages) == before
         True
         """
-        return self._app.engine.submit(self._live.undoing.revert(name, overwrite)).result()
+        return self._app.engine.submit(self._live.reverts.revert(name, overwrite)).result()
 
     def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
         """Undo the revert that stands.
@@ -280,7 +280,7 @@ class Session:
         >>> session.snapshot.session.revert is None
         True
         """
-        return self._app.engine.submit(self._live.undoing.unrevert(overwrite)).result()
+        return self._app.engine.submit(self._live.reverts.unrevert(overwrite)).result()
 
     def cleanup(self) -> int:
         """Remove what is taken back for good; returns how many messages went.
@@ -288,7 +288,7 @@ class Session:
         >>> session.cleanup()
         0
         """
-        return self._app.engine.submit(self._live.undoing.cleanup()).result()
+        return self._app.engine.submit(self._live.reverts.cleanup()).result()
 
     def diff(self, name: str = "") -> tuple[FileDiff, ...]:
         """Return what the session changed in files; of one turn by its id, or ``last``.
@@ -296,7 +296,7 @@ class Session:
         >>> session.diff()
         ()
         """
-        return self._app.engine.submit(self._live.undoing.diff(name)).result()
+        return self._app.engine.submit(self._live.reverts.diff(name)).result()
 
     @property
     def hooks(self) -> tuple[HookStatus, ...]:

@@ -47,7 +47,7 @@ def words(messages: NeutralMessages) -> str:
     return json.dumps([message.model_dump() for message in messages], ensure_ascii=False)
 
 
-def wished(view: View, action: Any, name: str, ids: Callable[[], str]) -> View:
+def edited(view: View, action: Any, name: str, ids: Callable[[], str]) -> View:
     """Return the view after a person's wish."""
     made = ContextEditor(view.messages, view.decisions, ids, lambda _: 1).wish(action, name)
     return View(view.messages, (*view.decisions, *made.decisions), view.texts)
@@ -135,7 +135,7 @@ def test_pins_are_in_every_request_exclusions_in_none_and_restoring_gives_what_w
     wanted: dict[str, bool] = {}
     for at, keep in choices:
         part = parts[at % len(parts)]
-        view = wished(view, "pin" if keep else "exclude", part.id, ids)
+        view = edited(view, "pin" if keep else "exclude", part.id, ids)
         wanted[part.id] = keep
 
     sent = words(request(view, policy, family))
@@ -147,7 +147,7 @@ def test_pins_are_in_every_request_exclusions_in_none_and_restoring_gives_what_w
         for law in laws(family):
             assert law.broken(request(view, policy, family)) == []
     for part_id, keep in wanted.items():
-        view = wished(view, "unpin" if keep else "restore", part_id, ids)
+        view = edited(view, "unpin" if keep else "restore", part_id, ids)
     assert request(view, policy, family) == before
 
 
@@ -163,7 +163,7 @@ def test_whole_messages_left_out_leave_a_valid_request(
     messages = history(turns, None)
     view, ids = View(messages), numbered()
     for at in gone:
-        view = wished(view, "exclude", messages[at % len(messages)].id, ids)
+        view = edited(view, "exclude", messages[at % len(messages)].id, ids)
 
     sent = request(view, family=family)
 
@@ -187,7 +187,7 @@ def simple() -> tuple[Messages, ToolPart]:
 def test_a_call_goes_together_with_its_result_and_the_thought_before_it() -> None:
     messages, call = simple()
 
-    sent = request(wished(View(messages), "exclude", call.id, numbered()))
+    sent = request(edited(View(messages), "exclude", call.id, numbered()))
 
     assert [one.role for one in sent] == ["system", "user", "assistant", "user"]
     assert "Hm." not in words(sent)
@@ -202,7 +202,7 @@ def test_a_pinned_output_behind_a_summary_is_quoted_after_it() -> None:
     summary = build.assistant("They read a.csv.", to=asks, summary=True)
     view = View((*messages, asks, summary, build.user("Go on.")))
 
-    sent = request(wished(view, "pin", call.id, numbered()))
+    sent = request(edited(view, "pin", call.id, numbered()))
 
     assert [one.role for one in sent] == ["system", "user", "assistant", "user", "user"]
     assert sent[3].blocks[0].model_dump()["text"] == (
@@ -223,8 +223,8 @@ def test_of_two_wishes_the_newer_holds(first: str, second: str, *, shown: bool) 
     messages, call = simple()
     ids = numbered()
 
-    view = wished(wished(View(messages), first, call.id, ids), second, call.id, ids)
-    whole = wished(wished(View(messages), first, messages[1].id, ids), second, call.id, ids)
+    view = edited(edited(View(messages), first, call.id, ids), second, call.id, ids)
+    whole = edited(edited(View(messages), first, messages[1].id, ids), second, call.id, ids)
 
     assert ("x,y" in words(request(view))) is shown
     assert ("x,y" in words(request(whole))) is shown
@@ -238,11 +238,11 @@ def test_a_pin_that_is_taken_off_leaves_what_was_there_before() -> None:
     )
     cleared = View(messages, (clear,))
 
-    pinned = wished(cleared, "pin", call.id, ids)
+    pinned = edited(cleared, "pin", call.id, ids)
 
     assert "x,y" in words(request(pinned))
-    assert request(wished(pinned, "unpin", call.id, ids)) == request(cleared)
-    assert "x,y" in words(request(wished(cleared, "restore", call.id, ids)))
+    assert request(edited(pinned, "unpin", call.id, ids)) == request(cleared)
+    assert "x,y" in words(request(edited(cleared, "restore", call.id, ids)))
 
 
 def test_an_undone_compaction_shows_what_was_there_without_it() -> None:
@@ -258,7 +258,7 @@ def test_an_undone_compaction_shows_what_was_there_without_it() -> None:
     later = build.user("Second.")
     view = View((asks, answers, compacts, summary, goes_on, later))
 
-    undone = wished(view, "undo", "", numbered())
+    undone = edited(view, "undo", "", numbered())
 
     assert "One." not in words(request(view))
     assert request(undone) == request(View((asks, answers, later)))

@@ -4,15 +4,15 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from palimpsest.frontends.magic.await_transform import (
-    keep_questions,
+    first_line_notice,
+    question_transform,
     rewrite_calls,
-    say_where_it_belongs,
 )
 
 
 def transform(cell: str, *, possible: bool = True) -> str:
     manager = TransformerManager()
-    manager.cleanup_transforms.append(keep_questions)
+    manager.cleanup_transforms.append(question_transform)
     lines = manager.transform_cell(cell).splitlines(keepends=True)
     return "".join(rewrite_calls(lines, possible=lambda: possible))
 
@@ -95,10 +95,10 @@ def test_a_question_inside_a_string_stays_as_it_is() -> None:
 def test_a_cell_magic_that_stands_right_is_left_alone(cell: str) -> None:
     lines = cell.lstrip("\n").splitlines(keepends=True)
 
-    assert say_where_it_belongs(lines) == lines
+    assert first_line_notice(lines) == lines
 
 
 def test_a_comment_above_the_cell_magic_is_named() -> None:
     told = "get_ipython().run_line_magic('_agent_not_first', '')\n"
 
-    assert say_where_it_belongs(["# What is it?\n", "%%agent\n", "what's it\n"]) == [told]
+    assert first_line_notice(["# What is it?\n", "%%agent\n", "what's it\n"]) == [told]

@@ -63,7 +63,7 @@ async def do(name: str, text: str, session: Any) -> tuple[str, str]:
     def submit(work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result(10)
 
-    return await asyncio.to_thread(run_revert_command, name, text, session.undoing, submit)
+    return await asyncio.to_thread(run_revert_command, name, text, session.reverts, submit)
 
 
 async def test_a_preview_names_what_goes_and_changes_nothing(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_a_page_commands_the_same(tmp_path: Path) -> None:
         made = COMMANDS.validate_python(
             {"type": "revert", "id": action, "action": action, **fields}
         )
-        return await answer_revert_command(made, session.undoing)  # type: ignore[arg-type]  # it is a Revert
+        return await answer_revert_command(made, session.reverts)  # type: ignore[arg-type]  # it is a Revert
 
     looked = await command("preview", target="last")
     done = await command("revert", target="last")

@@ -34,7 +34,7 @@ class Small(HttpSessionHarness):
         object.__setattr__(self.harness.services, "policy", policy)
         if self.opened is not None:
             made = type(self.opened._configured)(policy, {})
-            self.opened._configured = self.opened._outfit._configured = made
+            self.opened._configured = self.opened._prompt_resolver._configured = made
 
     async def grow(self, turns: int = TURNS) -> None:
         """Say so much that one request cannot tell it."""

@@ -49,7 +49,9 @@ async def compacting(session: LiveSession, model: ScriptedModel) -> "asyncio.Tas
 def take(room: SessionHarness, session: LiveSession, policy: Policy) -> None:
     """Let a session go by a policy from now on: what was said before had all the time it took."""
     object.__setattr__(room.services, "policy", policy)
-    session._configured = session._outfit._configured = type(session._configured)(policy, {})
+    session._configured = session._prompt_resolver._configured = type(session._configured)(
+        policy, {}
+    )
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.parts import ToolPart
 
 
-def strips(*decided: tuple[str, str]) -> tuple[str, ...]:
+def reductions(*decided: tuple[str, str]) -> tuple[str, ...]:
     """Return what is told of a call after decisions, each an action and a rule."""
     part: ToolPart = Builder().ran("read", "x,y")
     decisions = tuple(
@@ -25,7 +25,7 @@ def strips(*decided: tuple[str, str]) -> tuple[str, ...]:
     )
     [call] = outline_parts([part], notes=OutlineNotes(decisions=decisions))
     assert isinstance(call, OutlineCall)
-    return call.strips
+    return call.reductions
 
 
 CUT = "Truncated for the model: 200 → 10 tokens, by rule truncate; the whole text is kept"
@@ -60,4 +60,4 @@ CLEARED = "Cleared for the model: 200 → 10 tokens, by rule prune/batch; the wh
     ],
 )
 def test_tells_what_holds(decided: tuple[tuple[str, str], ...], told: tuple[str, ...]) -> None:
-    assert strips(*decided) == told
+    assert reductions(*decided) == told

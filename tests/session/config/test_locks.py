@@ -43,7 +43,7 @@ ALLOW = (Rule(permission="bash", action="allow"),)
 @pytest.mark.parametrize("mode", ["bypass", "accept-edits"])
 async def test_no_mode_answers_a_locked_question(tmp_path: Path, mode: str) -> None:
     harness = SessionHarness(
-        tmp_path, ScriptedModel(RUN, says("a")), permitting=EffectiveRules(fixed=LOCKED)
+        tmp_path, ScriptedModel(RUN, says("a")), effective_rules=EffectiveRules(fixed=LOCKED)
     )
     session = await harness.session()
     session.control.use_mode(mode)
@@ -59,7 +59,7 @@ async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) 
     agents = {**BUILT_IN, "build": BUILT_IN["build"].model_copy(update={"rules": ALLOW})}
     model = ScriptedModel(RUN, says("a"), RUN, says("b"))
     harness = SessionHarness(
-        tmp_path, model, agents=agents, permitting=EffectiveRules(fixed=LOCKED)
+        tmp_path, model, agents=agents, effective_rules=EffectiveRules(fixed=LOCKED)
     )
     session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="always"))
@@ -73,7 +73,7 @@ async def test_no_always_and_no_agent_answers_a_locked_question(tmp_path: Path) 
 
 async def test_yes_does_not_answer_a_locked_question(tmp_path: Path) -> None:
     harness = SessionHarness(
-        tmp_path, ScriptedModel(RUN, says("a")), permitting=EffectiveRules(fixed=LOCKED)
+        tmp_path, ScriptedModel(RUN, says("a")), effective_rules=EffectiveRules(fixed=LOCKED)
     )
     session = await harness.session()
     asked = answered(session, lambda _: Reply(answer="reject", by="headless"))
@@ -373,7 +373,7 @@ def test_no_agent_writes_titles_or_summaries_with_another_model(
     assert app.services.small_model(info).ref.id == "rehearsal/small"
     asked(app, session)
     user = session.snapshot().messages[0].info
-    made = app.engine.submit(session._outfit.setup(user)).result()
+    made = app.engine.submit(session._prompt_resolver.setup(user)).result()
     assert made.summariser.name == "rehearsal/sum"
     assert (made.scribe, made.policy.compact.prompt) == (None, "Ours.")
 
@@ -390,26 +390,27 @@ def test_no_file_changes_a_locked_agent_or_command(start: Start, tmp_path: Path)
         "command": {"go": {"template": "Go."}},
     }
 
-    library = start(locked)[0].library
+    definitions = start(locked)[0].definitions
 
-    assert library.agents["mine"].prompt == "Mine."
-    assert library.agents["mine"].model is None
-    assert library.agents["build"].prompt is None
-    assert "explore" in library.agents
-    assert "free" not in library.agents
-    assert library.commands["go"].template == "Go."
-    assert "is fixed by the organisation" in str(library.problems)
+    assert definitions.agents["mine"].prompt == "Mine."
+    assert definitions.agents["mine"].model is None
+    assert definitions.agents["build"].prompt is None
+    assert "explore" in definitions.agents
+    assert "free" not in definitions.agents
+    assert definitions.commands["go"].template == "Go."
+    assert "is fixed by the organisation" in str(definitions.problems)
 
 
 def test_single_settings_of_an_agent_can_be_locked(tmp_path: Path) -> None:
-    locks = LockedSettings({"agent.build.permission": "x", "agent.build.model": "x"})
+    locked_settings = LockedSettings({"agent.build.permission": "x", "agent.build.model": "x"})
     path = tmp_path / "home/.palimpsest/agents/build.md"
     write(path, AGENT.replace("steps", "permission:\n  bash: allow\nsteps"))
     places = ConfigFolders((), (), tmp_path / "home")
     (tmp_path / "p").mkdir()
 
     agent = ProjectDefinitions(
-        DefinitionSources(tmp_path / "p", places, locks=locks), lambda: DEFAULT_RULES
+        DefinitionSources(tmp_path / "p", places, locked_settings=locked_settings),
+        lambda: DEFAULT_RULES,
     ).agents["build"]
 
     assert (agent.model, agent.rules, agent.steps) == (None, (), 9)
@@ -433,7 +434,7 @@ def test_locked_rules_stand_behind_every_other(start: Start, tmp_path: Path, key
         app, session = begin
     session.control.use_mode("bypass")
     record = session.snapshot().session
-    rules = app.permitting.rules_of(record, (), app.library.agents["build"].rules)
+    rules = app.effective_rules.rules_of(record, (), app.definitions.agents["build"].rules)
 
     assert decide("bash", ["ls"], rules, answered_by("bypass")) == MustAsk(("ls",), locked=True)
     assert decide("read", ["a"], rules) == Allowed()
@@ -470,7 +471,7 @@ def test_mode_limit_and_policy_are_refused_and_a_log_s_are_passed_over(start: St
             change()
     asked(app, session)
     user = session.snapshot().messages[0].info
-    made = app.engine.submit(session._outfit.setup(user)).result()
+    made = app.engine.submit(session._prompt_resolver.setup(user)).result()
     assert made.policy.history_limit == 3
 
 
@@ -480,8 +481,12 @@ def test_no_limit_of_age_or_size_is_other_than_the_locked_one(start: Start) -> N
 
     for other in ({"days": 1}, {"max_size": 5}, {"max_size": "2GB"}):
         with pytest.raises(ConfigError, match="retention"):
-            app.engine.submit(prune_storage(app.workspace, kept, locks=app.locks, **other)).result()
-    same = prune_storage(app.workspace, kept, days=365, max_size="1000MB", locks=app.locks)
+            app.engine.submit(
+                prune_storage(app.workspace, kept, locked_settings=app.locked_settings, **other)
+            ).result()
+    same = prune_storage(
+        app.workspace, kept, days=365, max_size="1000MB", locked_settings=app.locked_settings
+    )
     assert app.engine.submit(same).result().plan.due == ()
 
 

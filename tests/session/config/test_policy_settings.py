@@ -23,13 +23,16 @@ FILE = "project's file ~/work/palimpsest.toml"
 
 
 def loaded(
-    tmp_path: Path, text: str, environment: Mapping[str, str] | None = None, locks: str = ""
+    tmp_path: Path,
+    text: str,
+    environment: Mapping[str, str] | None = None,
+    locked_settings: str = "",
 ) -> LoadedConfig:
     project = tmp_path / "work"
     (project / ".git").mkdir(parents=True)
     (project / "palimpsest.toml").write_text(text, encoding="utf-8")
     (tmp_path / "etc").mkdir()
-    (tmp_path / "etc" / "config.toml").write_text(locks, encoding="utf-8")
+    (tmp_path / "etc" / "config.toml").write_text(locked_settings, encoding="utf-8")
     places = ConfigFolders((tmp_path / "etc",), (), tmp_path)
     trust(project, environment or {}, places)
     return load(project, environment or {}, places=places)
@@ -167,7 +170,7 @@ def test_none_is_written_as_a_word(tmp_path: Path) -> None:
 def test_what_an_administrator_locked_holds_under_every_name(tmp_path: Path) -> None:
     text = 'policy.truncate.max_lines = 5\ntool_output.max_lines = 6\npolicy.prune.rule = "none"'
 
-    config = loaded(tmp_path, text, locks='locked = ["tool_output", "compaction.prune"]')
+    config = loaded(tmp_path, text, locked_settings='locked = ["tool_output", "compaction.prune"]')
 
     assert config.policy.policy == Policy()
     assert len(config.problems) == 3

@@ -32,7 +32,7 @@ class Played:
             self.messages = session.messages
             self.info = session.snapshot.session
             self.requests = session.requests()
-            self.agents = dict(session._app.library.agents)
+            self.agents = dict(session._app.definitions.agents)
 
     def sent(self, at: int = -1) -> str:
         """Return the messages of a request as text."""

@@ -156,8 +156,8 @@ async def test_an_answer_that_makes_no_sense_leaves_the_prompt(tmp_path: Path, a
 async def test_what_an_administrator_fixed_is_added_to_and_not_replaced(tmp_path: Path) -> None:
     hooks = [("system", rewrites("You obey.")), ("system", lambda _event: "Say please.")]
     model = ScriptedModel(says("Yes."))
-    locks = LockedSettings({"system": "organisation's file"})
-    more = {"locks": locks, "extra_system": "Name no customers."}
+    locked_settings = LockedSettings({"system": "organisation's file"})
+    more = {"locks": locked_settings, "extra_system": "Name no customers."}
     harness = make_harness(tmp_path, model, *hooks, **more)
     session = await harness.session()
 

@@ -81,21 +81,21 @@ def _until(one: float | None, other: float | None) -> float:
 def test_what_nobody_granted_never_frees_more_than_is_configured(
     record: SessionInfo, budget: Budget, mode: Any
 ) -> None:
-    permitting = EffectiveRules(mode=mode, budget=budget)
-    held = with_rights_that_hold(record, permitting, ())
+    effective_rules = EffectiveRules(mode=mode, budget=budget)
+    held = with_rights_that_hold(record, effective_rules, ())
 
-    assert FREEDOM[permitting.mode_of(held)] <= FREEDOM[mode]
-    assert [rule for rule in permitting.held_rules(held) if rule.action == "allow"] == []
+    assert FREEDOM[effective_rules.mode_of(held)] <= FREEDOM[mode]
+    assert [rule for rule in effective_rules.held_rules(held) if rule.action == "allow"] == []
     assert [rule for rule in held.permission if rule.action == "allow"] == []
-    limit = permitting.own_budget(held)
+    limit = effective_rules.own_budget(held)
     assert _until(limit.usd_until, limit.usd) <= _until(None, budget.usd)
     assert _until(limit.tokens_until, limit.tokens) <= _until(None, budget.tokens)
     assert limit.unpriced == ()
     assert (held.model, held.agent) == (None, None)
     spent = spent_by(held)
     assert spent.cost is None or spent.cost >= 0
-    assert with_rights_that_hold(held, permitting, ()) == held
-    assert (held.mode or "ask") == permitting.mode_of(held) or held.mode is None
+    assert with_rights_that_hold(held, effective_rules, ()) == held
+    assert (held.mode or "ask") == effective_rules.mode_of(held) or held.mode is None
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask"])
@@ -187,7 +187,7 @@ def test_an_account_below_nothing_is_none() -> None:
 
 
 def test_what_was_held_back_can_be_granted_and_then_holds() -> None:
-    permitting = EffectiveRules(budget=Budget(usd=2))
+    effective_rules = EffectiveRules(budget=Budget(usd=2))
     claims = {
         "mode": "bypass",
         "mode_own": True,
@@ -197,32 +197,34 @@ def test_what_was_held_back_can_be_granted_and_then_holds() -> None:
         "agent": "plan",
     }
     record = RECORD.model_copy(update=claims)
-    held = with_rights_that_hold(record, permitting, ())
+    held = with_rights_that_hold(record, effective_rules, ())
     assert held.claimed is not None
 
-    assert grant_claims(held, permitting) == record
-    assert with_rights_that_hold(record, permitting, ()) == record
-    assert with_rights_that_hold(held, permitting, ()) == record  # as after a round by another home
+    assert grant_claims(held, effective_rules) == record
+    assert with_rights_that_hold(record, effective_rules, ()) == record
+    assert (
+        with_rights_that_hold(held, effective_rules, ()) == record
+    )  # as after a round by another home
 
 
 def test_a_limit_that_holds_in_part_can_still_be_granted_whole() -> None:
-    permitting = EffectiveRules(budget=Budget(tokens=500))
+    effective_rules = EffectiveRules(budget=Budget(tokens=500))
     claimed = Budget(usd=5, tokens=10**6, own=True)
-    held = with_rights_that_hold(RECORD.model_copy(update={"budget": claimed}), permitting, ())
+    held = with_rights_that_hold(RECORD.model_copy(update={"budget": claimed}), effective_rules, ())
     assert held.budget == Budget(usd=5, tokens=500, own=True)
 
-    again = with_rights_that_hold(held, permitting, ())
+    again = with_rights_that_hold(held, effective_rules, ())
     assert again == held
-    assert grant_claims(again, permitting).budget == claimed
+    assert grant_claims(again, effective_rules).budget == claimed
 
 
 def test_what_an_administrator_fixed_cannot_be_granted() -> None:
-    permitting = EffectiveRules(mode_fixed="x", budget=Budget(usd=2), budget_fixed="x")
+    effective_rules = EffectiveRules(mode_fixed="x", budget=Budget(usd=2), budget_fixed="x")
     record = RECORD.model_copy(
         update={"mode": "bypass", "mode_own": True, "budget": Budget(own=True)}
     )
 
-    held = grant_claims(with_rights_that_hold(record, permitting, ()), permitting)
+    held = grant_claims(with_rights_that_hold(record, effective_rules, ()), effective_rules)
 
     assert held.claimed == Claims(mode="bypass", budget=Budget(own=True))
 

@@ -85,8 +85,8 @@ async def three_turns(root: Path) -> tuple[SessionHarness, LiveSession]:
 async def test_takes_back_the_newest_prompt_and_its_files(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
 
-    looked = await session.undoing.preview()
-    done = await session.undoing.revert()
+    looked = await session.reverts.preview()
+    done = await session.reverts.revert()
 
     assert [one.excerpt for one in looked.messages] == ["three?", "write a.txt", "Third."]
     assert [(one.file, one.action) for one in looked.files] == [("a.txt", "restore")]
@@ -129,9 +129,9 @@ async def test_unrevert_brings_everything_back(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
     was = files(tmp_path)
 
-    await session.undoing.revert(session.snapshot().messages[0].id)
+    await session.reverts.revert(session.snapshot().messages[0].id)
     assert files(tmp_path) == {"a.txt": "one\n"}
-    await session.undoing.unrevert()
+    await session.reverts.unrevert()
 
     assert files(tmp_path) == was
     assert (tmp_path / "b.txt").stat().st_mode & 0o777 == 0o755
@@ -143,11 +143,11 @@ async def test_reverts_one_after_the_other_go_further_back(tmp_path: Path) -> No
     was = files(tmp_path)
 
     for expected in ({"a.txt": "two\n", "b.txt": "new\n"}, {"a.txt": "two\n"}, {"a.txt": "one\n"}):
-        await session.undoing.revert("last")
+        await session.reverts.revert("last")
         assert files(tmp_path) == expected
     with pytest.raises(UserError, match="nothing was asked"):
-        await session.undoing.revert("last")
-    await session.undoing.unrevert()
+        await session.reverts.revert("last")
+    await session.reverts.unrevert()
 
     assert files(tmp_path) == was
 
@@ -156,8 +156,8 @@ async def test_a_later_place_brings_files_forward_again(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
     users = [m.id for m in session.snapshot().messages if isinstance(m.info, UserMessage)]
 
-    await session.undoing.revert(users[0])
-    await session.undoing.revert(users[2])
+    await session.reverts.revert(users[0])
+    await session.reverts.revert(users[2])
 
     assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}
 
@@ -165,7 +165,7 @@ async def test_a_later_place_brings_files_forward_again(tmp_path: Path) -> None:
 async def test_the_model_does_not_see_what_was_taken_back(tmp_path: Path) -> None:
     made, session = await three_turns(tmp_path)
 
-    await session.undoing.revert("last")
+    await session.reverts.revert("last")
     shown = session.basis().view.messages
     await ask(session, "instead?")
 
@@ -182,7 +182,7 @@ async def test_taking_back_an_answer_takes_back_its_question(tmp_path: Path) -> 
     _, session = await three_turns(tmp_path)
     answer = session.snapshot().messages[-1]
 
-    done = await session.undoing.revert(answer.id)
+    done = await session.reverts.revert(answer.id)
 
     assert done.messages[0].excerpt == "three?"
 
@@ -200,12 +200,12 @@ async def test_what_goes_back_to_its_question_takes_the_files_of_all_its_steps(
     message = session.snapshot().messages[2]
     call = next(part for part in message.parts if isinstance(part, ToolPart))
 
-    done = await session.undoing.revert(call.id if by_part else message.id)
+    done = await session.reverts.revert(call.id if by_part else message.id)
 
     assert len(done.messages) == 4
     assert [one.file for one in done.files] == ["a.txt", "b.txt"]
     assert files(tmp_path) == {}
-    await session.undoing.unrevert()
+    await session.reverts.unrevert()
     assert files(tmp_path) == {"a.txt": "1", "b.txt": "2"}
 
 
@@ -218,9 +218,9 @@ async def test_a_part_in_the_middle_of_an_answer_can_be_taken_back(tmp_path: Pat
     message = session.snapshot().messages[1]
     call = next(part for part in message.parts if isinstance(part, ToolPart))
 
-    done = await session.undoing.revert(call.id)
+    done = await session.reverts.revert(call.id)
     assert (done.part_id, files(tmp_path)) == (call.id, {})
-    await session.undoing.cleanup()
+    await session.reverts.cleanup()
 
     left = session.snapshot().messages
     assert [one.id for one in left] == [left[0].id, message.id]
@@ -232,17 +232,17 @@ async def test_a_file_that_a_person_changed_is_named_and_left_alone(tmp_path: Pa
     _, session = await three_turns(tmp_path)
     (tmp_path / "a.txt").write_text("mine\n")
 
-    looked = await session.undoing.preview()
-    done = await session.undoing.revert()
+    looked = await session.reverts.preview()
+    done = await session.reverts.revert()
 
     assert looked.conflicts == ("a.txt",)
     assert looked.files[0].reason == "changed since the agent left it"
     assert done.conflicts == ("a.txt",)
     assert (tmp_path / "a.txt").read_text() == "mine\n"
-    await session.undoing.unrevert()
-    await session.undoing.revert(overwrite=["a.txt"])
+    await session.reverts.unrevert()
+    await session.reverts.revert(overwrite=["a.txt"])
     assert (tmp_path / "a.txt").read_text() == "two\n"
-    await session.undoing.unrevert()
+    await session.reverts.unrevert()
     assert (tmp_path / "a.txt").read_text() == "mine\n"
 
 
@@ -253,7 +253,7 @@ async def test_work_of_a_person_between_two_steps_is_a_conflict(tmp_path: Path) 
     (tmp_path / "a.txt").write_text("mine")
     await ask(session, "two", yes=True)
 
-    looked = await session.undoing.preview(first.turn_id)
+    looked = await session.reverts.preview(first.turn_id)
 
     assert looked.files[0].action == "conflict"
     assert "between two steps" in (looked.files[0].reason or "")
@@ -261,10 +261,10 @@ async def test_work_of_a_person_between_two_steps_is_a_conflict(tmp_path: Path) 
 
 async def test_what_changed_after_the_revert_is_not_overwritten_by_its_undo(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
-    await session.undoing.revert()
+    await session.reverts.revert()
     (tmp_path / "a.txt").write_text("mine\n")
 
-    done = await session.undoing.unrevert()
+    done = await session.reverts.unrevert()
 
     assert done.conflicts == ("a.txt",)
     assert (tmp_path / "a.txt").read_text() == "mine\n"
@@ -277,7 +277,7 @@ async def test_a_running_turn_refuses(tmp_path: Path) -> None:
     running = asyncio.create_task(ask(session, "two"))
     await until(lambda: session.runner.run is not None)
 
-    for operation in (session.undoing.revert(), session.undoing.unrevert()):
+    for operation in (session.reverts.revert(), session.reverts.unrevert()):
         with pytest.raises(SessionBusy, match="wait for its answer"):
             await operation
     session.cancel()
@@ -289,11 +289,11 @@ async def test_unknown_names_and_no_revert_change_nothing(tmp_path: Path) -> Non
     before = len(await made.records(session))
 
     with pytest.raises(NotFound):
-        await session.undoing.revert("msg_nowhere")
+        await session.reverts.revert("msg_nowhere")
     with pytest.raises(UserError, match="Nothing is reverted"):
-        await session.undoing.unrevert()
+        await session.reverts.unrevert()
 
-    assert await session.undoing.cleanup() == 0
+    assert await session.reverts.cleanup() == 0
     assert len(await made.records(session)) == before
 
 
@@ -324,16 +324,16 @@ async def test_a_step_and_a_turn_say_what_they_changed(tmp_path: Path) -> None:
 async def test_the_diff_of_a_turn_and_of_the_session(tmp_path: Path) -> None:
     _, session = await three_turns(tmp_path)
 
-    whole = await session.undoing.diff()
-    newest = await session.undoing.diff("last")
+    whole = await session.reverts.diff()
+    newest = await session.reverts.diff("last")
 
     assert [(one.file, one.additions, one.deletions) for one in whole] == [
         ("a.txt", 2, 1),
         ("b.txt", 1, 0),
     ]
     assert [(one.file, one.additions, one.deletions) for one in newest] == [("a.txt", 2, 1)]
-    await session.undoing.revert()
-    assert [one.file for one in await session.undoing.diff("last")] == ["b.txt"]
+    await session.reverts.revert()
+    assert [one.file for one in await session.reverts.diff("last")] == ["b.txt"]
 
 
 async def test_the_sessions_own_notebook_is_the_pages(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ async def test_the_sessions_own_notebook_is_the_pages(tmp_path: Path) -> None:
     session = await made.session()
     await ask(session, "go", yes=True)
 
-    done = await session.undoing.revert()
+    done = await session.reverts.revert()
 
     assert [one.file for one in done.files] == ["b.ipynb"]
     assert (tmp_path / "a.ipynb").read_text() == "1\n"
@@ -355,7 +355,7 @@ async def test_without_snapshots_messages_are_taken_back_and_it_says_so(tmp_path
     session = await made.session()
     await ask(session, "go", yes=True)
 
-    done = await session.undoing.revert()
+    done = await session.reverts.revert()
 
     assert (done.files, len(done.messages)) == ((), 3)
     assert "snapshot = false" in (done.problem or "")
@@ -369,7 +369,7 @@ async def test_a_project_that_is_too_large_says_so_and_the_turn_goes_on(tmp_path
     session = await made.session()
     answer = await ask(session, "go", yes=True)
 
-    looked = await session.undoing.preview()
+    looked = await session.reverts.preview()
 
     assert answer.text == "a"
     assert "more than 5 files" in (looked.problem or "")
@@ -384,34 +384,34 @@ async def test_a_stopped_turn_can_be_taken_back_too(tmp_path: Path) -> None:
     session.cancel()
     await running
 
-    await session.undoing.revert()
+    await session.reverts.revert()
 
     assert files(tmp_path) == {}
 
 
 async def test_a_revert_stands_after_the_session_is_opened_again(tmp_path: Path) -> None:
     made, session = await three_turns(tmp_path)
-    await session.undoing.revert()
+    await session.reverts.revert()
     await made.workspace.close()
 
     again = make_harness(tmp_path, says("x"), kernel_id="kernel-two")
     session = await again.session()
 
     assert standing_revert(session.snapshot().session) is not None
-    await session.undoing.unrevert()
+    await session.reverts.unrevert()
     assert files(tmp_path)["a.txt"] == "three\nfour\n"
     await again.workspace.close()
 
 
 async def test_a_cleanup_is_final_and_survives_opening(tmp_path: Path) -> None:
     made, session = await three_turns(tmp_path)
-    await session.undoing.revert()
+    await session.reverts.revert()
 
-    removed = await session.undoing.cleanup()
+    removed = await session.reverts.cleanup()
 
     assert removed == 3
     with pytest.raises(UserError, match="Nothing is reverted"):
-        await session.undoing.unrevert()
+        await session.reverts.unrevert()
     await made.workspace.close()
     again = make_harness(tmp_path, kernel_id="kernel-two")
     assert "Third." not in words(await again.session())
@@ -426,7 +426,7 @@ async def test_snapshots_go_with_the_sessions_that_name_them(tmp_path: Path) -> 
 
     kept = sweep_snapshots(layout, later, 0, delete=True)
     again = make_harness(tmp_path, kernel_id="kernel-two")
-    await (await again.session()).undoing.revert()
+    await (await again.session()).reverts.revert()
     assert (kept.unneeded, files(tmp_path)["a.txt"]) == (0, "two\n")
     await again.workspace.close()
     JsonlStore(layout).delete(session.id)
@@ -447,14 +447,14 @@ async def test_a_step_that_changed_more_files_than_it_names_is_taken_back_whole(
     part = next(p for m in session.snapshot().messages for p in m.parts if p.type == "patch")
 
     assert (len(part.files), part.more) == (500, 100)
-    assert len(await session.undoing.diff()) == 600
-    await session.undoing.revert()
+    assert len(await session.reverts.diff()) == 600
+    await session.reverts.revert()
     assert files(tmp_path) == {}
 
 
 async def test_what_is_taken_back_leaves_the_project_in_no_page(tmp_path: Path) -> None:
     made, session = await three_turns(tmp_path)
-    await session.undoing.revert()
+    await session.reverts.revert()
     await session.journal.flush()
 
     shared = "".join(page_html(made.store, session.id, {}))
@@ -469,11 +469,11 @@ async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_too(
 ) -> None:
     _, session = await three_turns(tmp_path)
 
-    taking_back = asyncio.create_task(session.undoing.revert())
+    taking_back = asyncio.create_task(session.reverts.revert())
     await asyncio.sleep(0)  # it has begun, and looks at files on a thread
     answer = await ask(session, "instead?")
     await taking_back
-    await session.undoing.settle()
+    await session.reverts.settle()
 
     assert answer.text == "Fourth."
     assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}

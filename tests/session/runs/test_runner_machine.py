@@ -291,7 +291,7 @@ class Runs(RuleBasedStateMachine):
 
     @rule(what=st.sampled_from(["revert", "unrevert", "cleanup"]), data=st.data())
     def take_back(self, what: str, data: st.DataObject) -> None:
-        undoing = self.session.undoing
+        reverts = self.session.reverts
         users = [m.id for m in self.session.snapshot().messages if isinstance(m.info, UserMessage)]
         if what == "revert" and not users:
             return
@@ -300,7 +300,7 @@ class Runs(RuleBasedStateMachine):
 
         async def do() -> None:
             try:
-                found = await getattr(undoing, what)(*named)
+                found = await getattr(reverts, what)(*named)
             except SessionBusy:
                 assert was_busy
             except UserError:

@@ -675,8 +675,8 @@ async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: P
 
     assert len(await harness.workspace.children(session.id)) == 20
     assert writers() == before
-    await until(lambda: list(harness.services.purses) == [session.id])
-    await until(lambda: list(harness.services.permitting.open) == [session.id])
+    await until(lambda: list(harness.services.spending_limits) == [session.id])
+    await until(lambda: list(harness.services.effective_rules.open) == [session.id])
 
 
 async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -> None:
@@ -753,7 +753,7 @@ async def test_what_was_taken_back_in_a_task_is_gone_when_it_goes_on(tmp_path: P
     session = await harness.session()
     await ask(session, "Go.")
     (child,) = await children(harness, session)
-    await child.undoing.revert()
+    await child.reverts.revert()
 
     model.main.script(calls("task", **task("alpha again", task_id=child.id)), says("Again."))
     answer = await ask(session, "Once more.")

@@ -52,12 +52,12 @@ async def test_a_model_names_the_session_after_its_first_prompt(tmp_path: Path) 
     )
     session = await here.session()
     answer = await ask(session, "How many penguins are there per island?\nLook into penguins.csv.")
-    await session.naming.wait()
+    await session.title_writer.wait()
 
     assert answer.text == "Answer 0."
     assert title(session) == "Penguins by island"
     await ask(session, "And by year?")
-    await session.naming.wait()
+    await session.title_writer.wait()
     [first, *others] = [one.request for one in requested(await here.records(session))]
     kinds = sorted([first.purpose, *(one.purpose for one in others)])
     assert kinds == ["step", "step", "title"]
@@ -67,7 +67,7 @@ async def test_the_request_is_rebuilt_and_counted(tmp_path: Path) -> None:
     here = make_harness(tmp_path, says("Penguins"))
     session = await here.session()
     await ask(session, "How many penguins?")
-    await session.naming.wait()
+    await session.title_writer.wait()
     await ask(session, "And now?")
     records = await here.records(session)
 
@@ -93,7 +93,7 @@ async def test_the_first_words_stand_there_until_then_and_when_it_fails(tmp_path
     here = make_harness(tmp_path, fails(400, "no"))
     session = await here.session()
     answer = await ask(session, f"\n {words}\nmore")
-    await session.naming.wait()
+    await session.title_writer.wait()
 
     assert answer.error is None
     assert title(session) == words[:59].rstrip() + "…"
@@ -112,7 +112,7 @@ async def test_what_a_person_called_it_stays(tmp_path: Path) -> None:
     await waiting.wait()
     session.change(title="Mine")
     await asking
-    await session.naming.wait()
+    await session.title_writer.wait()
 
     assert title(session) == "Mine"
 
@@ -130,7 +130,7 @@ async def test_titles_can_be_switched_off(tmp_path: Path) -> None:
     here = SessionHarness(tmp_path, model)
     session = await here.session()
     await ask(session, "hello")
-    await session.naming.wait()
+    await session.title_writer.wait()
     assert [one.purpose for one in model.requests] == ["step"]
 
 
@@ -155,7 +155,7 @@ async def test_the_title_agent_may_have_words_of_its_own(tmp_path: Path) -> None
     session = await here.session()
 
     await ask(session, "How many penguins?")
-    await session.naming.wait()
+    await session.title_writer.wait()
 
     [asked] = [
         one

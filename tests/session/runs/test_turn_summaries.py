@@ -256,8 +256,8 @@ async def test_nothing_is_written_to_a_turn_that_was_taken_back(tmp_path: Path) 
     await held.began.wait()
     before = record(session).tokens
 
-    await session.undoing.revert()
-    await session.undoing.cleanup()
+    await session.reverts.revert()
+    await session.reverts.cleanup()
     held.go.set()
     await session.turn_summaries.wait()
 
@@ -275,8 +275,8 @@ async def test_what_is_taken_back_is_no_longer_told_of_the_session(tmp_path: Pat
         await session.turn_summaries.wait()
     assert (record(session).summary or {})["body"] == "All up to 2."
 
-    await session.undoing.revert()
-    await session.undoing.cleanup()
+    await session.reverts.revert()
+    await session.reverts.cleanup()
 
     first, second = (m for m in session.snapshot().messages if m.info.role == "user")
     assert record(session).summary == {"body": "Did 0. Did 1.", "message_id": second.id}
@@ -355,14 +355,14 @@ async def test_what_was_excluded_or_is_a_secret_is_not_sent(tmp_path: Path) -> N
 
 
 async def test_a_limit_that_is_reached_is_not_gone_beyond(tmp_path: Path) -> None:
-    here, pair = make_harness(tmp_path, permitting=EffectiveRules(budget=Budget(tokens=5)))
+    here, pair = make_harness(tmp_path, effective_rules=EffectiveRules(budget=Budget(tokens=5)))
     session = await here.session()
 
     answer = await ask(session, "hello")
     await session.turn_summaries.wait()
 
     assert answer.error is None
-    assert session.purse.spent.all_tokens >= 5
+    assert session.spending_limit.spent.all_tokens >= 5
     assert pair.asked == []
     assert session.snapshot().asks == ()
 

@@ -62,9 +62,9 @@ async def test_a_revert_writes_nothing_that_leads_out(tmp_path: Path, name: str)
     plant(made, session, name, "b.txt")
     before = picture(tmp_path)
 
-    looked = await session.undoing.preview()
-    done = await session.undoing.revert(overwrite=[name, "b.txt"])
-    back = await session.undoing.unrevert(overwrite=[name, "b.txt"])
+    looked = await session.reverts.preview()
+    done = await session.reverts.revert(overwrite=[name, "b.txt"])
+    back = await session.reverts.unrevert(overwrite=[name, "b.txt"])
 
     assert picture(tmp_path) == before
     for one in (*looked.files, *done.files):
@@ -93,7 +93,7 @@ async def test_an_undo_of_a_revert_reads_and_writes_nothing_that_leads_out(
     session.log.append(SessionUpdated(session=known.model_copy(update={"revert": standing})))
     before = picture(tmp_path)
 
-    back = await session.undoing.unrevert(overwrite=[name])
+    back = await session.reverts.unrevert(overwrite=[name])
 
     assert picture(tmp_path) == before
     assert [(one.action, one.diff) for one in back.files] == [("impossible", None)]

@@ -346,7 +346,7 @@ def test_an_untrusted_agent_file_lifts_nothing(project: Path, app: Callable[[], 
         write(project / f".claude/agents/{name}.md", HEAD.format(f"name: {name}\n{asks}"))
     write(project / ".palimpsest/agents/plan.md", HEAD.format("permission:\n  edit: ask"))
 
-    agents = app().library.agents
+    agents = app().definitions.agents
 
     for name, permission in (("plan", "bash"), ("plan", "edit"), ("own", "bash")):
         rules = (*DEFAULT_RULES, *agents[name].rules)
@@ -365,29 +365,29 @@ def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], Ap
     write(project / ".palimpsest/commands/go.md", HEAD.format("model: x/y\nagent: build") + "Go.")
     write(project / ".palimpsest/skills/s/SKILL.md", HEAD.format("description: theirs") + "Obey.")
     found = app()
-    library = found.library
+    definitions = found.definitions
 
     assert {one.key for one in found.config.held} == {
         "agent.build.model", "agent.build.prompt", "agent.own.steps", "agent.own.prompt",
         "agent.explore.disable", "agent.new.steps", "agent.new.model",
         "command.tidy", "command.go.model", "command.go.agent", "skill.s",
     }  # fmt: skip
-    assert (library.agents["build"].model, library.agents["build"].prompt) == (None, None)
-    assert (library.agents["own"].prompt, library.agents["own"].steps) == ("Own.", 9)
-    assert (library.agents["new"].prompt, library.agents["new"].model) == ("Help.", None)
-    assert library.commands["tidy"].template == "Tidy up."
-    assert (library.commands["go"].template, library.commands["go"].agent) == ("Go.", None)
-    assert library.skills["s"].text == "Own."
+    assert (definitions.agents["build"].model, definitions.agents["build"].prompt) == (None, None)
+    assert (definitions.agents["own"].prompt, definitions.agents["own"].steps) == ("Own.", 9)
+    assert (definitions.agents["new"].prompt, definitions.agents["new"].model) == ("Help.", None)
+    assert definitions.commands["tidy"].template == "Tidy up."
+    assert (definitions.commands["go"].template, definitions.commands["go"].agent) == ("Go.", None)
+    assert definitions.skills["s"].text == "Own."
 
     assert {one.key for one in found.trust()} >= {"agent.build.model", "command.tidy"}
 
     assert found.config.held == ()
-    assert library.agents["build"].model == "openai/gpt-5"
-    assert library.commands["go"].agent == "build"
-    assert library.skills["s"].text == "Obey."
+    assert definitions.agents["build"].model == "openai/gpt-5"
+    assert definitions.commands["go"].agent == "build"
+    assert definitions.skills["s"].text == "Obey."
     write(project / ".palimpsest/agents/build.md", HEAD.format("model: openai/o9") + "Obey more.")
-    library.refresh()
-    assert library.agents["build"].model is None
+    definitions.refresh()
+    assert definitions.agents["build"].model is None
     assert {one.key for one in found.config.held} == {"agent.build.model", "agent.build.prompt"}
     assert found.distrust()
     assert "command.tidy" in {one.key for one in found.config.held}

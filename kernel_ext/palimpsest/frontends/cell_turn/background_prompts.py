@@ -93,9 +93,9 @@ class BackgroundWait:
     Responsibilities: run the agent's Python meanwhile; ask what is asked where no page does.
     """
 
-    def __init__(self, services: FrontendServices, pump: MainThread, pages: Pages) -> None:
+    def __init__(self, services: FrontendServices, main_thread: MainThread, pages: Pages) -> None:
         self._services = services
-        self._pump = pump
+        self._pump = main_thread
         self._pages = pages
 
     def made(self, answer: Answer) -> AgentAnswer:
@@ -179,26 +179,32 @@ class _Nobody:
 
 
 def send_background_prompt(
-    services: FrontendServices, pump: MainThread, pages: Pages, request: MagicLine, place: CellPlace
+    services: FrontendServices,
+    main_thread: MainThread,
+    pages: Pages,
+    request: MagicLine,
+    place: CellPlace,
 ) -> Background:
     """Send a prompt and return at once; raises UsageError for one that is refused."""
-    typed = cell_failure.may_type(pump.shell)
-    begun = services.engine.submit(_begin(services, pump, pages, request, place, typed=typed))
+    typed = cell_failure.may_type(main_thread.shell)
+    begun = services.engine.submit(
+        _begin(services, main_thread, pages, request, place, typed=typed)
+    )
     try:
         session, future = begun.result()
     except UserError as error:
         raise UsageError(scrubber()(str(error))) from None
-    _show(pump, SENT)
-    return Background(session, future, BackgroundWait(services, pump, pages))
+    _show(main_thread, SENT)
+    return Background(session, future, BackgroundWait(services, main_thread, pages))
 
 
 def await_background_prompt(
-    services: FrontendServices, pump: MainThread, pages: Pages, place: CellPlace
+    services: FrontendServices, main_thread: MainThread, pages: Pages, place: CellPlace
 ) -> AgentAnswer:
     """Wait for the run of the notebook's session, and show its answer; ``%agent wait``."""
     try:
         session = services.engine.submit(services.workspace.current(place.notebook)).result()
-        waiting = BackgroundWait(services, pump, pages)
+        waiting = BackgroundWait(services, main_thread, pages)
         made = waiting.wait(session, services.engine.submit(session.loop()))
     except TurnStopped:
         raise
@@ -207,13 +213,13 @@ def await_background_prompt(
     clean = scrubber()
     words = made.error.message if made.error is not None and not made.text else made.text
     data = {"text/markdown": safe_markdown(clean(words)), "text/plain": clean(words)}
-    pump.shell.display_pub.publish(data)
+    main_thread.shell.display_pub.publish(data)
     return waiting.checked(made)
 
 
 async def _begin(
     services: FrontendServices,
-    pump: MainThread,
+    main_thread: MainThread,
     pages: Pages,
     request: MagicLine,
     place: CellPlace,
@@ -242,7 +248,7 @@ async def _begin(
     unsubscribe = session.subscribe(told)
     patience = AWAY_SECONDS if typed else 0.0
     turn = session.prompt(request.prompt, chosen)
-    answering = without_cell(pump, pages, session, turn, patience)
+    answering = without_cell(main_thread, pages, session, turn, patience)
     future: Future[Answer] = Future()
     task = loop.create_task(answering)
     task.add_done_callback(lambda done: _hand_over(done, future))
@@ -289,8 +295,8 @@ def _chosen(options: MagicOptions, place: CellPlace) -> PromptOptions:
     )
 
 
-def _show(pump: MainThread, words: str) -> None:
-    pump.shell.display_pub.publish({"text/markdown": inline(words), "text/plain": words})
+def _show(main_thread: MainThread, words: str) -> None:
+    main_thread.shell.display_pub.publish({"text/markdown": inline(words), "text/plain": words})
 
 
 def scrubber() -> Callable[[str], str]:

@@ -67,13 +67,13 @@ class CellTurn:
     def __init__(
         self,
         services: FrontendServices,
-        pump: MainThread,
+        main_thread: MainThread,
         request: MagicLine,
         place: CellPlace,
         pages: Pages,
     ) -> None:
         self._services = services
-        self._pump = pump
+        self._pump = main_thread
         self._request = request
         self._options = request.options
         self._place = place
@@ -86,10 +86,10 @@ class CellTurn:
         )
         self._feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", self._origin)
         self._scrub = _scrubber()
-        self._publish = pump.shell.display_pub.publish
+        self._publish = main_thread.shell.display_pub.publish
         self._story = self._new_story()
         self._questions = Questions(
-            pump.interrupts,
+            main_thread.interrupts,
             self._attended,
             self._scrub,
             before=self._make_room,
@@ -274,7 +274,7 @@ class CellTurn:
 
 
 async def without_cell(
-    pump: MainThread,
+    main_thread: MainThread,
     pages: Pages,
     session: KernelSession,
     turn: Coroutine[Any, Any, Answer],
@@ -286,10 +286,10 @@ async def without_cell(
     """
     refusing = asyncio.ensure_future(
         refuse_unattended(
-            session, lambda: pump.waiting or pages.present(session.id), patience_seconds
+            session, lambda: main_thread.waiting or pages.present(session.id), patience_seconds
         )
     )
-    end = pump.catch_idle(lambda: session.cancel("Stopped."))
+    end = main_thread.catch_idle(lambda: session.cancel("Stopped."))
     try:
         return await turn
     finally:

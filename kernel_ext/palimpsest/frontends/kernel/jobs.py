@@ -1,6 +1,6 @@
 """What may be asked of the main thread: run a piece of Python, look at the variables.
 
-Border: a job knows how it is done, not where or when; ``pump`` decides that.
+Border: a job knows how it is done, not where or when; ``main_thread`` decides that.
 """
 
 import asyncio

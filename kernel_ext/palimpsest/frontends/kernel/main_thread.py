@@ -43,14 +43,14 @@ class CellWait:
 
     def __init__(
         self,
-        pump: "MainThread",
+        main_thread: "MainThread",
         session_id: str,
         host: JobHost,
         stop: Callable[[], None],
         tick: Callable[[], None],
     ) -> None:
         self.session_id = session_id
-        self._pump = pump
+        self._pump = main_thread
         self._host = host
         self._stop = stop
         self._tick = tick

@@ -20,7 +20,7 @@ STUCK_SECONDS = 2.0
 
 
 class JobQueue(Protocol):
-    """Gives jobs to the main thread; ``pump`` implements it."""
+    """Gives jobs to the main thread; ``MainThread`` implements it."""
 
     def post(self, job: Job) -> None:
         """Have a job done; from any thread."""
@@ -34,8 +34,8 @@ class JobQueue(Protocol):
 class KernelPythonRunner:
     """Runs Python and reads variables for one session (tools.tool.PythonRunner, Namespace)."""
 
-    def __init__(self, pump: JobQueue, session_id: str) -> None:
-        self._pump = pump
+    def __init__(self, main_thread: JobQueue, session_id: str) -> None:
+        self._pump = main_thread
         self._session_id = session_id
 
     async def run(

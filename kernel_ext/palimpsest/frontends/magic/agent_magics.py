@@ -17,9 +17,9 @@ from palimpsest.frontends.magic.await_transform import (
     AWAIT_NOTHING,
     AWAIT_RESULT,
     NOT_FIRST,
-    keep_questions,
+    first_line_notice,
+    question_transform,
     rewrite_calls,
-    say_where_it_belongs,
 )
 from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse
 
@@ -97,8 +97,8 @@ class AgentMagics:
         shell = self.shell
         for name, function in self._functions().items():
             shell.register_magic_function(function, "line_cell", name)
-        shell.input_transformers_cleanup.append(self.keep_questions)
-        shell.input_transformers_cleanup.append(self.say_where_it_belongs)
+        shell.input_transformers_cleanup.append(self.question_transform)
+        shell.input_transformers_cleanup.append(self.first_line_notice)
         shell.input_transformers_post.append(self.rewrite)
 
     def unregister(self) -> None:
@@ -107,8 +107,8 @@ class AgentMagics:
         for name in self._functions():
             for kind in ("line", "cell"):
                 shell.magics_manager.magics[kind].pop(name, None)
-        shell.input_transformers_cleanup.remove(self.keep_questions)
-        shell.input_transformers_cleanup.remove(self.say_where_it_belongs)
+        shell.input_transformers_cleanup.remove(self.question_transform)
+        shell.input_transformers_cleanup.remove(self.first_line_notice)
         shell.input_transformers_post.remove(self.rewrite)
 
     def agent(self, line: str, cell: str | None = None) -> Any:
@@ -136,13 +136,13 @@ class AgentMagics:
         """Let calls at the start of a line await; an input transformer."""
         return rewrite_calls(lines, possible=self._may_await)
 
-    def keep_questions(self, lines: list[str]) -> list[str]:
+    def question_transform(self, lines: list[str]) -> list[str]:
         """Keep prompts that end in a question mark; an input transformer."""
-        return keep_questions(lines)
+        return question_transform(lines)
 
-    def say_where_it_belongs(self, lines: list[str]) -> list[str]:
+    def first_line_notice(self, lines: list[str]) -> list[str]:
         """Say where ``%%agent`` belongs when something stands above it; an input transformer."""
-        return say_where_it_belongs(lines)
+        return first_line_notice(lines)
 
     def not_first(self, _line: str, _cell: str | None = None) -> None:
         """Say that %%agent belongs into the first line."""

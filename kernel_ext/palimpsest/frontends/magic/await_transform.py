@@ -46,7 +46,7 @@ def rewrite_calls(lines: list[str], *, possible: Callable[[], bool]) -> list[str
     return [line.decode() for line in data]
 
 
-def keep_questions(lines: list[str]) -> list[str]:
+def question_transform(lines: list[str]) -> list[str]:
     """Keep a prompt that ends in ``?`` from being read as a request for help.
 
     A blank after the question mark is enough for IPython, which drops it again.
@@ -60,7 +60,7 @@ def keep_questions(lines: list[str]) -> list[str]:
     ]
 
 
-def say_where_it_belongs(lines: list[str]) -> list[str]:
+def first_line_notice(lines: list[str]) -> list[str]:
     """Put a call that says where ``%%agent`` belongs in the place of a cell with something above it.
 
     IPython reads a cell magic in the first line alone, and calls it a line magic that is not found, or the prompt

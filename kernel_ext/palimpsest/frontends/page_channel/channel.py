@@ -90,11 +90,11 @@ class Channel:
     publish records and outcomes.
     """
 
-    def __init__(self, services: FrontendServices, pump: MainThread, shell: Any) -> None:
+    def __init__(self, services: FrontendServices, main_thread: MainThread, shell: Any) -> None:
         self.watches = PageWatches()
         self._presence = PagePresence(self.watches.fresh, lambda: self._send(PingNotice()))
         self._services = services
-        self._pump = pump
+        self._pump = main_thread
         self._shell = shell
         self._sessions: dict[str, KernelSession] = {}
         self._unsubscribe: list[Callable[[], None]] = []
@@ -344,7 +344,7 @@ class Channel:
 
     async def _revert(self, command: Revert) -> None:
         session = await self._session(command.session)
-        self._publish(await reverts.answer_revert_command(command, session.undoing))
+        self._publish(await reverts.answer_revert_command(command, session.reverts))
 
     async def _allow(self, command: permissions.PermissionCommand) -> None:
         session = await self._session(getattr(command, "session", None))

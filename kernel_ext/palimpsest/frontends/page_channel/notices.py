@@ -43,13 +43,13 @@ def _head(session: KernelSession, picture: Snapshot) -> SessionHead:
     )
 
 
-def _named(library: Any, kind: str) -> tuple[AgentChoice, ...]:
+def _named(definitions: Any, kind: str) -> tuple[AgentChoice, ...]:
     """Return what a prompt can name, with what it is for."""
-    if library is None:
+    if definitions is None:
         return ()
-    library.refresh()
-    kinds = {"commands": library.commands, "skills": library.skills}
-    found = kinds[kind] if kind in kinds else subagents_of(library.agents)
+    definitions.refresh()
+    kinds = {"commands": definitions.commands, "skills": definitions.skills}
+    found = kinds[kind] if kind in kinds else subagents_of(definitions.agents)
     return tuple(AgentChoice(name=name, description=one.description) for name, one in found.items())
 
 
@@ -59,7 +59,7 @@ def choices_of(services: FrontendServices) -> Choices:
     agents = getattr(services, "agents", None)
     default = getattr(services, "default_model", None)
     named = tuple(agents()) if callable(agents) else ()
-    known = getattr(services, "library", None)
+    known = getattr(services, "definitions", None)
     return Choices(
         models=tuple(
             ModelChoice(id=name, window=window, because=because)

@@ -25,7 +25,7 @@ from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
-from palimpsest.session.records.retention import SessionTree, families
+from palimpsest.session.records.retention import SessionTree, session_trees
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.text import scrub, secret_values
@@ -69,7 +69,7 @@ class ProjectChannel:
             days=command.days,
             max_size=command.max_size,
             delete=command.delete,
-            locks=getattr(self._services, "locks", None),
+            locked_settings=getattr(self._services, "locked_settings", None),
         )
         for family in pruned.sessions_gone or ():
             for one in family.ids:
@@ -77,7 +77,7 @@ class ProjectChannel:
         found = await weigh_storage(workspace, kept)
         report = StorageReport(
             **_bytes(found.sizes),
-            sessions=_rows(families(found.sessions, found.sizes)),
+            sessions=_rows(session_trees(found.sessions, found.sizes)),
             due=_rows(pruned.plan.due),
             spared=_rows(pruned.plan.spared),
             unneeded=sum(one.bytes for one in pruned.unneeded.due),

@@ -15,8 +15,8 @@ from palimpsest.frontends.magic.line_parser import MagicLine, policy_words
 from palimpsest.frontends.magic.session_arguments import COMMANDS as SHELF
 from palimpsest.frontends.magic.sharing_arguments import COMMANDS as GIVING
 from palimpsest.frontends.subcommands import parts, permissions, policy, reverts
+from palimpsest.frontends.subcommands.definitions import LibraryCommands
 from palimpsest.frontends.subcommands.extensions import ExtensionCommands
-from palimpsest.frontends.subcommands.library import LibraryCommands
 from palimpsest.frontends.subcommands.sessions import Said, SessionCommands
 from palimpsest.frontends.subcommands.sharing import sharing_lines
 from palimpsest.frontends.subcommands.storage import StorageCommands
@@ -61,7 +61,7 @@ class Subcommands:
         self._unreadable: dict[str, str] = {}
         shelf = SessionCommands(services, pages)
         guests = ExtensionCommands(services)
-        library = LibraryCommands(services)
+        definitions = LibraryCommands(services)
         self._by_name: Mapping[str, Callable[[str, CellPlace], CommandOutput]] = {
             "status": self._status,
             "use": functools.partial(self._told, shelf.open),
@@ -87,9 +87,9 @@ class Subcommands:
             "budget": functools.partial(self._allow, "budget"),
             "trust": functools.partial(self._allow, "trust"),
             "policy": self._policy,
-            "agents": functools.partial(self._told, library.agents),
-            "commands": functools.partial(self._told, library.commands),
-            "skills": functools.partial(self._told, library.skills),
+            "agents": functools.partial(self._told, definitions.agents),
+            "commands": functools.partial(self._told, definitions.commands),
+            "skills": functools.partial(self._told, definitions.skills),
             "models": self._models,
             "config": self._config,
             "hooks": functools.partial(self._told, guests.hooks),
@@ -168,7 +168,7 @@ class Subcommands:
         session = self._current(place)
         submit = self._services.engine.submit
         said = reverts.run_revert_command(
-            name, argument, session.undoing, lambda work: submit(work).result()
+            name, argument, session.reverts, lambda work: submit(work).result()
         )
         return CommandOutput(*said)
 

@@ -37,41 +37,41 @@ Said = tuple[str, str]
 """Markdown and plain text."""
 
 
-def run_revert_command(name: str, text: str, undoing: RevertOperations, submit: Submit) -> Said:
+def run_revert_command(name: str, text: str, reverts: RevertOperations, submit: Submit) -> Said:
     """Do what a line asks for; ``submit`` runs a coroutine on the engine and waits."""
     words = text.split()
     target = next((one for one in words if not one.startswith("--")), "")
     wanted = next((one for one in words if one.partition("=")[0] == OVERWRITE), "")
     match name:
         case "revert" if PREVIEW in words:
-            return said(submit(undoing.preview(target)))
+            return said(submit(reverts.preview(target)))
         case "revert":
-            files = _overwritten(wanted, lambda: submit(undoing.preview(target)))
-            return said(submit(undoing.revert(target, files)))
+            files = _overwritten(wanted, lambda: submit(reverts.preview(target)))
+            return said(submit(reverts.revert(target, files)))
         case "unrevert":
-            return said(submit(undoing.unrevert(_named(wanted))), back=True)
+            return said(submit(reverts.unrevert(_named(wanted))), back=True)
         case "cleanup":
-            return _cleaned(submit(undoing.cleanup()))
+            return _cleaned(submit(reverts.cleanup()))
         case _:
-            return diff_words(submit(undoing.diff(target)), target)
+            return diff_words(submit(reverts.diff(target)), target)
 
 
-async def answer_revert_command(command: Revert, undoing: RevertOperations) -> OutcomeNotice:
+async def answer_revert_command(command: Revert, reverts: RevertOperations) -> OutcomeNotice:
     """Do what a page asks for."""
     match command.action:
         case "preview":
-            return OutcomeNotice(id=command.id, revert=await undoing.preview(command.target))
+            return OutcomeNotice(id=command.id, revert=await reverts.preview(command.target))
         case "revert":
-            made = await undoing.revert(command.target, command.overwrite)
+            made = await reverts.revert(command.target, command.overwrite)
             return OutcomeNotice(id=command.id, revert=made)
         case "unrevert":
-            made = await undoing.unrevert(command.overwrite)
+            made = await reverts.unrevert(command.overwrite)
             return OutcomeNotice(id=command.id, revert=made)
         case "cleanup":
-            gone = await undoing.cleanup()
+            gone = await reverts.cleanup()
             return OutcomeNotice(id=command.id, late=gone == 0)
         case "diff":
-            return OutcomeNotice(id=command.id, diffs=await undoing.diff(command.target))
+            return OutcomeNotice(id=command.id, diffs=await reverts.diff(command.target))
 
 
 def _named(flag: str) -> tuple[str, ...]:

@@ -17,8 +17,8 @@ from palimpsest.session.records.retention import (
     PrunePlan,
     RetentionLimits,
     SessionTree,
-    families,
     parse_size,
+    session_trees,
 )
 from palimpsest.store.blobs.blob_sweep import DAY, Sweep, UnneededBlob
 from palimpsest.store.blobs.disk_usage import DiskUsage
@@ -94,7 +94,7 @@ class StorageCommands:
                 days=wanted.days,
                 max_size=wanted.most_bytes,
                 delete=wanted.yes,
-                locks=getattr(self._services, "locks", None),
+                locked_settings=getattr(self._services, "locked_settings", None),
             )
         ).result()
         for family in pruned.sessions_gone or ():
@@ -125,7 +125,7 @@ def storage_words(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Said
         ("together", size(sizes.total), ""),
     ]
     said: Said = [PolicySection("", ("what", "takes", ""), rows)]
-    found = sorted(families(summaries, sizes), key=lambda one: -one.bytes)
+    found = sorted(session_trees(summaries, sizes), key=lambda one: -one.bytes)
     if found:
         head = ("session", "title", "takes", "last used")
         told: Rows = [

@@ -83,7 +83,7 @@ class CellOutput:
         self._any_words = False
         self._counts_down = False
 
-    # What the pump asks (Host)
+    # What the main thread asks (Host)
 
     def before(self, call_id: str) -> None:  # noqa: ARG002  # the whole story is brought up to date
         """Show the card of a call before its code runs, so that its figures come after it."""

@@ -43,7 +43,7 @@ from palimpsest.transcript.user_notices import user_notice_text
 
 
 class TerminalOutput:
-    """Prints one turn as it comes (a host of the pump).
+    """Prints one turn as it comes (a host of jobs on the main thread).
 
     Responsibilities: print new text at once and a tool call when it has ended; name retries, and
     what later requests no longer show of what was printed.
@@ -216,7 +216,7 @@ def _item_lines(item: Item) -> list[str]:
             for piece in (item.input, item.output):
                 if piece is not None and piece.text.strip():
                     lines += [f"    {line}" for line in clean(piece.text).rstrip().splitlines()]
-            return [*lines, *(f"    --- {words} ---" for words in item.strips)]
+            return [*lines, *(f"    --- {words} ---" for words in item.reductions)]
         case NoticeItem():
             return [f"{item.sign} {item.words} {item.do}".rstrip()]
         case ReductionItem():

@@ -76,7 +76,7 @@ class WantedSummary:
 
 
 def write_marker(
-    stage: RunContext,
+    run_context: RunContext,
     user: UserMessage,
     *,
     auto: bool,
@@ -86,11 +86,11 @@ def write_marker(
 ) -> UserMessage:
     """Write the marker that asks for a compaction, in the name of a user message."""
     wanted = wanted or WantedSummary()
-    marked = engine_message(stage, user)
+    marked = engine_message(run_context, user)
     if origin is not None:
         marked = marked.model_copy(update={"origin": origin})
     part = CompactionPart(
-        id=stage.ids.new("prt"),
+        id=run_context.ids.new("prt"),
         session_id=marked.session_id,
         message_id=marked.id,
         auto=auto,
@@ -99,7 +99,7 @@ def write_marker(
         model=wanted.model,
         goes_on=wanted.goes_on,
     )
-    stage.write(MessageUpdated(info=marked), PartUpdated(part=part), sync=True)
+    run_context.write(MessageUpdated(info=marked), PartUpdated(part=part), sync=True)
     return marked
 
 
@@ -113,33 +113,36 @@ Outcome = Literal["continue", "stop", "failed"]
 """``stop``: nobody has to go on, or somebody stopped it; ``failed``: no summary, nothing cut."""
 
 
-async def run_compaction(stage: RunContext, setup: StepSetup, user: UserMessage) -> Outcome:
+async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMessage) -> Outcome:
     """Summarise what a marker asks for, and say how the turn goes on."""
-    part = marker_of(stage.log.state.messages(), user)
+    part = marker_of(run_context.log.state.messages(), user)
     if part is None:
         raise ValueError("A compaction needs its marker.")
-    setup = await with_compacting_hooks(stage, setup, part)
-    state = stage.compactions
+    setup = await with_compacting_hooks(run_context, setup, part)
+    state = run_context.compactions
     state.counted = setup.policy.recovery.counted
     before = state.copied(
         lambda: history_snapshot(
-            stage, setup, messages_before(stage.log.state.messages(), user.id), "pre-compaction"
+            run_context,
+            setup,
+            messages_before(run_context.log.state.messages(), user.id),
+            "pre-compaction",
         )
     )
     state.started()
-    _note(stage, stage.clock())
+    _note(run_context, run_context.clock())
     error: ErrorValue | None = AbortedError()
     outcome: Outcome = "stop"
     try:
-        made, error = await _summarise(stage, setup, user.id, part)
+        made, error = await _summarise(run_context, setup, user.id, part)
         if error is None:
-            stage.write(SessionCompacted(message_id=user.id), sync=True)
-            outcome = _go_on(stage, setup, user, part, made)
+            run_context.write(SessionCompacted(message_id=user.id), sync=True)
+            outcome = _go_on(run_context, setup, user, part, made)
         else:
-            roll_back(stage, setup, user.id, part, before, error)
+            roll_back(run_context, setup, user.id, part, before, error)
             outcome = "stop" if isinstance(error, AbortedError) else "failed"
     finally:
-        _note(stage, None)
+        _note(run_context, None)
         state.ended(
             retries=outcome == "continue",
             summary=error is None,
@@ -149,24 +152,26 @@ async def run_compaction(stage: RunContext, setup: StepSetup, user: UserMessage)
 
 
 async def _summarise(
-    stage: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
+    run_context: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
 ) -> tuple[CompactionPlan, ErrorValue | None]:
     """Plan, ask for the summary and judge it; returns what is wrong with it."""
-    show_marker_again(stage, part)
-    made = _plan(stage, setup, marker_id, part)
-    before = messages_tokens(stage, setup, messages_before(stage.log.state.messages(), marker_id))
-    scribe = SummaryWriter(stage, setup, marker_id)
-    write_notices(stage, scribe.message)
+    show_marker_again(run_context, part)
+    made = _plan(run_context, setup, marker_id, part)
+    before = messages_tokens(
+        run_context, setup, messages_before(run_context.log.state.messages(), marker_id)
+    )
+    scribe = SummaryWriter(run_context, setup, marker_id)
+    write_notices(run_context, scribe.message)
     error: ErrorValue | None = None
     try:
         await scribe.write()
-        unfit = judge(stage, setup, scribe.message, before)
-        if unfit is not None and unfit.lacks and stage.compactions.may_write_again:
+        unfit = judge(run_context, setup, scribe.message, before)
+        if unfit is not None and unfit.lacks and run_context.compactions.may_write_again:
             await scribe.write_again(unfit.lacks)
-            unfit = judge(stage, setup, scribe.message, before)
+            unfit = judge(run_context, setup, scribe.message, before)
         error = UnknownError(message=unfit.problem, explained=True) if unfit is not None else None
     except Aborted:
-        error = AbortedError(message=stage.abort.reason or "Stopped.")
+        error = AbortedError(message=run_context.abort.reason or "Stopped.")
     except ModelFailed as failure:
         error = failure.error
     except asyncio.CancelledError:
@@ -174,32 +179,34 @@ async def _summarise(
         raise
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
-    await _observe(stage, marker_id, wanted=error is None)
+    await _observe(run_context, marker_id, wanted=error is None)
     scribe.close(error)
-    add_to_session(stage, scribe.message)
+    add_to_session(run_context, scribe.message)
     return made, error
 
 
 def _plan(
-    stage: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
+    run_context: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
 ) -> CompactionPlan:
     """Choose where the tail begins, and write it into the marker."""
     policy = setup.policy
-    seen = messages_seen_at(stage.view(), marker_id, policy)
+    seen = messages_seen_at(run_context.view(), marker_id, policy)
     weigh = message_counter(policy, setup.info.ref, setup.count)
     made = compaction_plan(seen, policy.compact, usable(setup.info, policy.overflow), weigh)
-    stage.write(PartUpdated(part=part.model_copy(update={"tail_start_id": made.tail_start_id})))
+    run_context.write(
+        PartUpdated(part=part.model_copy(update={"tail_start_id": made.tail_start_id}))
+    )
     return made
 
 
-async def _observe(stage: RunContext, marker_id: str, *, wanted: bool) -> None:
+async def _observe(run_context: RunContext, marker_id: str, *, wanted: bool) -> None:
     """Write what the kernel holds beside the marker: it is looked at, not summarised."""
-    if not wanted or stage.namespace is None:
+    if not wanted or run_context.namespace is None:
         return
-    named = mentioned_words(stage.log.state.messages())
-    shown = ShownVariables(stage.extra.get("variables", TYPES.detail), named)
+    named = mentioned_words(run_context.log.state.messages())
+    shown = ShownVariables(run_context.extra.get("variables", TYPES.detail), named)
     try:
-        found = await asyncio.wait_for(stage.namespace.list(shown), KERNEL_SECONDS)
+        found = await asyncio.wait_for(run_context.namespace.list(shown), KERNEL_SECONDS)
     except (TimeoutError, UserError):
         return
     told = [(one.name, one.told) for one in found[:MOST_VARIABLES]]
@@ -207,39 +214,39 @@ async def _observe(stage: RunContext, marker_id: str, *, wanted: bool) -> None:
     if not lines:
         return
     part = TextPart(
-        id=stage.ids.new("prt"),
-        session_id=stage.session_id,
+        id=run_context.ids.new("prt"),
+        session_id=run_context.session_id,
         message_id=marker_id,
         text=KERNEL.format(lines="\n".join(lines)),
         synthetic=True,
     )
-    stage.write(PartUpdated(part=part))
+    run_context.write(PartUpdated(part=part))
 
 
 def _go_on(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     user: UserMessage,
     part: CompactionPart,
     made: CompactionPlan,
 ) -> Outcome:
     """Say in the engine's name that the work goes on, where some is left."""
-    todos = stage.log.state.todos
-    left = work_left(messages_before(stage.log.state.messages(), user.id), todos)
+    todos = run_context.log.state.todos
+    left = work_left(messages_before(run_context.log.state.messages(), user.id), todos)
     if not continues(part, left, setup.policy):
         return "stop"
     if made.replay is not None:
-        _say_again(stage, user, made.replay)
+        _say_again(run_context, user, made.replay)
     else:
-        question = _unanswered(stage, user.id)
+        question = _unanswered(run_context, user.id)
         words = continuation_text(setup.policy, made, question, left, todos, refused=part.overflow)
-        write_engine_message(stage, user, words, {CONTINUES: True})
+        write_engine_message(run_context, user, words, {CONTINUES: True})
     return "continue"
 
 
-def _unanswered(stage: RunContext, marker_id: str) -> Message | None:
+def _unanswered(run_context: RunContext, marker_id: str) -> Message | None:
     """Return the newest words of a person before the marker."""
-    for message in reversed(messages_before(stage.log.state.messages(), marker_id)):
+    for message in reversed(messages_before(run_context.log.state.messages(), marker_id)):
         if isinstance(message.info, UserMessage) and any(
             isinstance(part, TextPart) and not part.synthetic for part in message.parts
         ):
@@ -247,19 +254,19 @@ def _unanswered(stage: RunContext, marker_id: str) -> Message | None:
     return None
 
 
-def _say_again(stage: RunContext, user: UserMessage, replay: Message) -> None:
+def _say_again(run_context: RunContext, user: UserMessage, replay: Message) -> None:
     """Say a prompt again after the summary, its files by name only."""
-    message = engine_message(stage, user)
-    parts = [_again(stage, part, message.id) for part in replay.parts]
-    stage.write(
+    message = engine_message(run_context, user)
+    parts = [_again(run_context, part, message.id) for part in replay.parts]
+    run_context.write(
         MessageUpdated(info=message),
         *(PartUpdated(part=part) for part in parts if part is not None),
         sync=True,
     )
 
 
-def _again(stage: RunContext, part: Part, message_id: str) -> Part | None:
-    ids: dict[str, Any] = {"id": stage.ids.new("prt"), "message_id": message_id}
+def _again(run_context: RunContext, part: Part, message_id: str) -> Part | None:
+    ids: dict[str, Any] = {"id": run_context.ids.new("prt"), "message_id": message_id}
     match part:
         case TextPart():
             return part.model_copy(update={**ids, "synthetic": True})
@@ -270,27 +277,29 @@ def _again(stage: RunContext, part: Part, message_id: str) -> Part | None:
             return None
 
 
-def _note(stage: RunContext, compacting: int | None) -> None:
+def _note(run_context: RunContext, compacting: int | None) -> None:
     """Note on the session that it is being compacted, or no more."""
-    session = stage.log.state.session
+    session = run_context.log.state.session
     if session is not None:
-        time = session.time.model_copy(update={"compacting": compacting, "updated": stage.clock()})
-        stage.write(SessionUpdated(session=session.model_copy(update={"time": time})))
+        time = session.time.model_copy(
+            update={"compacting": compacting, "updated": run_context.clock()}
+        )
+        run_context.write(SessionUpdated(session=session.model_copy(update={"time": time})))
 
 
 def judge(
-    stage: RunContext, setup: StepSetup, message: AssistantMessage, before: int
+    run_context: RunContext, setup: StepSetup, message: AssistantMessage, before: int
 ) -> RejectedSummary | None:
     """Return what makes a summary useless; a good one gets its report."""
-    name = stage.ids.new("dec")
-    view = stage.view()
+    name = run_context.ids.new("dec")
+    view = run_context.view()
     found = summary_report(view, message, setup.policy, setup.info, setup.count, before, name)
     if isinstance(found, RejectedSummary):
         return found
-    stage.write(DecisionMade(decision=found))
+    run_context.write(DecisionMade(decision=found))
     return None
 
 
-def messages_tokens(stage: RunContext, setup: StepSetup, messages: Messages) -> int:
+def messages_tokens(run_context: RunContext, setup: StepSetup, messages: Messages) -> int:
     """Return the tokens that these messages take in a request, without system prompt and tools."""
-    return size_of(stage.view(messages), setup.policy, setup.info, setup.count)
+    return size_of(run_context.view(messages), setup.policy, setup.info, setup.count)

@@ -30,25 +30,25 @@ RULE: OwnRule = "compact/aside"
 
 
 def history_snapshot(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     messages: Messages,
     source: Literal["current", "pre-compaction"],
 ) -> MessagesSnapshot[Message]:
     """Return the messages that stand for a history."""
-    view = View(messages, stage.log.state.decisions)
-    return MessagesSnapshot(view.folded(setup.policy.compact), stage.session_id, source)
+    view = View(messages, run_context.log.state.decisions)
+    return MessagesSnapshot(view.folded(setup.policy.compact), run_context.session_id, source)
 
 
-def show_marker_again(stage: RunContext, part: CompactionPart) -> None:
+def show_marker_again(run_context: RunContext, part: CompactionPart) -> None:
     """Show a marker again whose compaction failed before, now that it is tried anew."""
-    hidden = effective_reductions(stage.log.state.decisions).get(part.id)
+    hidden = effective_reductions(run_context.log.state.decisions).get(part.id)
     if hidden is not None and hidden.rule == RULE:
-        _decide(stage, "restore", part, {})
+        _decide(run_context, "restore", part, {})
 
 
 def roll_back(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     marker_id: str,
     part: CompactionPart,
@@ -62,7 +62,7 @@ def roll_back(
     """
     if not setup.policy.compact.judge:
         return
-    state = stage.compactions
+    state = run_context.compactions
     late = compaction_timed_out(
         timed_out=state.late or _ran_out(error),
         in_flight=state.in_flight,
@@ -71,12 +71,15 @@ def roll_back(
     recovery = setup.policy.recovery
     if (
         not part.auto
-        or work_left(messages_before(stage.log.state.messages(), marker_id), stage.log.state.todos)
+        or work_left(
+            messages_before(run_context.log.state.messages(), marker_id),
+            run_context.log.state.todos,
+        )
         is None
     ):
         # Nobody goes on from here, so an answer at the end is no stump.
         recovery = recovery.model_copy(update={"snapshot": "whole"})
-    current = history_snapshot(stage, setup, stage.log.state.messages(), "current")
+    current = history_snapshot(run_context, setup, run_context.log.state.messages(), "current")
     answerable = functools.partial(_can_be_answered, setup)
     chosen = choose_snapshot(current, before, recovery, timed_out=late, answerable=answerable)
     kept = _up_to(chosen, marker_id)
@@ -87,7 +90,7 @@ def roll_back(
             for one in message.parts:
                 if not isinstance(one, StepStartPart):
                     text = one.text if isinstance(one, TextPart) else ""
-                    _decide(stage, "drop", one, numbers, setup.count(text) if text else 0)
+                    _decide(run_context, "drop", one, numbers, setup.count(text) if text else 0)
 
 
 def _up_to(chosen: MessagesSnapshot[Message], marker_id: str) -> MessagesSnapshot[Message]:
@@ -110,14 +113,14 @@ def _ran_out(error: ErrorValue) -> bool:
 
 
 def _decide(
-    stage: RunContext,
+    run_context: RunContext,
     action: Literal["drop", "restore"],
     part: Part,
     numbers: dict[str, Any],
     tokens_before: int = 0,
 ) -> None:
     decision = Decision(
-        id=stage.ids.new("dec"),
+        id=run_context.ids.new("dec"),
         action=action,
         rule=RULE,
         message_id=part.message_id,
@@ -125,4 +128,4 @@ def _decide(
         numbers=numbers,
         tokens_before=tokens_before,
     )
-    stage.write(DecisionMade(decision=decision))
+    run_context.write(DecisionMade(decision=decision))

@@ -45,9 +45,9 @@ class FitDriver:
     for, and hold what asked until it is told how they ended.
     """
 
-    def __init__(self, stage: RunContext) -> None:
+    def __init__(self, run_context: RunContext) -> None:
         self.tries = FitAttempts()
-        self._stage = stage
+        self._stage = run_context
         self._waiting: Fit | None = None
         """Asked for a summary, or for words that results were cut, and goes on with the next request."""
         self._assembly: Assembly | None = None
@@ -134,33 +134,33 @@ class FitDriver:
         return _inputs(self._stage, setup, project)
 
 
-def prune_after_turn(stage: RunContext, setup: StepSetup) -> None:
+def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:
     """Prune where the policy does that when a turn has ended."""
 
     def project(_view: View) -> Projection:
-        return assembly_of(stage, setup).projection
+        return assembly_of(run_context, setup).projection
 
-    for told in pruning(stage.view(), _inputs(stage, setup, project)):
+    for told in pruning(run_context.view(), _inputs(run_context, setup, project)):
         if isinstance(told, DecisionBatch):
-            _write(stage, told)
+            _write(run_context, told)
 
 
 def _inputs(
-    stage: RunContext, setup: StepSetup, project: Callable[[View], Projection]
+    run_context: RunContext, setup: StepSetup, project: Callable[[View], Projection]
 ) -> FitInputs:
-    request = stage.log.state.request
+    request = run_context.log.state.request
     return FitInputs(
         policy=setup.policy,
-        facts=facts_for(stage, setup, request.tokens if request is not None else 0),
+        facts=facts_for(run_context, setup, request.tokens if request is not None else 0),
         count=setup.count,
         project=project,
-        new_id=functools.partial(stage.ids.new, "dec"),
+        new_id=functools.partial(run_context.ids.new, "dec"),
     )
 
 
-def _write(stage: RunContext, told: DecisionBatch) -> None:
+def _write(run_context: RunContext, told: DecisionBatch) -> None:
     first, *others = told.decisions
-    stage.write(
+    run_context.write(
         DecisionMade(decision=first, facts=told.facts),
         *(DecisionMade(decision=decision) for decision in others),
     )

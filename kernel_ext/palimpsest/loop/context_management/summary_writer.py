@@ -15,7 +15,7 @@ from palimpsest.context.compaction.stage_selection import StageSelector
 from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.loop.model_requests.answer_stream import desk, stream_answer
+from palimpsest.loop.model_requests.answer_stream import services, stream_answer
 from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup, SummaryModel
 from palimpsest.model.interface import StepFinished
@@ -72,8 +72,8 @@ class SummaryWriter:
     session's model where the one named for summaries cannot be used; keep drafts, tokens and cost.
     """
 
-    def __init__(self, stage: RunContext, setup: StepSetup, marker_id: str) -> None:
-        self._stage = stage
+    def __init__(self, run_context: RunContext, setup: StepSetup, marker_id: str) -> None:
+        self._stage = run_context
         self._setup = setup
         self._marker_id = marker_id
         self._processor: StreamProcessor | None = None
@@ -84,16 +84,16 @@ class SummaryWriter:
         self._refused = False
         """The model cannot be used at all: no key, no such model or server."""
         self.message = AssistantMessage(
-            id=stage.ids.new("msg"),
-            session_id=stage.session_id,
+            id=run_context.ids.new("msg"),
+            session_id=run_context.session_id,
             parent_id=marker_id,
-            time=MessageTime(created=stage.clock()),
+            time=MessageTime(created=run_context.clock()),
             agent=AGENT,
             model=setup.info.ref,
-            path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
+            path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
             summary=True,
         )
-        stage.write(MessageUpdated(info=self.message))
+        run_context.write(MessageUpdated(info=self.message))
 
     async def write(self) -> None:
         """Ask for the summary; raises ModelFailed, Aborted or UserError, and leaves it open."""
@@ -213,29 +213,29 @@ class SummaryWriter:
 
     async def _request(self, quiet: StepSetup, *, last: bool) -> str:
         """Send what was decided and take the answer in; returns the request's id."""
-        stage, self._quiet = self._stage, quiet
+        run_context, self._quiet = self._stage, quiet
         assembled = build(
-            stage, quiet, self.message.id, {}, "compaction", marker_id=self._marker_id
+            run_context, quiet, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
         if not assembled.route.fits:
             raise _too_long(quiet, assembled.route.tokens, assembled.route.budget)
         self._processor = StreamProcessor(
-            desk(stage, quiet, assembled.record.facts),
+            services(run_context, quiet, assembled.record.facts),
             self.message,
             request_id=assembled.record.id,
             window=quiet.info.window,
         )
-        stage.write(StepRequested(request=assembled.record), sync=True)
+        run_context.write(StepRequested(request=assembled.record), sync=True)
         seconds = quiet.policy.recovery.compaction_seconds
         try:
             async with asyncio.timeout(seconds):
-                finished = await stream_answer(stage, quiet.model, assembled, self._processor)
+                finished = await stream_answer(run_context, quiet.model, assembled, self._processor)
         except ModelFailed as failure:
             self._refused = _is_refusal(failure.error)
             raise
         except TimeoutError:
             # It may have been the wait before another attempt that took too long.
-            stage.write(SessionStatus(status=Busy()))
+            run_context.write(SessionStatus(status=Busy()))
             words = TOO_SLOW.format(seconds=seconds)
             error = ApiError(message=words, retryable=True, metadata={TIMED_OUT: True})
             raise ModelFailed(error) from None

@@ -16,12 +16,12 @@ from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, Un
 from palimpsest.transcript.values import BlobRef
 
 
-def desk(stage: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:
+def services(run_context: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:
     """Return what a processor writes with."""
 
     def shorten(message_id: str, part_id: str, text: str) -> Decision | None:
         return truncate(
-            stage.ids.new("dec"),
+            run_context.ids.new("dec"),
             part_id,
             message_id,
             text,
@@ -31,33 +31,33 @@ def desk(stage: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:
         )
 
     return StreamServices(
-        recorder=stage.log,
-        ids=stage.ids,
-        clock=stage.clock,
-        keep_output=functools.partial(_keep_output, stage),
-        keep_attachment=functools.partial(_keep_attachment, stage),
+        recorder=run_context.log,
+        ids=run_context.ids,
+        clock=run_context.clock,
+        keep_output=functools.partial(_keep_output, run_context),
+        keep_attachment=functools.partial(_keep_attachment, run_context),
         truncate=shorten,
-        clean=stage.clean,
+        clean=run_context.clean,
     )
 
 
-def _keep_output(stage: RunContext, text: str) -> tuple[str, BlobRef | None]:
+def _keep_output(run_context: RunContext, text: str) -> tuple[str, BlobRef | None]:
     try:
-        return keep_output(stage.blobs, text)
+        return keep_output(run_context.blobs, text)
     except StorageFailed:
         # The journal holds what a full disk refuses, so the whole text goes there.
         return text, None
 
 
-def _keep_attachment(stage: RunContext, url: str) -> str:
+def _keep_attachment(run_context: RunContext, url: str) -> str:
     try:
-        return keep_attachment(stage.blobs, url)
+        return keep_attachment(run_context.blobs, url)
     except StorageFailed:
         return url
 
 
 async def stream_answer(
-    stage: RunContext, model: Model, assembled: Assembled, processor: StreamProcessor
+    run_context: RunContext, model: Model, assembled: Assembled, processor: StreamProcessor
 ) -> StepFinished:
     """Stream the answer, again after a failure that may pass; raises ModelFailed or Aborted."""
     attempt = 0
@@ -65,13 +65,13 @@ async def stream_answer(
     while True:
         attempt += 1
         try:
-            return await _stream(stage, model, assembled, processor)
+            return await _stream(run_context, model, assembled, processor)
         except ModelFailed as failure:
-            await wait_before_retry(stage, processor, failure, attempt)
+            await wait_before_retry(run_context, processor, failure, attempt)
 
 
 async def _stream(
-    stage: RunContext, model: Model, assembled: Assembled, processor: StreamProcessor
+    run_context: RunContext, model: Model, assembled: Assembled, processor: StreamProcessor
 ) -> StepFinished:
     loop = asyncio.get_running_loop()
     reading = asyncio.create_task(_read(model, assembled.request, processor))
@@ -79,12 +79,12 @@ async def _stream(
     def stop() -> None:
         loop.call_soon_threadsafe(reading.cancel)
 
-    unregister = stage.abort.on_abort(stop)
+    unregister = run_context.abort.on_abort(stop)
     try:
         return await reading
     except asyncio.CancelledError:
-        if stage.abort.is_set():
-            raise Aborted(stage.abort.reason) from None
+        if run_context.abort.is_set():
+            raise Aborted(run_context.abort.reason) from None
         raise
     finally:
         unregister()

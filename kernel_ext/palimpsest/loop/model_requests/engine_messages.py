@@ -17,12 +17,12 @@ from palimpsest.transcript.session_record.events import MessageUpdated, PartUpda
 from palimpsest.transcript.user_notices import user_notice
 
 
-def engine_message(stage: RunContext, user: UserMessage) -> UserMessage:
+def engine_message(run_context: RunContext, user: UserMessage) -> UserMessage:
     """Return a new user message that asks what another one asked: same agent, model and tools."""
     return UserMessage(
-        id=stage.ids.new("msg"),
+        id=run_context.ids.new("msg"),
         session_id=user.session_id,
-        time=MessageTime(created=stage.clock()),
+        time=MessageTime(created=run_context.clock()),
         agent=user.agent,
         model=user.model,
         system=user.system,
@@ -34,48 +34,48 @@ def engine_message(stage: RunContext, user: UserMessage) -> UserMessage:
 
 
 def write_engine_message(
-    stage: RunContext, user: UserMessage, text: str, metadata: dict[str, Any] | None = None
+    run_context: RunContext, user: UserMessage, text: str, metadata: dict[str, Any] | None = None
 ) -> UserMessage:
     """Write a message of the engine that goes on with what another one asked."""
-    message = engine_message(stage, user)
+    message = engine_message(run_context, user)
     part = TextPart(
-        id=stage.ids.new("prt"),
+        id=run_context.ids.new("prt"),
         session_id=message.session_id,
         message_id=message.id,
         text=text,
         synthetic=True,
         metadata=metadata,
     )
-    stage.write(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
+    run_context.write(MessageUpdated(info=message), PartUpdated(part=part), sync=True)
     return message
 
 
-def write_refusal(stage: RunContext, user: UserMessage, error: ErrorValue) -> None:
+def write_refusal(run_context: RunContext, user: UserMessage, error: ErrorValue) -> None:
     """Answer with what is wrong: nothing was sent, or what was begun can't be ended otherwise."""
-    now = stage.clock()
+    now = run_context.clock()
     message = AssistantMessage(
-        id=stage.ids.new("msg"),
+        id=run_context.ids.new("msg"),
         session_id=user.session_id,
         parent_id=user.id,
         time=MessageTime(created=now, completed=now),
         agent=user.agent,
         model=user.model,
-        path=MessagePath(cwd=str(stage.cwd), root=str(stage.root)),
+        path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
         finish="error",
         error=error,
     )
-    stage.write(*answer_ended(message), sync=True)
+    run_context.write(*answer_ended(message), sync=True)
 
 
-def write_notices(stage: RunContext, message: AssistantMessage) -> None:
+def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
     """Write what a person is to be told into an answer."""
-    first = stage.first_time(message.model.provider)
-    for about, words in (*([("sent", first)] if first else []), *stage.hooks.told()):
-        part = user_notice(stage.ids.new("prt"), message.session_id, message.id, about, words)
-        stage.write(PartUpdated(part=part))
+    first = run_context.first_time(message.model.provider)
+    for about, words in (*([("sent", first)] if first else []), *run_context.hooks.told()):
+        part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, about, words)
+        run_context.write(PartUpdated(part=part))
 
 
-def say_last_step(stage: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
+def say_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write that the turn has reached its step limit, in the name that the policy says."""
     told = last_step(setup.max_steps, setup.policy.reminders)
-    return write_engine_message(stage, user, told.text, told.metadata)
+    return write_engine_message(run_context, user, told.text, told.metadata)

@@ -41,15 +41,15 @@ OPAQUE_KIND = "user"
 """Nobody knows what the messages of a hook are made of; their tokens are counted as said."""
 
 
-async def run_decide_hooks(stage: RunContext, setup: StepSetup) -> None:
+async def run_decide_hooks(run_context: RunContext, setup: StepSetup) -> None:
     """Let hooks decide what the coming requests show, and journal it under their names."""
-    hooks = stage.hooks
+    hooks = run_context.hooks
     if not hooks.any("decide"):
         return
-    view, request = stage.view(), stage.log.state.request
-    facts = facts_for(stage, setup, request.tokens if request is not None else 0)
+    view, request = run_context.view(), run_context.log.state.request
+    facts = facts_for(run_context, setup, request.tokens if request is not None else 0)
     event = DecideEvent(
-        session_id=stage.session_id,
+        session_id=run_context.session_id,
         model=setup.info.ref.id,
         messages=view.messages,
         decisions=view.decisions,
@@ -60,14 +60,14 @@ async def run_decide_hooks(stage: RunContext, setup: StepSetup) -> None:
     made: list[Decision] = []
     for wanted in await hooks.decide(event):
         seen = view.decided(*made)
-        found = hook_decision(stage.ids.new("dec"), wanted, seen, setup, facts)
+        found = hook_decision(run_context.ids.new("dec"), wanted, seen, setup, facts)
         if isinstance(found, Decision):
             made.append(found)
         elif found:
             hooks.skipped(wanted.rule, found)
     if made:
         first, *others = made
-        stage.write(
+        run_context.write(
             DecisionMade(decision=first, facts=facts),
             *(DecisionMade(decision=one) for one in others),
         )
@@ -158,15 +158,15 @@ def _text(part: Part, view: View) -> str:
 
 
 async def with_compacting_hooks(
-    stage: RunContext, setup: StepSetup, part: CompactionPart
+    run_context: RunContext, setup: StepSetup, part: CompactionPart
 ) -> StepSetup:
     """Let hooks say what a summary keeps: the words go into the policy that the request records."""
-    if not stage.hooks.any("compacting"):
+    if not run_context.hooks.any("compacting"):
         return setup
     event = CompactingEvent(
-        stage.session_id, stage.log.state.messages(), part.focus or "", auto=part.auto
+        run_context.session_id, run_context.log.state.messages(), part.focus or "", auto=part.auto
     )
-    answer = await stage.hooks.compacting(event)
+    answer = await run_context.hooks.compacting(event)
     if answer is None or not (answer.context or answer.prompt):
         return setup
     policy = setup.policy.compact
@@ -179,26 +179,26 @@ async def with_compacting_hooks(
 
 
 async def with_request_hooks(
-    stage: RunContext, setup: StepSetup, assembled: Assembled
+    run_context: RunContext, setup: StepSetup, assembled: Assembled
 ) -> Assembled:
     """Let hooks write a request's messages; what is sent then is stored whole, and called opaque."""
-    if not stage.hooks.any("request"):
+    if not run_context.hooks.any("request"):
         return assembled
     plain = tuple(without_marks(one) for one in assembled.request.messages)
-    answer = await stage.hooks.request(setup.info.ref.id, plain)
+    answer = await run_context.hooks.request(setup.info.ref.id, plain)
     if answer is None:
         return assembled
     rule, given = answer
-    messages = redacted_value(given, stage.clean)
+    messages = redacted_value(given, run_context.clean)
     record = assembled.record
     weights = [MESSAGE_TOKENS + setup.count(prompt_text((one,))) for one in messages]
     tokens = sum(weights) + assembled.projection.tools_tokens
     decided = check_budget(tokens, record.facts)
     if not decided.fits:
-        stage.hooks.skipped(rule, "its messages do not fit into the model's window")
+        run_context.hooks.skipped(rule, "its messages do not fit into the model's window")
         return assembled
     hashes = tuple(message_hash(one) for one in messages)
-    blob = stage.blobs.put_blob(_json(messages), JSON)
+    blob = run_context.blobs.put_blob(_json(messages), JSON)
     items = tuple(
         ContextItem(role=str(one["role"]), sha256=sha256, tokens=weight)
         for one, sha256, weight in zip(messages, hashes, weights, strict=True)

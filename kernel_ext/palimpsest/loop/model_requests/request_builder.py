@@ -38,10 +38,10 @@ class Assembled:
     """The same before it was put into a provider's words."""
 
 
-def facts_for(stage: RunContext, setup: StepSetup, used_tokens: int) -> Facts:
+def facts_for(run_context: RunContext, setup: StepSetup, used_tokens: int) -> Facts:
     """Return what deciders are told before a request, given what it weighs so far."""
-    state = stage.log.state
-    now = stage.clock()
+    state = run_context.log.state
+    now = run_context.clock()
     return Facts(
         now=now,
         estimator=setup.policy.estimator,
@@ -84,7 +84,7 @@ def _reported(message: Message, info: AssistantMessage, request_id: str) -> Usag
 
 
 def build(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     message_id: str,
     parameters: dict[str, Any],
@@ -96,27 +96,34 @@ def build(
 
     For the purpose ``compaction``, ``marker_id`` names the marker that asks for the summary.
     """
-    assembly = assembly_of(stage, setup, marker_id)
+    assembly = assembly_of(run_context, setup, marker_id)
     total = assembly.projection.total
-    facts = facts_for(stage, setup, total)
+    facts = facts_for(run_context, setup, total)
     return record(
-        stage, setup, assembly, facts, check_budget(total, facts), message_id, parameters, purpose
+        run_context,
+        setup,
+        assembly,
+        facts,
+        check_budget(total, facts),
+        message_id,
+        parameters,
+        purpose,
     )
 
 
-def assembly_of(stage: RunContext, setup: StepSetup, marker_id: str = "") -> Assembly:
+def assembly_of(run_context: RunContext, setup: StepSetup, marker_id: str = "") -> Assembly:
     """Write the session as it is journaled now in its provider's words; nothing is recorded yet."""
-    state = stage.log.state
+    state = run_context.log.state
     messages = state.messages()
-    assembly = None if marker_id else _remembered(stage, setup, messages)
+    assembly = None if marker_id else _remembered(run_context, setup, messages)
     if assembly is not None:
         return assembly
-    view = View.of(messages, state.decisions, stage.blobs.get_blob)
+    view = View.of(messages, state.decisions, run_context.blobs.get_blob)
     return assemble(_projected(view, setup, marker_id), setup.info, setup.count, messages)
 
 
 def record(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     assembly: Assembly,
     facts: Facts,
@@ -128,20 +135,20 @@ def record(
     """Return a request ready to be journaled and sent, and where it goes from here."""
     projection, items = assembly.projection, assembly.items
     cache_marks = cache_mark_positions([message["role"] for message in assembly.sent], setup.info)
-    same = _same(stage.log.state.items, items)
+    same = _same(run_context.log.state.items, items)
     longest = answer_tokens(projection.total, facts, setup.info, setup.policy.overflow)
     parameters = {"max_tokens": longest} | parameters
     made = StepRequest(
-        id=stage.ids.new("req"),
+        id=run_context.ids.new("req"),
         purpose=purpose,
         message_id=message_id,
         model=setup.info,
         parameters=parameters,
-        policy_blob=_kept(stage, "policy", setup.policy),
+        policy_blob=_kept(run_context, "policy", setup.policy),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=_kept(stage, "system", setup.system),
-        tools=_kept(stage, "tools", setup.specs),
+        system=_kept(run_context, "system", setup.system),
+        tools=_kept(run_context, "tools", setup.specs),
         same=same,
         items=items[same:],
         marks=cache_marks,
@@ -154,27 +161,29 @@ def record(
         messages=with_marks(assembly.sent, cache_marks),
         tools=setup.specs,
         parameters=parameters,
-        session_id=stage.session_id,
+        session_id=run_context.session_id,
         purpose=purpose,
         refusals=setup.policy.overflow.refusals,
     )
     return Assembled(request, made, decided, projection)
 
 
-def _kept(stage: RunContext, name: str, value: Policy | tuple[str | ToolSpec, ...]) -> BlobRef:
+def _kept(
+    run_context: RunContext, name: str, value: Policy | tuple[str | ToolSpec, ...]
+) -> BlobRef:
     """Keep what seldom changes as a blob, once for as long as it stays the same."""
 
     def keep() -> BlobRef:
         if isinstance(value, Policy):
-            return stage.blobs.put_blob(_json(value.model_dump()), JSON)
+            return run_context.blobs.put_blob(_json(value.model_dump()), JSON)
         plain = [one.model_dump() if isinstance(one, ToolSpec) else one for one in value]
-        return stage.blobs.put_blob(_json(plain), JSON)
+        return run_context.blobs.put_blob(_json(plain), JSON)
 
-    return stage.memory.kept(name, value, keep)
+    return run_context.memory.kept(name, value, keep)
 
 
-def _remembered(stage: RunContext, setup: StepSetup, messages: Messages) -> Assembly | None:
-    state = stage.log.state
+def _remembered(run_context: RunContext, setup: StepSetup, messages: Messages) -> Assembly | None:
+    state = run_context.log.state
 
     def alike() -> StepRequest | None:
         """Return the newest request if it was counted as this one will be."""
@@ -188,13 +197,13 @@ def _remembered(stage: RunContext, setup: StepSetup, messages: Messages) -> Asse
 
     def tools() -> int | None:
         request = alike()
-        if request is None or request.tools != _kept(stage, "tools", setup.specs):
+        if request is None or request.tools != _kept(run_context, "tools", setup.specs):
             return None
         return request.kinds.get("tools")
 
     terms = RequestTerms(setup.system, setup.specs, setup.info, setup.policy, setup.count)
-    return stage.memory.assembly(
-        messages, state.decisions, terms, stage.blobs.get_blob, known, tools
+    return run_context.memory.assembly(
+        messages, state.decisions, terms, run_context.blobs.get_blob, known, tools
     )
 
 

@@ -75,7 +75,7 @@ def too_large_error(
 
 
 async def wait_before_retry(
-    stage: RunContext, processor: StreamProcessor, failure: ModelFailed, attempt: int
+    run_context: RunContext, processor: StreamProcessor, failure: ModelFailed, attempt: int
 ) -> None:
     """Wait until the next attempt, visibly; raises the failure when there is to be none."""
     error = failure.error
@@ -83,17 +83,17 @@ async def wait_before_retry(
         raise failure
     if not isinstance(error, ApiError):
         error = ApiError(message=error.message, retryable=True)
-    now = stage.clock()
-    wait_seconds = delay_seconds(attempt, error.headers, stage.jitter(), now / 1000)
+    now = run_context.clock()
+    wait_seconds = delay_seconds(attempt, error.headers, run_context.jitter(), now / 1000)
     if wait_seconds > LONGEST_WAIT_SECONDS:
         raise ModelFailed(_too_long(error, wait_seconds))
     wait_ms = round(wait_seconds * 1000)
     processor.discard_attempt(attempt)
     message = processor.message
-    stage.write(
+    run_context.write(
         PartUpdated(
             part=RetryPart(
-                id=stage.ids.new("prt"),
+                id=run_context.ids.new("prt"),
                 session_id=message.session_id,
                 message_id=message.id,
                 attempt=attempt,
@@ -103,8 +103,8 @@ async def wait_before_retry(
         ),
         SessionStatus(status=Retrying(attempt=attempt, message=error.message, next=now + wait_ms)),
     )
-    await _sleep(stage, wait_ms / 1000)
-    stage.write(SessionStatus(status=Busy()))
+    await _sleep(run_context, wait_ms / 1000)
+    run_context.write(SessionStatus(status=Busy()))
 
 
 def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
@@ -114,18 +114,18 @@ def _too_long(error: ApiError, wait_seconds: float) -> ApiError:
     return error.model_copy(update={"message": words, "retryable": False})
 
 
-async def _sleep(stage: RunContext, seconds: float) -> None:
+async def _sleep(run_context: RunContext, seconds: float) -> None:
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
 
     def stop() -> None:
         loop.call_soon_threadsafe(stopped.set)
 
-    unregister = stage.abort.on_abort(stop)
+    unregister = run_context.abort.on_abort(stop)
     try:
         await asyncio.wait_for(stopped.wait(), seconds)
     except TimeoutError:
         return
     finally:
         unregister()
-    raise Aborted(stage.abort.reason)
+    raise Aborted(run_context.abort.reason)

@@ -46,21 +46,21 @@ class SideAnswer:
     cost: float | None
 
 
-def without_tools(stage: RunContext, setup: StepSetup, agent: str, system: str) -> StepSetup:
+def without_tools(run_context: RunContext, setup: StepSetup, agent: str, system: str) -> StepSetup:
     """Return the setup of a request beside the turns: no tools, and a system prompt of its own."""
-    return dataclasses.replace(setup, agent=agent, system=(stage.clean(system),), specs=())
+    return dataclasses.replace(setup, agent=agent, system=(run_context.clean(system),), specs=())
 
 
 async def run_side_request(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     projection: Projection,
     purpose: Purpose,
     turns: tuple[str, ...] = (),
 ) -> SideAnswer:
     """Journal the request and send it; raises ModelFailed, or TimeoutError when it takes too long."""
-    request, record = _request(stage, setup, projection, purpose, turns)
-    stage.write(StepRequested(request=record), sync=True)
+    request, record = _request(run_context, setup, projection, purpose, turns)
+    run_context.write(StepRequested(request=record), sync=True)
     async with asyncio.timeout(SECONDS):
         for attempt in range(1, RETRIES + 1):
             try:
@@ -69,7 +69,7 @@ async def run_side_request(
                 if not retryable(failure.error):
                     raise
                 headers = failure.error.headers if isinstance(failure.error, ApiError) else None
-                await asyncio.sleep(delay_seconds(attempt, headers, stage.jitter()))
+                await asyncio.sleep(delay_seconds(attempt, headers, run_context.jitter()))
         return await _asked(setup, request)
 
 
@@ -87,16 +87,16 @@ async def _asked(setup: StepSetup, request: ModelRequest) -> SideAnswer:
 
 
 def _request(
-    stage: RunContext,
+    run_context: RunContext,
     setup: StepSetup,
     projection: Projection,
     purpose: Purpose,
     turns: tuple[str, ...],
 ) -> tuple[ModelRequest, StepRequest]:
     info, policy = setup.info, setup.policy
-    assembly = assemble(projection, info, setup.count, stage.log.state.messages())
+    assembly = assemble(projection, info, setup.count, run_context.log.state.messages())
     facts = Facts(
-        now=stage.clock(),
+        now=run_context.clock(),
         estimator=policy.estimator,
         window=info.window,
         reserve=reserve(policy, info),
@@ -109,16 +109,16 @@ def _request(
         "temperature": TEMPERATURE,
     }
     record = StepRequest(
-        id=stage.ids.new("req"),
+        id=run_context.ids.new("req"),
         purpose=purpose,
         turns=turns,
         model=info,
         parameters=parameters,
-        policy_blob=_kept(stage, policy.model_dump()),
+        policy_blob=_kept(run_context, policy.model_dump()),
         projection=PROJECTION_VERSION,
         facts=facts,
-        system=_kept(stage, list(setup.system)),
-        tools=_kept(stage, []),
+        system=_kept(run_context, list(setup.system)),
+        tools=_kept(run_context, []),
         items=assembly.items,
         sha256=request_hash(assembly.hashes),
         tokens=projection.total,
@@ -128,39 +128,41 @@ def _request(
         model=info,
         messages=assembly.sent,
         parameters=parameters,
-        session_id=stage.session_id,
+        session_id=run_context.session_id,
         purpose=purpose,
         refusals=policy.overflow.refusals,
     )
     return request, record
 
 
-def _kept(stage: RunContext, value: Any) -> BlobRef:
+def _kept(run_context: RunContext, value: Any) -> BlobRef:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return stage.blobs.put_blob(text.encode(), JSON)
+    return run_context.blobs.put_blob(text.encode(), JSON)
 
 
-async def run_title(stage: RunContext, setup: StepSetup, system: str | None = None) -> SideAnswer:
+async def run_title(
+    run_context: RunContext, setup: StepSetup, system: str | None = None
+) -> SideAnswer:
     """Ask for the title of a session; raises ModelFailed, or TimeoutError when it takes too long.
 
     ``system`` takes the place of our own words about titles.
     """
-    asking = without_tools(stage, setup, "title", system or TITLE_SYSTEM)
-    state = stage.log.state
-    view = View.of(state.messages(), state.decisions, stage.blobs.get_blob)
+    asking = without_tools(run_context, setup, "title", system or TITLE_SYSTEM)
+    state = run_context.log.state
+    view = View.of(state.messages(), state.decisions, run_context.blobs.get_blob)
     projection = project_title(view, system=asking.system, count=asking.count)
-    return await run_side_request(stage, asking, projection, "title")
+    return await run_side_request(run_context, asking, projection, "title")
 
 
 async def run_turn_summary(
-    stage: RunContext, setup: StepSetup, turns: Sequence[str]
+    run_context: RunContext, setup: StepSetup, turns: Sequence[str]
 ) -> SideAnswer | None:
     """Ask about the last of some turns, by their prompts' ids, oldest first; None when it is gone.
 
     Raises ModelFailed, or TimeoutError when it takes too long.
     """
-    asking = without_tools(stage, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
-    state = stage.log.state
+    asking = without_tools(run_context, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
+    state = run_context.log.state
     messages = state.messages()
     there = tuple(one for one in turns if turn_of(messages, one))
     if turns[-1] not in there:
@@ -172,4 +174,4 @@ async def run_turn_summary(
         system=asking.system,
         count=asking.count,
     )
-    return await run_side_request(stage, asking, projection, "turn-summary", there)
+    return await run_side_request(run_context, asking, projection, "turn-summary", there)

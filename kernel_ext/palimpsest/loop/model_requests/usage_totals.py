@@ -10,17 +10,17 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Usage
 
 
-def add_to_session(stage: RunContext, message: AssistantMessage) -> None:
+def add_to_session(run_context: RunContext, message: AssistantMessage) -> None:
     """Add what an answer took to its session; an unknown price leaves the cost as it is."""
-    session = stage.log.state.session
+    session = run_context.log.state.session
     if session is None:
         return
     took = usage_cost(message.tokens, message.cost)
-    time = session.time.model_copy(update={"updated": stage.clock()})
+    time = session.time.model_copy(update={"updated": run_context.clock()})
     update = {**with_usage(session, took), "time": time}
-    stage.write(SessionUpdated(session=session.model_copy(update=update)))
-    if stage.spent is not None:
-        stage.spent(took)
+    run_context.write(SessionUpdated(session=session.model_copy(update=update)))
+    if run_context.spent is not None:
+        run_context.spent(took)
 
 
 def usage_cost(usage: Usage, cost: float | None) -> Spent:

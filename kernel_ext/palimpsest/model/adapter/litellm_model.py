@@ -272,7 +272,7 @@ class LitellmModel:
                         breath = time.monotonic()
                     yield delta
             return
-        litellm = await self._library()
+        litellm = await self._definitions()
         arguments = self.arguments(request, litellm)
         stream = await self._open(litellm, request, arguments)
         try:
@@ -298,7 +298,7 @@ class LitellmModel:
         finally:
             await stream.aclose()
 
-    async def _library(self) -> Any:
+    async def _definitions(self) -> Any:
         try:
             return await LIBRARY.get()
         except ImportError as error:

@@ -104,8 +104,8 @@ def _step(conversation: Conversation, offered: dict[str, ToolSpec]) -> Rehearsal
     if intent.kind == "continue" and (left := _left_open(conversation)):
         prompt = ParsedPrompt(left)
         intent = read_intent(prompt, topic)
-    desk = PlanRunner(prompt, conversation, tools, topic, names_seen(conversation))
-    move = next_step(plan_for(desk, intent), turn.exchanges)
+    runner = PlanRunner(prompt, conversation, tools, topic, names_seen(conversation))
+    move = next_step(plan_for(runner, intent), turn.exchanges)
     if isinstance(move, PlannedCall) and (not offered or len(turn.exchanges) >= MOST_ACTS):
         move = _stopped(move)
     thoughts = move.thought
@@ -166,8 +166,8 @@ def topic_of(turns: Sequence[PastTurn], offered: Mapping[str, ToolSpec]) -> Quer
             continue
         prompt = ParsedPrompt(turn.prompt)
         before = Conversation("", tuple(turns[: at + 1]))
-        desk = PlanRunner(prompt, before, _with_used(offered, turn.exchanges), topic)
-        move = next_step(plan_for(desk, read_intent(prompt, topic)), turn.exchanges)
+        runner = PlanRunner(prompt, before, _with_used(offered, turn.exchanges), topic)
+        move = next_step(plan_for(runner, read_intent(prompt, topic)), turn.exchanges)
         if isinstance(move, PlanAnswer) and move.topic:
             topic = move.topic
     if topic and topic.op == "columns":

@@ -1,4 +1,4 @@
-"""Turn parts into the few things a reader sees: words, thoughts, calls, steps, strips, notices.
+"""Turn parts into the few things a reader sees: words, thoughts, calls, steps, reductions, notices.
 
 Border: pure; nothing is escaped yet, each view does that. Scrubbing and caps happen here, once,
 so that no view can forget them. What is left out is counted and the reader is told where it is.
@@ -157,7 +157,7 @@ class OutlineCall:
     """What a person answered, or why it did not run."""
     question: str = ""
     """What a person is asked."""
-    strips: tuple[str, ...] = ()
+    reductions: tuple[str, ...] = ()
     """What was scraped off for the model."""
     kept: str = ""
     """Where the whole text is, when some of it is not shown."""
@@ -380,7 +380,7 @@ class _OutlineBuilder:
             output=shown_out,
             remark=self._line(_remark(part, reply)),
             question=self._line(ask.title) if ask and not reply and _is_open(part) else "",
-            strips=self._strips(part),
+            reductions=self._strips(part),
             kept=_kept(part, shown_in, shown_out),
             figures=state.attachments if isinstance(state, ToolCompleted) else (),
         )

@@ -159,7 +159,7 @@ def _call(item: OutlineCall) -> str:
             f'<p class="kept">{_words(item.kept)}</p>' if item.kept else "",
         ]
     )
-    after = _join([*(_figure(one) for one in item.figures), *(_strip(s) for s in item.strips)])
+    after = _join([*(_figure(one) for one in item.figures), *(_strip(s) for s in item.reductions)])
     warm = " waiting" if item.status == "waiting" else ""
     if not body:
         return _join([f'<div class="call{warm}"><div class="row">{row}</div></div>', after])

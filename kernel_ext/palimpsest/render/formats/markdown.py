@@ -138,7 +138,7 @@ def _call(item: OutlineCall) -> str:
             _piece(item.input),
             _piece(item.output),
             f"*{inline(item.kept)}*" if item.kept else "",
-            *(_strip(words) for words in item.strips),
+            *(_strip(words) for words in item.reductions),
         ]
     )
 

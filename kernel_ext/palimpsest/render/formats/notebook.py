@@ -136,8 +136,8 @@ class _Book:
         self._ran += 1
         outputs = list(self._outputs(part))
         self.code(self._clean(_code(part) or ""), outputs, ran=self._ran)
-        strips = () if self._notes is None else self._strips(part)
-        for words in strips:
+        reductions = () if self._notes is None else self._strips(part)
+        for words in reductions:
             self.words(words)
 
     def _strips(self, part: ToolPart) -> Iterator[str]:

@@ -3,7 +3,7 @@
 Border: pure. The caller takes secrets out, decides what of the attachments comes along, and says
 what time it is; the page comes in pieces, so that a session of any length needs no more memory
 than its longest message. The look is ``html``'s, with what a page of its own needs besides: a head
-with facts, a list of the prompts, and strips under which one can look.
+with facts, a list of the prompts, and reductions under which one can look.
 """
 
 import html
@@ -268,16 +268,16 @@ class _Body:
         if not isinstance(item, OutlineCall):
             return _scrollable(_stepped(render_item(item)))
         figures = [self._figure(self._embed(one)) for one in item.figures]
-        call = replace(item, figures=(), strips=(), kept=_less(item))
+        call = replace(item, figures=(), reductions=(), kept=_less(item))
         under = ""
-        if item.strips and call.output is not None:
-            under = _under(item.strips[-1], call.output.text)
+        if item.reductions and call.output is not None:
+            under = _under(item.reductions[-1], call.output.text)
             call = replace(call, output=None)
-        strips = [
-            render_item(ReductionItem(words)) for words in item.strips[: -1 if under else None]
+        reductions = [
+            render_item(ReductionItem(words)) for words in item.reductions[: -1 if under else None]
         ]
         made = _closed(render_item(call), call)
-        return "\n".join([_scrollable(made), *strips, _scrollable(under), *figures]).strip()
+        return "\n".join([_scrollable(made), *reductions, _scrollable(under), *figures]).strip()
 
     def _file(self, file: FilePart) -> str:
         return self._figure(self._embed(file))

@@ -123,7 +123,7 @@ def _call(item: OutlineCall) -> str:
     if item.question:
         lines.append(f"  waiting for you: {item.question}")
     lines += [_piece(item.input, "  │ "), _piece(item.output, "    ")]
-    lines += [f"  [{item.kept}]" if item.kept else "", *(f"  --- {s} ---" for s in item.strips)]
+    lines += [f"  [{item.kept}]" if item.kept else "", *(f"  --- {s} ---" for s in item.reductions)]
     return "\n".join(line for line in lines if line)
 
 

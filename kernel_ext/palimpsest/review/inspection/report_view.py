@@ -1,4 +1,4 @@
-"""Put a ledger into words: titles, rows, strips; each view draws the same sheet.
+"""Put a ledger into words: titles, rows, reductions; each view draws the same.
 
 Words of the session came here scrubbed; each view escapes them.
 """

@@ -61,18 +61,18 @@ class SessionControls:
 
     def __init__(
         self,
-        permitting: EffectiveRules,
+        effective_rules: EffectiveRules,
         rules: Rules,
         log: SessionLog,
         asks: Asks,
-        purse: SpendingLimit,
+        spending_limit: SpendingLimit,
         on_loop: OnLoop,
     ) -> None:
-        self._permitting = permitting
+        self._permitting = effective_rules
         self._rules = rules
         self._log = log
         self._asks = asks
-        self._purse = purse
+        self._purse = spending_limit
         self._on_loop = on_loop
         self.shown = is_named_whole(log.state.session)
         """A person was shown all that was held back of the session's log."""
@@ -144,12 +144,12 @@ class SessionControls:
 
     def all_rules(self) -> tuple[tuple[Rule, str], ...]:
         """Return the rules that hold for every agent, lowest first, and where each comes from."""
-        permitting = self._permitting
-        base = permitting.rules if permitting.rules is not None else self._rules
+        effective_rules = self._permitting
+        base = effective_rules.rules if effective_rules.rules is not None else self._rules
         built_in = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
         return (
             *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
-            *((rule, "fixed") for rule in permitting.fixed),
+            *((rule, "fixed") for rule in effective_rules.fixed),
             *((rule, f"mode {self.mode}") for rule in denied_by(self.mode)),
             *((rule, f"mode {self.mode}, for questions") for rule in answered_by(self.mode)),
         )

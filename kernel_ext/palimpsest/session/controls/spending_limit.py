@@ -1,6 +1,6 @@
 """What a session spends, and the question when its limit is reached.
 
-A child session spends from the purse of the session that began it, and the question is asked
+A child session spends from the limit of the session that began it, and the question is asked
 there. The answer is remembered for the turn, so that a stop is a stop for everything that runs in it.
 
 Border: the loop asks before each request; what a request took is told here when it ended.
@@ -39,16 +39,16 @@ class SpendingLimit:
 
     def __init__(
         self,
-        permitting: EffectiveRules,
+        effective_rules: EffectiveRules,
         log: SessionLog,
         asks: Asks,
         above: Callable[[], "SpendingLimit | None"],
     ) -> None:
-        self._permitting = permitting
+        self._permitting = effective_rules
         self._log = log
         self._asks = asks
         self._above = above
-        """The purse of the session that began this one."""
+        """The limit of the session that began this one."""
         self._refusal = ""
         """Why this turn is over."""
 

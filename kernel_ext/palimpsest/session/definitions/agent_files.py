@@ -81,11 +81,11 @@ class _Laying:
         if not file.folder.is_project:
             self.own.add(name)
         own = name in self.own
-        by = self.waiting.locks.by(dotted("agent", name))
+        by = self.waiting.locked_settings.by(dotted("agent", name))
         if by:
             raise ConfigError(f"agent.{name} is fixed by the {by}")
         if _flag(head, "disable"):
-            by = self.waiting.locks.by(dotted("agent", name, "disable"))
+            by = self.waiting.locked_settings.by(dotted("agent", name, "disable"))
             if not by and not self.waiting.replaces(file, f"agent.{name}.disable", own=own):
                 made.pop(name, None)
             return
@@ -106,7 +106,7 @@ class _Laying:
             "prompt": file.document.body or None,
             "origin": file.origin,
         }
-        by = self.waiting.locks.by(dotted("agent", name, "permission"))
+        by = self.waiting.locked_settings.by(dotted("agent", name, "permission"))
         rules = self._rules(file) if not by else ()
         given = self.waiting.agent(file, name, given, made.get(name), own=own)
         made[name] = agent_laid_over(made, name, given, rules)

@@ -62,7 +62,7 @@ def read_commands(
 
 def _of_file(file: DefinitionFile, waiting: DefinitionTrust) -> CustomCommand:
     head = file.document.head
-    if by := waiting.locks.by(dotted("command", file.name)):
+    if by := waiting.locked_settings.by(dotted("command", file.name)):
         raise ConfigError(f"command.{file.name} is fixed by the {by}")
     if not file.document.body:
         raise ConfigError("it holds no words for the agent; write them below the head")
@@ -75,7 +75,7 @@ def _of_file(file: DefinitionFile, waiting: DefinitionTrust) -> CustomCommand:
         "model": model if model and (file.folder.family != ".claude" or "/" in model) else None,
         "variant": text_field(head, "variant"),
     }
-    free = waiting.locks.free
+    free = waiting.locked_settings.free
     given = {key: free(dotted("command", file.name, key), value) for key, value in given.items()}
     return CustomCommand(
         name=file.name,

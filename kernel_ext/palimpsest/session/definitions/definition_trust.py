@@ -35,7 +35,7 @@ class DefinitionTrust:
 
     trusts: Callable[[str], bool] = _nothing
     """Whether a person trusted the file with this digest."""
-    locks: LockedSettings = field(default_factory=LockedSettings)
+    locked_settings: LockedSettings = field(default_factory=LockedSettings)
     held: list[UntrustedSetting] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """The files of which something waits: digest to path."""
@@ -59,7 +59,9 @@ class DefinitionTrust:
         own: bool,
     ) -> dict[str, Any]:
         """Return what of an agent's head holds; ``own`` says that others than the project know it."""
-        given = {k: self.locks.free(dotted("agent", name, k), v) for k, v in given.items()}
+        given = {
+            k: self.locked_settings.free(dotted("agent", name, k), v) for k, v in given.items()
+        }
         if not self.is_untrusted(file):
             return given
         kept: dict[str, Any] = {}

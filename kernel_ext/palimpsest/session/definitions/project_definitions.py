@@ -58,7 +58,7 @@ class DefinitionSources:
     default_agent: str = "build"
     own_agents: frozenset[str] = frozenset()
     """Agents of that table that no project names alone."""
-    locks: LockedSettings = field(default_factory=LockedSettings)
+    locked_settings: LockedSettings = field(default_factory=LockedSettings)
     trusts: Callable[[str], bool] = _nobody
     """Whether a person trusted a project's file with this digest."""
 
@@ -124,7 +124,7 @@ class ProjectDefinitions:
         sources, home = self._sources, self._sources.places.home
         problems: list[str] = []
         left_out: list[str] = []
-        waiting = DefinitionTrust(sources.trusts, sources.locks)
+        waiting = DefinitionTrust(sources.trusts, sources.locked_settings)
         base = self._base()
         agents = agent_files.read_agents(
             built_in(base),
@@ -177,22 +177,22 @@ def _replace(held: dict[str, Value], now: Mapping[str, Value]) -> None:
         held.pop(name, None)
 
 
-def register_definitions(registry: Registry, library: ProjectDefinitions) -> None:
+def register_definitions(registry: Registry, definitions: ProjectDefinitions) -> None:
     """Offer the tools that need the library, as long as there is something for them."""
 
     def tell() -> None:
-        if subagents_of(library.agents):
+        if subagents_of(definitions.agents):
             # A new one each time, since it says once which agents there are.
-            registry.register(TaskTool(lambda: _described(library)))
+            registry.register(TaskTool(lambda: _described(definitions)))
         else:
             registry.remove(TASK)
-        if library.skills:
-            registry.register(SkillTool(lambda: library.skills))
+        if definitions.skills:
+            registry.register(SkillTool(lambda: definitions.skills))
         else:
             registry.remove(SKILL)
 
-    library.on_change(tell)
+    definitions.on_change(tell)
 
 
-def _described(library: ProjectDefinitions) -> list[tuple[str, str]]:
-    return [(name, agent.description) for name, agent in subagents_of(library.agents).items()]
+def _described(definitions: ProjectDefinitions) -> list[tuple[str, str]]:
+    return [(name, agent.description) for name, agent in subagents_of(definitions.agents).items()]

@@ -72,7 +72,7 @@ class ChildSession(Protocol):
         ...
 
     @property
-    def undoing(self) -> SettlingReverts:
+    def reverts(self) -> SettlingReverts:
         """Takes back what was said and done; settled before the next prompt."""
         ...
 

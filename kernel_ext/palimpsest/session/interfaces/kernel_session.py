@@ -77,7 +77,7 @@ class KernelSession(Protocol):
         ...
 
     @property
-    def undoing(self) -> RevertOperations:
+    def reverts(self) -> RevertOperations:
         """Takes back what was said and done, undoes that, or makes it final."""
         ...
 

@@ -60,13 +60,13 @@ class Services:
     """The configured context policy; a session may choose another."""
     policy_fixed: Mapping[str, str] = field(default_factory=dict)
     """Numbers of it that an administrator fixed, and the file that says so."""
-    permitting: EffectiveRules = field(default_factory=EffectiveRules)
+    effective_rules: EffectiveRules = field(default_factory=EffectiveRules)
     """Rules, mode and spending limit as configured, and what was approved for the project."""
-    locks: LockedSettings = field(default_factory=LockedSettings)
+    locked_settings: LockedSettings = field(default_factory=LockedSettings)
     """What an administrator holds fast."""
-    purses: dict[str, Any] = field(default_factory=dict)
+    spending_limits: dict[str, Any] = field(default_factory=dict)
     """What the sessions that this kernel writes spend, by id."""
-    met: set[str] = field(default_factory=set)
+    joined_sessions: set[str] = field(default_factory=set)
     """Ids of the sessions in which this kernel took part."""
     history_limits: Mapping[str, Any] = field(default_factory=dict)
     """Turns that are sent: ``history_limit``, ``dm_history_limit`` and ``dms``, where configured."""
@@ -106,7 +106,7 @@ class Services:
     """No kernel is here: what is asked without naming a session goes on with the folder's."""
     family: ChildSessionFactory = field(default_factory=ChildSessionFactory)
     """How a session begins others."""
-    library: ProjectDefinitions | None = None
+    definitions: ProjectDefinitions | None = None
     """Agents, commands and skills from files; None where there are none."""
     hooks: HookRegistry | None = None
     servers: McpServers | None = None

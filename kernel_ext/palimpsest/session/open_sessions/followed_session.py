@@ -107,9 +107,9 @@ class FollowedSession:
         return getattr(self._alive, "journal", None)
 
     @property
-    def undoing(self) -> RevertOperations:
+    def reverts(self) -> RevertOperations:
         """Takes back what was said and done, once this kernel writes it."""
-        return self._undoing if self._alive is None else self._alive.undoing
+        return self._undoing if self._alive is None else self._alive.reverts
 
     def take_withheld(self) -> str:
         """Return what its log claims and does not hold, once this kernel writes it."""

@@ -90,35 +90,35 @@ class LiveSession:
         """Nobody but the agent that began it asks here."""
         self._moved = False
         self.log = SessionLog(journal)
-        permitting = services.permitting
-        self._find = permitting.open[session.id] = lambda: self.log.state.session
+        effective_rules = services.effective_rules
+        self._find = effective_rules.open[session.id] = lambda: self.log.state.session
         self.archive = SessionArchive(self.journal, services.store)
-        self.asks = Asks(session.id, self.log, services.ids, permitting)
-        self.purse = SpendingLimit(permitting, self.log, self.asks, self._purse_above)
+        self.asks = Asks(session.id, self.log, services.ids, effective_rules)
+        self.spending_limit = SpendingLimit(effective_rules, self.log, self.asks, self._purse_above)
         self.control = SessionControls(
-            permitting, services.rules, self.log, self.asks, self.purse, self._on_loop
+            effective_rules, services.rules, self.log, self.asks, self.spending_limit, self._on_loop
         )
-        services.purses[session.id] = self.purse
-        self._calling = ToolGate(services, self.log, self.asks)
-        self.questioning = UserQuestions(self.log, services.ids)
-        self.interview: Interview = self.questioning
+        services.spending_limits[session.id] = self.spending_limit
+        self._tool_gate = ToolGate(services, self.log, self.asks)
+        self.user_questions = UserQuestions(self.log, services.ids)
+        self.interview: Interview = self.user_questions
         """Who is asked what the model asks; of a task's session, who began it."""
-        self._outfit = PromptResolver(services, journal, self.log, self._configured)
+        self._prompt_resolver = PromptResolver(services, journal, self.log, self._configured)
         self.runner = Runner(
             session.id,
             self.log,
             services.ids,
             services.clock,
             self._stage,
-            self._outfit.accept,
-            self._outfit.recovery,
+            self._prompt_resolver.accept,
+            self._prompt_resolver.recovery,
             self._turn_ended,
         )
-        self.naming = TitleWriter(services, self.log)
-        self.undoing = live_reverts(services, journal, self.log, lambda: self.runner.busy)
+        self.title_writer = TitleWriter(services, self.log)
+        self.reverts = live_reverts(services, journal, self.log, lambda: self.runner.busy)
         self.sharing = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
-            services, self.log, self.purse.affordable, self.sharing.refresh
+            services, self.log, self.spending_limit.affordable, self.sharing.refresh
         )
         self._expander = Expander(services)
         self._memory = RequestCache()
@@ -143,12 +143,12 @@ class LiveSession:
         check_prompt(text, options)
         refuse_prompt_in_child(self.log.state.session, options.origin)
         options = self._expander.options(text, options)
-        await self._outfit.look_for(options.tools)
-        await self.undoing.settle()
+        await self._prompt_resolver.look_for(options.tools)
+        await self.reverts.settle()
         if options.files:
             kept = await off_loop(functools.partial(self._kept, options.files))
             options = dataclasses.replace(options, files=kept)
-        self.naming.prompted(text)
+        self.title_writer.prompted(text)
         if self._services.user and options.origin.user is None:
             origin = options.origin.model_copy(update={"user": self._services.user})
             options = dataclasses.replace(options, origin=origin)
@@ -163,12 +163,12 @@ class LiveSession:
 
     async def retry(self) -> Answer:
         """Try the newest turn again after it failed, and await its answer."""
-        await self.undoing.settle()
+        await self.reverts.settle()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
         """Await the end of the run and its final answer; begin one over what was left unanswered."""
-        await self.undoing.settle()
+        await self.reverts.settle()
         return await self.runner.loop()
 
     async def compact(
@@ -180,8 +180,8 @@ class LiveSession:
         auto: bool = False,
     ) -> Answer:
         """Put a summary in the place of what was said, and await it; joins one that runs."""
-        named = self._outfit.accept_summariser(model) if model is not None else None
-        await self.undoing.settle()
+        named = self._prompt_resolver.accept_summariser(model) if model is not None else None
+        await self.reverts.settle()
         wanted = WantedSummary(focus, named, goes_on=auto)
         return await self.runner.compact(wanted, origin or Origin())
 
@@ -220,12 +220,12 @@ class LiveSession:
     def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
         """Answer what the model asks; None declines."""
         if answers is None:
-            return self.questioning.decline(question_id)
-        return self.questioning.answer(question_id, answers)
+            return self.user_questions.decline(question_id)
+        return self.user_questions.answer(question_id, answers)
 
     def nobody_answers(self, question_id: str) -> bool:
         """Tell the model that nobody is here to answer."""
-        return self.questioning.decline(question_id, "headless")
+        return self.user_questions.decline(question_id, "headless")
 
     def picture(self, url: str) -> str:
         """Return a picture as a page is shown it."""
@@ -238,7 +238,7 @@ class LiveSession:
 
     def policy(self) -> Policy:
         """Return the context policy that holds from the next request on."""
-        return self._outfit.policy()
+        return self._prompt_resolver.policy()
 
     async def use_policy(self, *words: str | Policy) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it."""
@@ -251,7 +251,7 @@ class LiveSession:
             if made is not None and made.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # what is no model is told when it is needed
                     info = self._services.info(made.compact.model, None)
-                    self._services.permitting.use(self._services.default_agent, info.ref)
+                    self._services.effective_rules.use(self._services.default_agent, info.ref)
         return self.policy()
 
     def change(self, **fields: Any) -> None:
@@ -291,7 +291,7 @@ class LiveSession:
 
     def basis(self) -> RequestInputs:
         """Return what the next request would be made from; nothing is sent or written."""
-        return self._outfit.basis(running=self.runner.run is not None)
+        return self._prompt_resolver.basis(running=self.runner.run is not None)
 
     def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
         """Return the records after a sequence number, of some types or of all."""
@@ -300,7 +300,7 @@ class LiveSession:
     async def close(self, *, deleted: bool = False) -> None:
         """Stop what runs, write a checkpoint, give the session back; the last word may be that it is deleted."""
         self.runner.compactions.close()
-        self.naming.end()
+        self.title_writer.end()
         self.turn_summaries.end()
         self.runner.cancel("The session is closed.", "interrupted")
         await self.runner.wait_idle()
@@ -310,10 +310,10 @@ class LiveSession:
             self.log.append(SessionDeleted(session_id=self.id, session=session), sync=True)
         await off_loop(self.journal.close)
         services, known_as = self._services, self._first_id
-        if services.purses.get(known_as) is self.purse:
-            del services.purses[known_as]
-        if services.permitting.open.get(known_as) is self._find:
-            del services.permitting.open[known_as]
+        if services.spending_limits.get(known_as) is self.spending_limit:
+            del services.spending_limits[known_as]
+        if services.effective_rules.open.get(known_as) is self._find:
+            del services.effective_rules.open[known_as]
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
         """Run a short call on the engine's loop and return what it says."""
@@ -353,10 +353,10 @@ class LiveSession:
 
     def _stage(self, run: Run) -> RunContext:
         services = self._services
-        self._calling.turn_began()
-        self._outfit.guests.run_began()
-        self.purse.turn_began()
-        stage = RunContext(
+        self._tool_gate.turn_began()
+        self._prompt_resolver.extensions.run_began()
+        self.spending_limit.turn_began()
+        run_context = RunContext(
             session_id=self.id,
             log=self.log,
             blobs=services.store,
@@ -365,37 +365,39 @@ class LiveSession:
             abort=run.abort,
             root=services.root,
             cwd=services.cwd,
-            setup=self._outfit.setup,
+            setup=self._prompt_resolver.setup,
             deliver=lambda: self.runner.deliver_steers(run),
-            ask=lambda message_id, call_id, tool: self._calling.asker(
+            ask=lambda message_id, call_id, tool: self._tool_gate.asker(
                 run, message_id, call_id, tool
             ),
-            guard=lambda message_id, call: self._calling.guard(run, message_id, call),
+            guard=lambda message_id, call: self._tool_gate.guard(run, message_id, call),
             afford=lambda info: self._afford(info, run.abort),
-            spent=self.purse.tell,
+            spent=self.spending_limit.tell,
             jitter=services.jitter,
             clean=services.clean,
             first_time=services.first_time,
             memory=self._memory,
             python=services.python(self.id) if services.python else None,
-            namespace=self._outfit.namespace(),
+            namespace=self._prompt_resolver.namespace(),
             compactions=self.runner.compactions,
-            hooks=self._outfit.guests.hooks,
-            files=self.undoing.files,
+            hooks=self._prompt_resolver.extensions.hooks,
+            files=self.reverts.files,
             extra={
                 "environment": services.environment,
                 "variables": services.variables,
                 "archive": self.archive,
                 "interview": self.interview,
-                "errands": ChildSessionRunner(services, self, run),
+                "subagent_runner": ChildSessionRunner(services, self, run),
                 "todos": JournaledTodos(self.log),
             },
         )
-        stage = self.naming.watch(self._expander.watch(stage, self._calling.announce))
-        return self.turn_summaries.watch(stage)
+        run_context = self.title_writer.watch(
+            self._expander.watch(run_context, self._tool_gate.announce)
+        )
+        return self.turn_summaries.watch(run_context)
 
-    def _turn_ended(self, stage: RunContext) -> None:
-        self.turn_summaries.turn_ended(stage)
+    def _turn_ended(self, run_context: RunContext) -> None:
+        self.turn_summaries.turn_ended(run_context)
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; a project that was moved asks before its first.
@@ -407,31 +409,33 @@ class LiveSession:
             raise Aborted(abort.reason or "Stopped.")
         if unwritten:
             raise StorageFailed(NOT_SENT.format(problem=unwritten))
-        moving = self._services.permitting.moving
-        if moving is not None and not self.read_only:
-            async with moving.asking:
-                move = await moving.found()
+        project_move = self._services.effective_rules.project_move
+        if project_move is not None and not self.read_only:
+            async with project_move.asking:
+                move = await project_move.found()
                 if move is not None:
-                    await self._take_along(move, moving, abort)
-        await self.purse.afford(info, abort)
+                    await self._take_along(move, project_move, abort)
+        await self.spending_limit.afford(info, abort)
 
-    async def _take_along(self, move: ProjectMove, moving: ProjectMoveWatch, abort: Abort) -> None:
+    async def _take_along(
+        self, move: ProjectMove, project_move: ProjectMoveWatch, abort: Abort
+    ) -> None:
         reply = await self.asks.question(
             PERMISSION, (str(move.before),), title=move.question, abort=abort
         )
         if reply.by == "cancel":
             raise Aborted(abort.reason or "Stopped.")
         session = self.log.state.session
-        if moving.settle(reply) and session is not None:
-            held = with_rights_that_hold(session, self._services.permitting, ())
+        if project_move.settle(reply) and session is not None:
+            held = with_rights_that_hold(session, self._services.effective_rules, ())
             self.log.append(SessionUpdated(session=held), sync=True)
             self.asks.approve(held.permission)
 
     def _purse_above(self) -> SpendingLimit | None:
-        """Return the purse of the session that began this one, where this kernel has it open."""
+        """Return the spending limit of the session that began this one, where this kernel has it open."""
         session = self.log.state.session
-        began = self._services.permitting.began
-        return self._services.purses.get(began.get(session.id, "") if session else "")
+        began = self._services.effective_rules.began
+        return self._services.spending_limits.get(began.get(session.id, "") if session else "")
 
     def _update(self, session: SessionInfo, **fields: Any) -> None:
         self.log.append(SessionUpdated(session=session.model_copy(update=fields)))

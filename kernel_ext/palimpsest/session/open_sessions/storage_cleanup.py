@@ -54,14 +54,14 @@ async def prune_storage(
     days: float | None = None,
     max_size: int | str | None = None,
     delete: bool = False,
-    locks: LockedSettings | None = None,
+    locked_settings: LockedSettings | None = None,
 ) -> Pruned:
     """Say what may go under limits of age and size, and delete it when asked to.
 
     A limit that is not given is the configured one. Raises UserError for one that is none or fixed.
     """
     limits, fixed = limits_of(kept, days, max_size), limits_of(kept, None, None)
-    held = locks or LockedSettings()
+    held = locked_settings or LockedSettings()
     held.refuse("retention.days", limits.days, fixed.days)
     held.refuse("retention.size", limits.most_bytes, fixed.most_bytes)
     if delete:

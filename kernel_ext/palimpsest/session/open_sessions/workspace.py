@@ -99,11 +99,11 @@ class Workspace:
         self._open: dict[str, LiveSession | FollowedSession] = {}
         self._current: dict[str | None, str] = {}
         self._lock = asyncio.Lock()
-        self._attendance = OpenChildren(self._shut)
-        services.permitting.default_model = services.default_model
-        services.permitting.default_agent = lambda: services.default_agent
+        self._open_children = OpenChildren(self._shut)
+        services.effective_rules.default_model = services.default_model
+        services.effective_rules.default_agent = lambda: services.default_agent
         family = services.family
-        family.begin, family.resume, family.end = self._work, self._resume, self._attendance.end
+        family.begin, family.resume, family.end = self._work, self._resume, self._open_children.end
         self.giving = SharingService(services, self._settled, self._note_share)
 
     async def current(self, notebook: str | None) -> LiveSessionProtocol:
@@ -151,7 +151,7 @@ class Workspace:
         """Open a session by id or unambiguous beginning of one and make it current."""
         async with self._lock:
             found = await self._opened(self._full_id(session_id), self._name(notebook))
-            self._attendance.look_at(found.id)
+            self._open_children.look_at(found.id)
             return found
 
     async def rename(self, before: str, after: str) -> None:
@@ -428,7 +428,7 @@ class Workspace:
             limits=parent.limits,
             metadata={"depth": depth_of(parent) + 1},
         )
-        services.permitting.began[session.id] = parent.id
+        services.effective_rules.began[session.id] = parent.id
         return await self._ruled(session, rules)
 
     async def _ruled(self, session: SessionInfo, rules: Rules) -> LiveSession:
@@ -436,7 +436,7 @@ class Workspace:
         if rules:
             session = with_own_rules(session, rules)
             allowed = tuple(one for one in rules if one.action == "allow")
-            self._services.permitting.approvals.add_to(allowed, session.id)
+            self._services.effective_rules.approvals.add_to(allowed, session.id)
         return await self._begin(session)
 
     async def _begin(self, session: SessionInfo) -> LiveSession:
@@ -454,14 +454,14 @@ class Workspace:
     async def _work(self, session: SessionInfo) -> LiveSession:
         """Begin the session of a task."""
         begun = await self._begin(session)
-        self._attendance.begin(session.id)
+        self._open_children.begin(session.id)
         return begun
 
     async def _shut(self, session_id: str) -> None:
         """Close the session of a task that nobody needs any more."""
         async with self._lock:
             known = self._open.get(session_id)
-            needed = self._attendance.is_needed(session_id)
+            needed = self._open_children.is_needed(session_id)
             if isinstance(known, LiveSession) and known.read_only and not needed:
                 del self._open[session_id]
                 await known.close()
@@ -476,7 +476,7 @@ class Workspace:
             if before is not None:
                 self._current[None] = before
         if isinstance(found, LiveSession):
-            self._attendance.begin(found.id)
+            self._open_children.begin(found.id)
             return found
         raise SessionHeld(found.reason)
 
@@ -511,7 +511,7 @@ class Workspace:
             if session is not None:
                 with suppress(UserError, OSError):
                     remove_page(self._store, session)
-            self._services.permitting.grants.drop(one)
+            self._services.effective_rules.grants.drop(one)
         for one in family:
             self._store.delete(one)
 
@@ -611,7 +611,9 @@ class Workspace:
         infos = [one.info for one in journal.state.messages()]
         # By the folder's name: a record that names another session must not have what that has.
         own = session.model_copy(update={"id": journal.session_id})
-        held = await asyncio.to_thread(with_rights_that_hold, own, self._services.permitting, infos)
+        held = await asyncio.to_thread(
+            with_rights_that_hold, own, self._services.effective_rules, infos
+        )
         if held == session:
             return ""
         words = withheld_text(held) if held.claimed != session.claimed else ""

@@ -83,10 +83,10 @@ class Asks:
     """
 
     def __init__(
-        self, session_id: str, log: Log, ids: Ids, permitting: EffectiveRules | None = None
+        self, session_id: str, log: Log, ids: Ids, effective_rules: EffectiveRules | None = None
     ) -> None:
         self.session_id = session_id
-        self._permitting = permitting or EffectiveRules()
+        self._permitting = effective_rules or EffectiveRules()
         session = log.state.session
         self._approved: Rules = self._permitting.held_rules(session) if session is not None else ()
         self._log = log

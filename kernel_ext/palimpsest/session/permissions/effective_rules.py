@@ -57,7 +57,7 @@ class EffectiveRules:
     """The model that answers where none is named, which any session may use."""
     default_agent: Callable[[], str] = str
     """The agent that answers where none is named."""
-    moving: ProjectMoveWatch | None = None
+    project_move: ProjectMoveWatch | None = None
     """Whether the project was moved here; None where nothing is kept on a disk."""
     began: dict[str, str] = field(default_factory=dict)
     """Who began whom: the sessions of tasks that worked in this kernel, and their parents, by id."""

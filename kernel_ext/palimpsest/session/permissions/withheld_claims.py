@@ -32,21 +32,21 @@ WITHHELD = (
 
 
 def with_rights_that_hold(
-    session: SessionInfo, permitting: EffectiveRules, infos: Iterable[MessageInfo]
+    session: SessionInfo, effective_rules: EffectiveRules, infos: Iterable[MessageInfo]
 ) -> SessionInfo:
     """Return the record of a session that is opened, with what holds and what was held back."""
     whole = with_claims_again(session)
-    rules = permitting.held_rules(whole)
-    mode = permitting.own_mode(whole)
-    budget = permitting.own_budget(whole)
-    is_usable = whole.model is None or permitting.may_use(whole.model, whole.id)
-    may_answer = whole.agent is None or permitting.may_answer(whole.agent, whole.id)
+    rules = effective_rules.held_rules(whole)
+    mode = effective_rules.own_mode(whole)
+    budget = effective_rules.own_budget(whole)
+    is_usable = whole.model is None or effective_rules.may_use(whole.model, whole.id)
+    may_answer = whole.agent is None or effective_rules.may_answer(whole.agent, whole.id)
     before = session.claimed or Claims()
     claims = Claims(
         permission=tuple(one for one in whole.permission if one not in rules),
         mode=whole.mode if whole.mode_own and mode != whole.mode else None,
         budget=whole.budget
-        if _loosens(whole.budget, budget, permitting.budget)
+        if _loosens(whole.budget, budget, effective_rules.budget)
         else (before.budget if before.budget != whole.budget else None),
         model=None if is_usable else whole.model,
         agent=None if may_answer else whole.agent,
@@ -59,9 +59,9 @@ def with_rights_that_hold(
     }
     if claims.mode is not None:
         # The mode of a task's session is its parent's; that is shown when its turn begins.
-        changed |= {"mode": mode or permitting.mode, "mode_own": True if mode else None}
-    elif whole.mode_own is not True and whole.mode not in (None, permitting.mode):
-        changed["mode"] = permitting.mode
+        changed |= {"mode": mode or effective_rules.mode, "mode_own": True if mode else None}
+    elif whole.mode_own is not True and whole.mode not in (None, effective_rules.mode):
+        changed["mode"] = effective_rules.mode
     if whole.budget is not None and whole.budget != budget:
         changed["budget"] = budget
     return whole.model_copy(update=changed | _spent(whole, infos))
@@ -97,17 +97,17 @@ def claimed_names(claims: Claims | None) -> list[str]:
     return names
 
 
-def grant_claims(session: SessionInfo, permitting: EffectiveRules) -> SessionInfo:
+def grant_claims(session: SessionInfo, effective_rules: EffectiveRules) -> SessionInfo:
     """Allow in this session what was held back; returns the record that holds from now on."""
     claims = session.claimed
     if claims is None:
         return session
-    grants = permitting.grants
+    grants = effective_rules.grants
     allowed: Rules = granted_rules(rule_as_dict(one) for one in claims.permission)
-    permitting.approvals.add_to(allowed, session.id)
-    if claims.mode is not None and not permitting.mode_fixed:
+    effective_rules.approvals.add_to(allowed, session.id)
+    if claims.mode is not None and not effective_rules.mode_fixed:
         grants.put("mode", claims.mode, session.id)
-    if claims.budget is not None and not permitting.budget_fixed:
+    if claims.budget is not None and not effective_rules.budget_fixed:
         grants.put("budget", claims.budget.model_dump(exclude_none=True), session.id)
     if claims.model is not None:
         grants.put("model", claims.model.id, session.id)
@@ -118,7 +118,7 @@ def grant_claims(session: SessionInfo, permitting: EffectiveRules) -> SessionInf
         changed |= {"mode": claims.mode, "mode_own": True}
     if claims.budget is not None:
         changed["budget"] = claims.budget
-    return with_rights_that_hold(session.model_copy(update=changed), permitting, ())
+    return with_rights_that_hold(session.model_copy(update=changed), effective_rules, ())
 
 
 def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:

@@ -72,21 +72,21 @@ class Expander:
     """
 
     def __init__(self, services: Services) -> None:
-        library = services.library
-        self._library = library
+        definitions = services.definitions
+        self._definitions = definitions
         self._commands: Mapping[str, CustomCommand] = (
-            library.commands if library is not None else {}
+            definitions.commands if definitions is not None else {}
         )
         self._agents: Mapping[str, Agent] = services.agents
         self._registry = services.registry
         self._info = services.info
-        self._locks = services.locks
+        self._locks = services.locked_settings
         self._announce: Announce = _unheard
 
     def options(self, text: str, options: PromptOptions) -> PromptOptions:
         """Return the options of a prompt with what its command says of agent and model."""
-        if self._library is not None:
-            self._library.refresh()
+        if self._definitions is not None:
+            self._definitions.refresh()
         command, _ = self._command(text)
         if command is None:
             return options
@@ -101,21 +101,21 @@ class Expander:
             or (None if options.model else free("variant", command.variant)),
         )
 
-    def watch(self, stage: RunContext, announce: Announce) -> RunContext:
+    def watch(self, run_context: RunContext, announce: Announce) -> RunContext:
         """Return the stage of a run, before whose steps prompts are expanded.
 
         ``announce(call id, input)`` says what a call would run that stands in no message.
         """
-        resolve = stage.setup
+        resolve = run_context.setup
         self._announce = announce
 
         async def setup(user: UserMessage) -> StepSetup:
-            for message in unanswered(stage.log.state.messages()):
-                await self._expand(stage, message)
+            for message in unanswered(run_context.log.state.messages()):
+                await self._expand(run_context, message)
             return await resolve(user)
 
-        stage.setup = setup
-        return stage
+        run_context.setup = setup
+        return run_context
 
     def _command(self, text: str) -> tuple[CustomCommand | None, str]:
         found = command_in(text)
@@ -129,7 +129,7 @@ class Expander:
         agent = self._agents.get(command.agent or "")
         return agent is not None and agent.mode == "subagent"
 
-    async def _expand(self, stage: RunContext, message: Message) -> None:
+    async def _expand(self, run_context: RunContext, message: Message) -> None:
         typed = next(
             (p for p in message.parts if isinstance(p, TextPart) and not p.synthetic), None
         )
@@ -138,39 +138,43 @@ class Expander:
             return
         command, arguments = self._command(typed.text)
         if command is not None:
-            parts = await self._of_command(stage, info, typed, command, arguments)
+            parts = await self._of_command(run_context, info, typed, command, arguments)
         else:
-            parts = self._of_agents(stage, typed)
+            parts = self._of_agents(run_context, typed)
             if not any(isinstance(part, SubtaskPart) for part in parts):
-                parts += await self._of_files(stage, info, typed)
+                parts += await self._of_files(run_context, info, typed)
         if parts:
-            stage.write(*(PartUpdated(part=part) for part in parts), sync=True)
+            run_context.write(*(PartUpdated(part=part) for part in parts), sync=True)
 
-    def _of_agents(self, stage: RunContext, typed: TextPart) -> list[Part]:
+    def _of_agents(self, run_context: RunContext, typed: TextPart) -> list[Part]:
         known = subagents_of(self._agents)
         tasks = subtasks_in(typed.text, known)
         if tasks:
             return [
-                self._subtask(stage, typed, name, task, description=_short(task))
+                self._subtask(run_context, typed, name, task, description=_short(task))
                 for name, task in tasks
             ]
         made: list[Part] = []
         for one in agent_mentions(typed.text, known):
             source = {"value": f"@{one.name}", "start": one.start, "end": one.end}
-            base = _base(stage, typed)
+            base = _base(run_context, typed)
             made.append(AgentPart(**base, name=one.name, source=source))
         names = dict.fromkeys(part.name for part in made if isinstance(part, AgentPart))
-        hints = [_text(stage, typed, HINT.format(name=name), {"agent": name}) for name in names]
+        hints = [
+            _text(run_context, typed, HINT.format(name=name), {"agent": name}) for name in names
+        ]
         return [*made, *hints]
 
     def _subtask(
-        self, stage: RunContext, typed: TextPart, agent: str, task: str, *, description: str
+        self, run_context: RunContext, typed: TextPart, agent: str, task: str, *, description: str
     ) -> SubtaskPart:
-        return SubtaskPart(**_base(stage, typed), prompt=task, description=description, agent=agent)
+        return SubtaskPart(
+            **_base(run_context, typed), prompt=task, description=description, agent=agent
+        )
 
     async def _of_command(
         self,
-        stage: RunContext,
+        run_context: RunContext,
         user: UserMessage,
         typed: TextPart,
         command: CustomCommand,
@@ -179,11 +183,11 @@ class Expander:
         """Fill in a command; raises UserError or ModelFailed where it cannot be."""
         words = fill_template(command.template, arguments)
         try:
-            text, attached = await self._filled(stage, user, words)
+            text, attached = await self._filled(run_context, user, words)
         except PermissionDenied as denied:
             raise UserError(f"/{command.name} was not sent. {denied}") from None
         except Aborted:
-            stopped = AbortedError(message=stage.abort.reason or "Stopped.")
+            stopped = AbortedError(message=run_context.abort.reason or "Stopped.")
             raise ModelFailed(stopped) from None
         mark = {COMMAND: command.name}
         own = typed.model_copy(
@@ -192,7 +196,7 @@ class Expander:
         if self._is_subtask(command):
             texts = [text, *(outcome for _, outcome, _ in attached)]
             part = self._subtask(
-                stage,
+                run_context,
                 typed,
                 command.agent or "general",
                 "\n\n".join(texts),
@@ -200,23 +204,25 @@ class Expander:
             )
             model = self._model(command, user)
             return [own, part.model_copy(update={"command": command.name, "model": model})]
-        made: list[Part] = [own, _text(stage, typed, text, mark)]
+        made: list[Part] = [own, _text(run_context, typed, text, mark)]
         for named, words_of_file, files in attached:
-            made += _file_parts(stage, typed, named, words_of_file, files, mark)
+            made += _file_parts(run_context, typed, named, words_of_file, files, mark)
         return made
 
-    async def _of_files(self, stage: RunContext, user: UserMessage, typed: TextPart) -> list[Part]:
+    async def _of_files(
+        self, run_context: RunContext, user: UserMessage, typed: TextPart
+    ) -> list[Part]:
         """Attach the project's files that a prompt names; other words behind an at sign stay words."""
         named = files_in(typed.text, set(subagents_of(self._agents)))
         made: list[Part] = []
-        for one in [each for each in named if _is_file_of(stage, each.path)][:MOST_FILES]:
+        for one in [each for each in named if _is_file_of(run_context, each.path)][:MOST_FILES]:
             try:
-                found = await self._file(stage, user, one.path)
+                found = await self._file(run_context, user, one.path)
             except Aborted:
-                stopped = AbortedError(message=stage.abort.reason or "Stopped.")
+                stopped = AbortedError(message=run_context.abort.reason or "Stopped.")
                 raise ModelFailed(stopped) from None
             if found is not None:
-                made += _file_parts(stage, typed, one, *found, {ATTACHED: one.path})
+                made += _file_parts(run_context, typed, one, *found, {ATTACHED: one.path})
         return made
 
     def _model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
@@ -228,7 +234,7 @@ class Expander:
         return self._info(name, command.variant).ref
 
     async def _filled(
-        self, stage: RunContext, user: UserMessage, words: str
+        self, run_context: RunContext, user: UserMessage, words: str
     ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
         """Return the words with the shell's output in them, and the files that they name."""
         text: list[str] = []
@@ -236,7 +242,7 @@ class Expander:
         known = set(subagents_of(self._agents))
         for piece in shell_pieces_of(words):
             if isinstance(piece, Shell):
-                text.append(await self._output(stage, user, piece.command))
+                text.append(await self._output(run_context, user, piece.command))
             else:
                 before = sum(map(len, text))
                 text.append(piece)
@@ -245,20 +251,20 @@ class Expander:
                     named.setdefault(one.path, moved)
         found = []
         for one in list(named.values())[:MOST_FILES]:
-            read = await self._file(stage, user, one.path)
+            read = await self._file(run_context, user, one.path)
             if read is not None:
                 found.append((one, *read))
         return "".join(text), found
 
-    async def _output(self, stage: RunContext, user: UserMessage, command: str) -> str:
-        outcome = await self._call(stage, user, "bash", {"command": command})
+    async def _output(self, run_context: RunContext, user: UserMessage, command: str) -> str:
+        outcome = await self._call(run_context, user, "bash", {"command": command})
         return outcome.output.removesuffix(DONE).rstrip("\n")
 
     async def _file(
-        self, stage: RunContext, user: UserMessage, path: str
+        self, run_context: RunContext, user: UserMessage, path: str
     ) -> tuple[str, Any] | None:
         try:
-            outcome = await self._call(stage, user, "read", {"path": path})
+            outcome = await self._call(run_context, user, "read", {"path": path})
         except PermissionDenied as denied:
             return NOT_SHOWN.format(path=path, problem=denied), ()
         except UserError as problem:
@@ -268,7 +274,7 @@ class Expander:
         return SHOWN.format(path=path, output=outcome.output), outcome.attachments
 
     async def _call(
-        self, stage: RunContext, user: UserMessage, name: str, given: dict[str, Any]
+        self, run_context: RunContext, user: UserMessage, name: str, given: dict[str, Any]
     ) -> ToolOutcome:
         """Run a tool as the person's own call."""
         tool = self._registry.resolve(name)
@@ -277,20 +283,20 @@ class Expander:
         arguments = self._registry.validate(tool, given)
         if isinstance(arguments, str):
             raise UserError(arguments)
-        call_id = f"call_{stage.ids.new('prt')}"
+        call_id = f"call_{run_context.ids.new('prt')}"
         self._announce(call_id, given)
         context = ToolContext(
-            session_id=stage.session_id,
+            session_id=run_context.session_id,
             message_id=user.id,
             call_id=call_id,
             agent=user.agent,
-            abort=stage.abort,
-            messages=stage.log.state.messages(),
-            root=stage.root,
-            cwd=stage.cwd,
+            abort=run_context.abort,
+            messages=run_context.log.state.messages(),
+            root=run_context.root,
+            cwd=run_context.cwd,
             metadata=lambda _title, _data: None,
-            ask=stage.ask(user.id, call_id, name),
-            extra=stage.extra,
+            ask=run_context.ask(user.id, call_id, name),
+            extra=run_context.extra,
         )
         return await tool.run(arguments, context)
 
@@ -317,45 +323,47 @@ def _expanded(message: Message) -> bool:
     )
 
 
-def _base(stage: RunContext, typed: TextPart) -> dict[str, str]:
+def _base(run_context: RunContext, typed: TextPart) -> dict[str, str]:
     return {
-        "id": stage.ids.new("prt"),
+        "id": run_context.ids.new("prt"),
         "session_id": typed.session_id,
         "message_id": typed.message_id,
     }
 
 
 def _file_parts(
-    stage: RunContext,
+    run_context: RunContext,
     typed: TextPart,
     named: FileMention,
     words: str,
     files: Sequence[Attachment],
     mark: dict[str, Any],
 ) -> list[Part]:
-    made: list[Part] = [_text(stage, typed, words, mark)]
+    made: list[Part] = [_text(run_context, typed, words, mark)]
     text = SourceText(value=f"@{named.path}", start=named.start, end=named.end)
     source = FileSource(type="file", path=named.path, text=text)
     for one in files:
         kept = {"mime": one.mime, "filename": one.filename, "source": source}
-        url = keep_attachment(stage.blobs, one.url)
-        made.append(FilePart(**_base(stage, typed), **kept, url=url))
+        url = keep_attachment(run_context.blobs, one.url)
+        made.append(FilePart(**_base(run_context, typed), **kept, url=url))
     return made
 
 
-def _is_file_of(stage: RunContext, path: str) -> bool:
+def _is_file_of(run_context: RunContext, path: str) -> bool:
     """Tell whether a word behind an at sign is meant as a path, and leads to something of the project."""
     if "/" not in path and "." not in path:
         return False
     try:
-        place = confine(path, stage.root, stage.cwd)
+        place = confine(path, run_context.root, run_context.cwd)
         return place.inside and place.path.exists()
     except (UserError, OSError):
         return False
 
 
-def _text(stage: RunContext, typed: TextPart, text: str, metadata: dict[str, Any]) -> TextPart:
-    return TextPart(**_base(stage, typed), text=text, synthetic=True, metadata=metadata)
+def _text(
+    run_context: RunContext, typed: TextPart, text: str, metadata: dict[str, Any]
+) -> TextPart:
+    return TextPart(**_base(run_context, typed), text=text, synthetic=True, metadata=metadata)
 
 
 def _short(text: str) -> str:

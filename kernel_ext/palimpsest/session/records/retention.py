@@ -76,7 +76,7 @@ def prune_plan(
     What is open or written by any kernel, shared, needed by a fork, or holds something that a
     person pinned is never taken.
     """
-    found = sorted(families(summaries, sizes), key=lambda one: (one.updated, one.summary.id))
+    found = sorted(session_trees(summaries, sizes), key=lambda one: (one.updated, one.summary.id))
     weights = {one.id: one for one in sizes.sessions}
     needed = _needed(summaries)
     due, spared = [], []
@@ -95,7 +95,7 @@ def prune_plan(
     return PrunePlan(limits, tuple(due), tuple(spared), sizes.total)
 
 
-def families(summaries: Sequence[SessionSummary], sizes: DiskUsage) -> list[SessionTree]:
+def session_trees(summaries: Sequence[SessionSummary], sizes: DiskUsage) -> list[SessionTree]:
     """Return the sessions that nobody's ``task`` call began, each with those it began."""
     weights = {one.id: one.bytes for one in sizes.sessions}
     known = {one.id: one for one in summaries}

@@ -1,8 +1,8 @@
 """Sessions that a task call begins: who opens them, what they inherit, how deep they go.
 
-Border: says what a child session is; ``errands`` runs one, ``Workspace`` opens and keeps it. A
-child that this kernel had work is in its parent's mode, has its approvals and spends from its purse
-(``permitting``, ``purse``); here it gets what its parent may not do.
+Border: says what a child session is; ``subagent_runner`` runs one, ``Workspace`` opens and keeps it. A
+child that this kernel had work is in its parent's mode, has its approvals and spends from its limit
+(``effective_rules``, ``spending_limit``); here it gets what its parent may not do.
 """
 
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ def with_own_rules(session: SessionInfo, rules: Rules) -> SessionInfo:
 
 
 def outside_rules(caller: Agent) -> Rules:
-    """Return where outside the project the caller may go, which its errands may too."""
+    """Return where outside the project the caller may go, which its subagents may too."""
     return tuple(rule for rule in caller.rules if rule.permission == "external_directory")
 
 

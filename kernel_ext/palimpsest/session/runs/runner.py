@@ -85,7 +85,7 @@ class Runner:
         log: Log,
         ids: Ids,
         clock: Callable[[], int],
-        stage: Callable[[Run], RunContext],
+        run_context: Callable[[Run], RunContext],
         resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
         recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
         ended: Callable[[RunContext], None] = lambda _stage: None,
@@ -95,7 +95,7 @@ class Runner:
         self._log = log
         self._ids = ids
         self._clock = clock
-        self._stage = stage
+        self._stage = run_context
         self._resolve = resolve
         self._recovery = recovery
         self._ended = ended
@@ -238,8 +238,8 @@ class Runner:
         key = self._ids.new("pmt")
         future = self._await(key)
 
-        def start(run: Run, stage: RunContext) -> None:
-            marked = write_marker(stage, user, auto=False, wanted=wanted, origin=origin)
+        def start(run: Run, run_context: RunContext) -> None:
+            marked = write_marker(run_context, user, auto=False, wanted=wanted, origin=origin)
             run.delivered[key] = marked.id
 
         self._begin(self._work(start))
@@ -316,19 +316,19 @@ class Runner:
         run = self._run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
-        stage: RunContext | None = None
+        run_context: RunContext | None = None
         self.compactions.turn_began()
         watching = asyncio.get_running_loop().create_task(
             run_turn_time_limit(run.abort, self.compactions, self._recovery())
         )
         try:
-            stage = self._stage(run)
+            run_context = self._stage(run)
             if start is None:
                 self._deliver(run, next(iter(self._log.state.inbox.values())))
             else:
-                start(run, stage)
+                start(run, run_context)
             if start is not None or run.delivered:
-                self._end(run, stage, await run_turn(stage, again=again))
+                self._end(run, run_context, await run_turn(run_context, again=again))
         except asyncio.CancelledError:
             run.abort.set("The kernel ends.", "interrupted")
             problem = AbortedError(message="The kernel ends.")
@@ -337,9 +337,9 @@ class Runner:
             problem = defect_error(broken)
             if not ends_runner(broken):
                 # Else the next kernel tells that this one ended before the answer did.
-                self._tell(stage, problem)
-                if stage is not None:
-                    self._end(run, stage, "error")
+                self._tell(run_context, problem)
+                if run_context is not None:
+                    self._end(run, run_context, "error")
             if start is None and not run.delivered:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
         finally:
@@ -350,15 +350,15 @@ class Runner:
             for prompt_id, message_id in run.delivered.items():
                 answer = self._collect(run, message_id, problem)
                 self._answer(prompt_id, _unkept(answer, unwritten) if unwritten else answer)
-        if stage is not None and problem is None and not self._is_compaction(run):
-            self._ended(stage)
+        if run_context is not None and problem is None and not self._is_compaction(run):
+            self._ended(run_context)
 
     def _is_compaction(self, run: Run) -> bool:
         """Tell whether a run only wrote a summary that somebody asked for."""
         delivered = (self._log.state.message(one) for one in run.delivered.values())
         return any(one is not None and marker(one) is not None for one in delivered)
 
-    def _end(self, run: Run, stage: RunContext, guard: StoppedBy | None) -> None:
+    def _end(self, run: Run, run_context: RunContext, guard: StoppedBy | None) -> None:
         """Journal why the turn ended; who stopped it says so, unless it had ended before.
 
         What was stopped before it was answered gets an answer that says so, and so do prompts that
@@ -374,23 +374,23 @@ class Runner:
             said = stop_reason_of(info) if isinstance(info, AssistantMessage) else None
             by = run.abort.by if said in (None, "cancelled") else said
         if run.abort.is_set() and by == run.abort.by:
-            say_stopped(stage, self._log.state.messages(), run.abort.reason)
+            say_stopped(run_context, self._log.state.messages(), run.abort.reason)
             answers = self._answers(run)
         if answers:
-            journal_end(stage, by, answers, withdrawn=run.withdrawn)
+            journal_end(run_context, by, answers, withdrawn=run.withdrawn)
 
     def _answers(self, run: Run) -> Messages:
         """Return what was said in the turn so far."""
         first = next(iter(run.delivered.values()), "")
         return answers_after(self._log.state.messages(), first)
 
-    def _tell(self, stage: RunContext | None, problem: ErrorValue) -> None:
+    def _tell(self, run_context: RunContext | None, problem: ErrorValue) -> None:
         """Write what broke where it is read: as the answer to what was asked."""
         user = newest_user(self._log.state.messages())
-        if stage is None or user is None:
+        if run_context is None or user is None:
             self._log.append(SessionError(error=problem))
         else:
-            write_refusal(stage, user, problem)
+            write_refusal(run_context, user, problem)
 
     def deliver_steers(self, run: Run) -> bool:
         """Turn steered prompts into messages; called by the loop before each request."""

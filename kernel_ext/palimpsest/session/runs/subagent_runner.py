@@ -44,7 +44,7 @@ class ParentSession(Protocol):
     archive: SessionArchive
     asks: Asks
     log: SessionLog
-    questioning: UserQuestions
+    user_questions: UserQuestions
 
 
 class ChildSessionRunner:
@@ -55,18 +55,18 @@ class ChildSessionRunner:
         self._parent = parent
         self._run = run
 
-    async def run(self, errand: SubagentTask, context: ToolContext) -> SubagentResult:
-        """Have an errand done."""
-        child, agent, model = await self._child(errand, context)
+    async def run(self, task: SubagentTask, context: ToolContext) -> SubagentResult:
+        """Have a task done."""
+        child, agent, model = await self._child(task, context)
         known_as = child.id
         try:
-            return await self._done(errand, context, child, agent, model)
+            return await self._done(task, context, child, agent, model)
         finally:
             self._services.family.end(known_as)
 
     async def _done(
         self,
-        errand: SubagentTask,
+        task: SubagentTask,
         context: ToolContext,
         child: ChildSession,
         agent: Agent,
@@ -75,14 +75,14 @@ class ChildSessionRunner:
         caller = Caller(context.message_id, context.call_id, "task")
         child.asks.relay = _relay(self._parent, caller)
         child.archive.caller = self._parent.archive
-        child.interview = RelayedInterview(self._parent.questioning, caller)
-        await child.undoing.settle()
-        progress = ChildProgress(context, child, errand, agent)
+        child.interview = RelayedInterview(self._parent.user_questions, caller)
+        await child.reverts.settle()
+        progress = ChildProgress(context, child, task, agent)
         unregister = context.abort.on_abort(_stopper(child, context.abort))
         unsubscribe = child.subscribe(progress.heard)
         try:
             answer = await child.runner.prompt(
-                errand.prompt,
+                task.prompt,
                 PromptOptions(
                     agent=agent.name,
                     model=model.id,
@@ -101,7 +101,7 @@ class ChildSessionRunner:
         return _report(child.id, answer, progress.seen() | _cost(answer))
 
     async def _child(
-        self, errand: SubagentTask, context: ToolContext
+        self, task: SubagentTask, context: ToolContext
     ) -> tuple[ChildSession, Agent, ModelRef]:
         services, family = self._services, self._services.family
         parent = self._parent.log.state.session
@@ -111,30 +111,30 @@ class ChildSessionRunner:
             raise UserError(
                 f"Work may be handed on {family.depth} deep here, and this session is. Do the task yourself."
             )
-        agent = find_agent(errand.agent, services.agents)
+        agent = find_agent(task.agent, services.agents)
         if not agent.helps:
             raise UserError(f"The agent {agent.name!r} does not work for others.")
-        model = errand.model or self._model(agent, context)
-        permitting = services.permitting
-        permitting.use(agent.name, model)
+        model = task.model or self._model(agent, context)
+        effective_rules = services.effective_rules
+        effective_rules.use(agent.name, model)
         caller = services.agents.get(context.agent) or find_agent("build", services.agents)
-        if errand.task_id is not None:
-            child = await self._resumed(errand.task_id, parent)
-            permitting.began[child.id] = parent.id
+        if task.task_id is not None:
+            child = await self._resumed(task.task_id, parent)
+            effective_rules.began[child.id] = parent.id
             child.asks.approve(outside_rules(caller))
             return child, agent, model
         session = child_of(
             parent,
             id=services.ids.new("ses", descending=True),
             now=services.clock(),
-            description=errand.description,
+            description=task.description,
             caller=caller,
             agent=agent,
             model=model,
             depth=family.depth,
         )
-        permitting.began[session.id] = parent.id
-        permitting.approvals.lend(session.permission, session.id)
+        effective_rules.began[session.id] = parent.id
+        effective_rules.approvals.lend(session.permission, session.id)
         return await family.begin(session), agent, model
 
     async def _resumed(self, task_id: str, parent: SessionInfo) -> ChildSession:
@@ -188,8 +188,8 @@ def _relay(parent: ParentSession, caller: Caller) -> Any:
 class RelayedInterview:
     """Puts what a child session asks the person into the card of the call that began it."""
 
-    def __init__(self, questioning: UserQuestions, caller: Caller) -> None:
-        self._questioning = questioning
+    def __init__(self, user_questions: UserQuestions, caller: Caller) -> None:
+        self._questioning = user_questions
         self._caller = caller
 
     async def ask(
@@ -207,11 +207,11 @@ class ChildProgress:
     """Draws what a child session does into the card of its call, a few times a second."""
 
     def __init__(
-        self, context: ToolContext, child: ChildSession, errand: SubagentTask, agent: Agent
+        self, context: ToolContext, child: ChildSession, task: SubagentTask, agent: Agent
     ) -> None:
         self._context = context
         self._child = child
-        self._title = errand.description
+        self._title = task.description
         self._head = {"task": child.id, "agent": agent.name}
         self._first = len(child.log.state.messages())
         self._loop = asyncio.get_running_loop()

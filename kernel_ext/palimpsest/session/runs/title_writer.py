@@ -71,17 +71,17 @@ class TitleWriter:
         if self._services.titles and session.parent_id is None:
             self._stand_in = words
 
-    def watch(self, stage: RunContext) -> RunContext:
+    def watch(self, run_context: RunContext) -> RunContext:
         """Return the stage of a run, in whose first step the title is asked for."""
-        resolve = stage.setup
+        resolve = run_context.setup
 
         async def setup(user: UserMessage) -> StepSetup:
             made = await resolve(user)
-            self._begin(stage, made)
+            self._begin(run_context, made)
             return made
 
-        stage.setup = setup
-        return stage
+        run_context.setup = setup
+        return run_context
 
     def end(self) -> None:
         """Ask no more."""
@@ -93,29 +93,29 @@ class TitleWriter:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    def _begin(self, stage: RunContext, setup: StepSetup) -> None:
+    def _begin(self, run_context: RunContext, setup: StepSetup) -> None:
         stand_in, self._stand_in = self._stand_in, None
         if stand_in is None or len(real_prompts(self._log.state.messages())) != 1:
             return
         loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._name(stage, setup, stand_in))
+        self._task = loop.create_task(self._name(run_context, setup, stand_in))
 
-    async def _name(self, stage: RunContext, setup: StepSetup, stand_in: str) -> None:
+    async def _name(self, run_context: RunContext, setup: StepSetup, stand_in: str) -> None:
         try:
-            if await self._log.kept(stage.abort.is_set) or stage.abort.is_set():
+            if await self._log.kept(run_context.abort.is_set) or run_context.abort.is_set():
                 return
             info = self._services.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.model(info)
             agent = self._services.agents.get("title")
             titled = await run_title(
-                stage,
+                run_context,
                 dataclasses.replace(setup, model=model, info=info),
                 agent.prompt if agent is not None else None,
             )
         except (PalimpsestError, TimeoutError) as problem:
-            LOGGER.debug("No title for session %s: %s", stage.session_id, problem)
+            LOGGER.debug("No title for session %s: %s", run_context.session_id, problem)
         except Exception:
-            LOGGER.exception("No title for session %s", stage.session_id)
+            LOGGER.exception("No title for session %s", run_context.session_id)
         else:
             self._settle(titled, stand_in)
 

@@ -65,7 +65,7 @@ class ToolGate:
             also: Mapping[str, Sequence[str]] | None = None,
         ) -> None:
             session = self._log.state.session
-            base = self._services.permitting.rules_of(session, self._services.rules, ())
+            base = self._services.effective_rules.rules_of(session, self._services.rules, ())
             for name, texts in {permission: patterns, **(also or {})}.items():
                 refuse_beyond(session, base, name, texts)
             await self._asks.ask(
@@ -89,7 +89,7 @@ class ToolGate:
         agent = self._services.agents.get(name or self._services.default_agent)
         own = agent.rules if agent is not None else ()
         services = self._services
-        return services.permitting.rules_of(self._log.state.session, services.rules, own)
+        return services.effective_rules.rules_of(self._log.state.session, services.rules, own)
 
     async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
         """Ask before a call that goes round in circles; "once" holds for the turn, "always" for the tool and session.

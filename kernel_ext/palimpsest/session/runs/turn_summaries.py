@@ -63,18 +63,18 @@ class TurnSummaries:
         self._ended = False
         self._task: asyncio.Task[None] | None = None
 
-    def watch(self, stage: RunContext) -> RunContext:
+    def watch(self, run_context: RunContext) -> RunContext:
         """Return the stage of a run, whose newest setup is remembered."""
-        resolve = stage.setup
+        resolve = run_context.setup
 
         async def setup(user: UserMessage) -> StepSetup:
             self._setup = made = await resolve(user)
             return made
 
-        stage.setup = setup
-        return stage
+        run_context.setup = setup
+        return run_context
 
-    def turn_ended(self, stage: RunContext) -> None:
+    def turn_ended(self, run_context: RunContext) -> None:
         """Take in that a run ended; one that answered nothing new is passed over."""
         session, setup = self._log.state.session, self._setup
         if self._ended or not self._services.turn_summaries or setup is None:
@@ -87,7 +87,7 @@ class TurnSummaries:
         prompt_id = turn[0].id
         self._turns = [one for one in self._turns if one != prompt_id] + [prompt_id]
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._work(stage))
+            self._task = asyncio.get_running_loop().create_task(self._work(run_context))
 
     def end(self) -> None:
         """Ask no more."""
@@ -100,30 +100,32 @@ class TurnSummaries:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _work(self, stage: RunContext) -> None:
+    async def _work(self, run_context: RunContext) -> None:
         while self._turns:
             turns, self._turns = tuple(self._turns[-MOST_TURNS:]), []
             try:
-                answered = await self._ask(stage, turns)
+                answered = await self._ask(run_context, turns)
             except (PalimpsestError, TimeoutError) as problem:
-                LOGGER.debug("No turn summary for session %s: %s", stage.session_id, problem)
+                LOGGER.debug("No turn summary for session %s: %s", run_context.session_id, problem)
             except Exception:
-                LOGGER.exception("No turn summary for session %s", stage.session_id)
+                LOGGER.exception("No turn summary for session %s", run_context.session_id)
             else:
                 if answered is not None:
                     self._settle(answered, turns[-1])
 
-    async def _ask(self, stage: RunContext, turns: tuple[str, ...]) -> SideAnswer | None:
+    async def _ask(self, run_context: RunContext, turns: tuple[str, ...]) -> SideAnswer | None:
         setup = self._setup
         if setup is None or await self._log.kept():
             return None
         info = self._services.small_model(setup.info)
         if not self._affordable(info):
-            LOGGER.debug("No turn summary for session %s: its limit is reached", stage.session_id)
+            LOGGER.debug(
+                "No turn summary for session %s: its limit is reached", run_context.session_id
+            )
             return None
         model = setup.model if info is setup.info else self._services.model(info)
         asking = dataclasses.replace(setup, model=model, info=info)
-        return await run_turn_summary(stage, asking, turns)
+        return await run_turn_summary(run_context, asking, turns)
 
     def _settle(self, answered: SideAnswer, prompt_id: str) -> None:
         """Write what the model said, where the turn still stands, and count what it took."""

@@ -60,7 +60,7 @@ class EnvironmentUpdates:
         clock: Callable[[], int],
         environment: Mapping[str, str],
         plans: Callable[[], bool] = lambda: False,
-        met: set[str] | None = None,
+        joined_sessions: set[str] | None = None,
         detail: Detail = "names and types",
     ) -> None:
         self._log = log
@@ -68,7 +68,7 @@ class EnvironmentUpdates:
         self._clock = clock
         self._plans = plans
         """Tells whether the session is in plan mode."""
-        self._met: set[str] = set() if met is None else met
+        self._met: set[str] = set() if joined_sessions is None else joined_sessions
         """Ids of the sessions in which this kernel took part, told or not."""
         session = log.state.session
         if session is not None and (self._has_met(session) or not log.state.messages()):

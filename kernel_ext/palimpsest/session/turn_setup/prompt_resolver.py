@@ -89,14 +89,14 @@ class PromptResolver:
         self._configured = configured
         self._systems = SystemPrompts(services, log, self.policy)
         self._told_of: set[str] = set()
-        self.guests = TurnExtensions(services.hooks, services.servers, log, services.ids)
+        self.extensions = TurnExtensions(services.hooks, services.servers, log, services.ids)
         self._news = EnvironmentUpdates(
             log,
             services.ids,
             services.clock,
             services.environment,
-            lambda: services.permitting.mode_of(log.state.session) == "plan",
-            services.met,
+            lambda: services.effective_rules.mode_of(log.state.session) == "plan",
+            services.joined_sessions,
             services.variables,
         )
 
@@ -128,45 +128,49 @@ class PromptResolver:
 
         Raises ConfigError where there is no such model, or an administrator fixed another one.
         """
-        services, locks = self._services, self._services.locks
+        services, locked_settings = self._services, self._services.locked_settings
         info = services.info(name, None)
-        key = "compaction.model" if locks.by("compaction.model") else "model"
-        if locks.by(key):
-            fixed = locks.config.compaction.model or services.default_model()
-            locks.refuse(key, info.ref.id, services.info(fixed, None).ref.id)
+        key = "compaction.model" if locked_settings.by("compaction.model") else "model"
+        if locked_settings.by(key):
+            fixed = locked_settings.config.compaction.model or services.default_model()
+            locked_settings.refuse(key, info.ref.id, services.info(fixed, None).ref.id)
         services.check_model(info)
-        services.permitting.use_model(info.ref)
+        services.effective_rules.use_model(info.ref)
         return info.ref
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
         """Raise ConfigError where a person names what an administrator fixed."""
-        services, locks = self._services, self._services.locks
+        services, locked_settings = self._services, self._services.locked_settings
         if is_child(self._log.state.session):
             return  # what an agent names for a task is passed over
-        locks.refuse("default_agent", options.get("agent"), services.default_agent)
-        locks.refuse("variant", options.get("variant"), locks.config.variant)
-        locks.refuse("max_steps", options.get("max_steps"), locks.config.max_steps)
-        if locks.by("model") and options.get("model"):
+        locked_settings.refuse("default_agent", options.get("agent"), services.default_agent)
+        locked_settings.refuse("variant", options.get("variant"), locked_settings.config.variant)
+        locked_settings.refuse(
+            "max_steps", options.get("max_steps"), locked_settings.config.max_steps
+        )
+        if locked_settings.by("model") and options.get("model"):
             wanted = services.info(options["model"], None).ref.id
-            locks.refuse("model", wanted, services.info(services.default_model(), None).ref.id)
+            locked_settings.refuse(
+                "model", wanted, services.info(services.default_model(), None).ref.id
+            )
 
     def _agent_of(self, name: str) -> str:
         """Return who answers: the agent that was chosen, or the one that is fixed."""
-        fixed = self._services.locks.by("default_agent")
+        fixed = self._services.locked_settings.by("default_agent")
         free = not fixed or is_child(self._log.state.session)
         return name if free else self._services.default_agent
 
     def _info(self, model: str, variant: str | None) -> ModelInfo:
         """Return what is known of the model that was chosen, or of the one that is fixed."""
         services = self._services
-        if services.locks.by("model"):
+        if services.locked_settings.by("model"):
             model = services.default_model()
-        return services.info(model, services.locks.free("variant", variant))
+        return services.info(model, services.locked_settings.free("variant", variant))
 
     def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt that is sent now, and note that both are used here."""
         agent, model = self.resolve(options)
-        self._services.permitting.use(agent, model)
+        self._services.effective_rules.use(agent, model)
         return agent, model
 
     async def look_for(self, tools: Iterable[str] | None) -> None:
@@ -187,13 +191,13 @@ class PromptResolver:
         """Resolve what a user message asks for; raises UserError or ModelFailed with a sentence."""
         services = self._services
         agent = find_agent(self._agent_of(user.agent), services.agents)
-        fixed = services.locks.by("model")
-        if not fixed and not services.permitting.may_use(user.model, self._journal.session_id):
+        fixed = services.locked_settings.by("model")
+        if not fixed and not services.effective_rules.may_use(user.model, self._journal.session_id):
             raise UserError(NOT_USED.format(model=user.model.id))
-        if not services.permitting.may_answer(agent.name, self._journal.session_id):
+        if not services.effective_rules.may_answer(agent.name, self._journal.session_id):
             raise UserError(NOT_ANSWERING.format(agent=agent.name))
         info = self._info(user.model.id, user.model.variant)
-        await self.guests.begin()
+        await self.extensions.begin()
         state = self._log.state
         messages = state.messages()
         policy = policy_after_undo(messages, state.decisions, self._configured.of(state.session))
@@ -204,9 +208,9 @@ class PromptResolver:
         self._remember(user)
         may_look = any(tool.name == VARIABLES for tool in offered)
         await self._news.tell(user, policy, self.namespace() if may_look else None)
-        system = await self._systems.settle(agent, info, user, self.guests.finish_system)
+        system = await self._systems.settle(agent, info, user, self.extensions.finish_system)
         self._tell_of_files()
-        await self.guests.greet(policy, system)
+        await self.extensions.greet(policy, system)
         specs = self._specs(offered, info)
         if not any(spec.name == RECALL for spec in specs):
             policy = without_recall(policy)
@@ -221,12 +225,15 @@ class PromptResolver:
             count=services.count(policy.estimator),
             system=system,
             specs=specs,
-            offer=self.guests.offer(OfferedTools(services.registry, offered)),
-            max_steps=services.locks.free("max_steps", user.max_steps) or self._steps(agent),
+            offer=self.extensions.offer(OfferedTools(services.registry, offered)),
+            max_steps=services.locked_settings.free("max_steps", user.max_steps)
+            or self._steps(agent),
             summariser=self._summariser(
                 self._wanted(messages, user)
                 or policy.compact.model
-                or services.locks.free("compaction.model", scribe.model if scribe else None)
+                or services.locked_settings.free(
+                    "compaction.model", scribe.model if scribe else None
+                )
             ),
             scribe=self._scribe(scribe),
             parameters=agent.parameters,
@@ -269,12 +276,15 @@ class PromptResolver:
 
     def _tell_of_files(self) -> None:
         """Say once, in one notice, which files were not read for the model."""
-        library = self._services.library
-        left_out = [*self._systems.left_out, *(library.left_out if library is not None else ())]
+        definitions = self._services.definitions
+        left_out = [
+            *self._systems.left_out,
+            *(definitions.left_out if definitions is not None else ()),
+        ]
         new = [one for one in dict.fromkeys(left_out) if one not in self._told_of]
         self._told_of.update(new)
         if new:
-            self.guests.hooks.tell(FILES, " ".join(new))
+            self.extensions.hooks.tell(FILES, " ".join(new))
 
     def policy(self) -> Policy:
         """Return the context policy that holds from the next request on."""
@@ -319,7 +329,7 @@ class PromptResolver:
     def _scribe(self, scribe: Agent | None) -> str | None:
         """Return the system prompt of who writes summaries, where somebody wrote another than ours."""
         services = self._services
-        own = services.locks.free("compaction.prompt", scribe.prompt if scribe else None)
+        own = services.locked_settings.free("compaction.prompt", scribe.prompt if scribe else None)
         return services.clean(own) if own else None
 
     def _wanted(self, messages: Messages, user: UserMessage) -> str | None:
@@ -327,7 +337,11 @@ class PromptResolver:
         part = marker_of(messages, user)
         if part is None or part.model is None:
             return None
-        return None if self._services.locks.by("model", "compaction.model") else part.model.id
+        return (
+            None
+            if self._services.locked_settings.by("model", "compaction.model")
+            else part.model.id
+        )
 
     def _summariser(self, name: str | None) -> SummaryModel | None:
         """Return the model that the policy names for summaries; one that there is none of says so."""
@@ -344,15 +358,15 @@ class PromptResolver:
         """Raise ConfigError for a model that only the session's own log names."""
         services, scribe = self._services, self._services.agents.get(AGENT)
         configured = (services.policy.compact.model, scribe.model if scribe is not None else None)
-        if name not in configured and not services.permitting.may_use(model):
+        if name not in configured and not services.effective_rules.may_use(model):
             raise ConfigError(NOT_USED.format(model=model.id))
 
     def _offered(self, agent: Agent, user: UserMessage) -> tuple[Tool, ...]:
         services = self._services
         session = self._log.state.session
-        rules = services.permitting.rules_of(session, services.rules, agent.rules)
+        rules = services.effective_rules.rules_of(session, services.rules, agent.rules)
         offered = tuple(services.registry.offered(rules, user.tools))
-        base = services.permitting.rules_of(session, services.rules, ())
+        base = services.effective_rules.rules_of(session, services.rules, ())
         beyond = tools_hidden_by_limits(
             session, base, {tool.name: tool.permission for tool in offered}
         )

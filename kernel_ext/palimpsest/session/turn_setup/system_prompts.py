@@ -89,7 +89,7 @@ class SystemPrompts:
     @property
     def _is_fixed(self) -> bool:
         """Whether an administrator fixed what stands in it, so that a log may not say otherwise."""
-        return bool(self._services.locks.by("system", "instructions"))
+        return bool(self._services.locked_settings.by("system", "instructions"))
 
     def _recorded(self, key: Key) -> tuple[str, ...] | None:
         """Take the prompt of the newest request again, when it was for the same agent and model."""
@@ -160,10 +160,10 @@ class SystemPrompts:
     def _skills(self, agent: Agent) -> str:
         """List the skills, for an agent that may load one."""
         services, session = self._services, self._log.state.session
-        rules = services.permitting.rules_of(session, services.rules, agent.rules)
-        if services.library is None or disabled({SKILL: SKILL}, rules):
+        rules = services.effective_rules.rules_of(session, services.rules, agent.rules)
+        if services.definitions is None or disabled({SKILL: SKILL}, rules):
             return ""
-        return listed(services.library.skills)
+        return listed(services.definitions.skills)
 
 
 def _asked_for(

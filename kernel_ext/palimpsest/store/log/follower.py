@@ -12,7 +12,7 @@ from palimpsest.store.format.record_lines import UnreadableLine, record_of
 from palimpsest.store.format.record_numbers import RecordNumbering
 from palimpsest.store.format.request_shorthand import FullRequests
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.log.segments import SegmentRange, lines_forward, locate_record, longhand
+from palimpsest.store.log.segments import SegmentRange, full_requests, lines_forward, locate_record
 from palimpsest.transcript.session_record.events import Record
 
 POLL_SECONDS = 0.1
@@ -37,7 +37,7 @@ class Follower(RecordNumbering):
         found: list[Record] = []
         for piece, start in rest:
             offset = start
-            whole = longhand(piece)
+            whole = full_requests(piece)
             for begin, line in lines_forward(piece, start):
                 offset = begin + len(line) + 1
                 record = _readable(line, whole)

@@ -34,11 +34,11 @@ from palimpsest.store.log.segment_writer import JsonlWriter, encode
 from palimpsest.store.log.segments import (
     SegmentRange,
     Segments,
+    full_requests,
     header_line,
     lines_backward,
     lines_forward,
     locate_record,
-    longhand,
     segment_epochs,
     segment_name,
     unfinished,
@@ -398,7 +398,7 @@ class JsonlStore:
             header = self.segments.header(piece.path)
             if header is not None and header.damaged:
                 found.append(Problem(f"{where}, byte 0", "The first line is no header."))
-            whole = longhand(piece)
+            whole = full_requests(piece)
             for offset, line in lines_forward(piece):
                 what = _what_is_wrong(line, whole, numbers)
                 if what is not None:
@@ -461,7 +461,7 @@ def _what_is_wrong(line: bytes, whole: FullRequests, numbers: RecordNumbering) -
 
 
 def _backward(piece: SegmentRange) -> Iterator[Record]:
-    whole = longhand(piece)
+    whole = full_requests(piece)
     for _, line in lines_backward(piece):
         record = _readable(line, whole)
         if record is not None:
@@ -474,7 +474,7 @@ def _records(
     numbers = RecordNumbering(after)
     wanted = frozenset(only)
     for piece in pieces:
-        whole = longhand(piece)
+        whole = full_requests(piece)
         for _, line in lines_forward(piece, start):
             if wanted and type_of(line) not in wanted:
                 numbers.is_new(seq_of(line) or 0)

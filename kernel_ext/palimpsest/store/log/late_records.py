@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from palimpsest.store.format.record_lines import UnreadableLine, record_of
 from palimpsest.store.log.segment_writer import JsonlWriter
-from palimpsest.store.log.segments import Segments, lines_forward, longhand, unfinished
+from palimpsest.store.log.segments import Segments, full_requests, lines_forward, unfinished
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo
@@ -39,7 +39,7 @@ def late_records(
 def _after(writer: JsonlWriter, cut: int) -> list[Record]:
     """Return the records of a writer's segment of which any byte lies behind the cut."""
     piece = writer.piece()
-    whole = longhand(piece)
+    whole = full_requests(piece)
     end = max(cut, piece.start)
     torn = unfinished(replace(piece, end=end))
     found: list[Record] = []

@@ -232,7 +232,7 @@ def locate_record(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRang
     return best
 
 
-def longhand(piece: SegmentRange) -> FullRequests:
+def full_requests(piece: SegmentRange) -> FullRequests:
     """Return what gives the whole of the requests that are written short in a piece."""
     segment = SegmentRange(piece.session_id, piece.segment, piece.path, piece.start, None)
 

@@ -1,6 +1,6 @@
 """Hand a piece of work to another agent, which does it in a session of its own.
 
-Border: words the errand and the report; who runs the session comes in as ``SubagentRunner``. What the
+Border: words the task and its result; who runs the session comes in as ``SubagentRunner``. What the
 other agent read and tried stays in its session, so that this one's context holds the result only.
 """
 
@@ -59,12 +59,12 @@ class SubagentRunner(Protocol):
     """Runs other agents for one session.
 
     Contract: returns when the agent has answered, failed or was stopped, and shows its progress in
-    the running card meanwhile. Raises UserError with a sentence for the model where the errand
+    the running card meanwhile. Raises UserError with a sentence for the model where the task
     cannot be begun. Stopping the context stops the agent.
     """
 
-    async def run(self, errand: SubagentTask, context: ToolContext) -> SubagentResult:
-        """Have the errand done."""
+    async def run(self, task: SubagentTask, context: ToolContext) -> SubagentResult:
+        """Have the task done."""
         ...
 
 
@@ -96,8 +96,8 @@ class TaskTool:
 
     async def run(self, arguments: TaskArguments, context: ToolContext) -> ToolOutcome:
         """Ask where needed, have it done, and return the report."""
-        errands: SubagentRunner | None = context.extra.get("errands")
-        if errands is None:
+        runner: SubagentRunner | None = context.extra.get("subagent_runner")
+        if runner is None:
             raise UserError("No other agent can work in this session. Do the task yourself.")
         if not arguments.prompt.strip():
             raise UserError("The prompt of a task is empty. Say what the agent is to do.")
@@ -114,36 +114,36 @@ class TaskTool:
                 title=f"{arguments.agent}: {title}",
                 always=[arguments.agent],
             )
-        errand = SubagentTask(
+        task = SubagentTask(
             title,
             arguments.prompt,
             arguments.agent,
             arguments.task_id or None,
-            context.extra.get("errand_model"),
+            context.extra.get("subagent_model"),
         )
-        report = await errands.run(errand, context)
-        metadata = {"task": report.task_id, "agent": arguments.agent, **(report.metadata or {})}
-        output = key_redaction.for_context(context)(report_text(report, arguments.agent))
-        if report.stopped:
+        result = await runner.run(task, context)
+        metadata = {"task": result.task_id, "agent": arguments.agent, **(result.metadata or {})}
+        output = key_redaction.for_context(context)(report_text(result, arguments.agent))
+        if result.stopped:
             metadata["interrupted"] = True
-        elif report.error is not None:
+        elif result.error is not None:
             context.metadata(title, metadata)
             raise UserError(output)
         return ToolOutcome(title, output, metadata)
 
 
-def report_text(report: SubagentResult, agent: str) -> str:
-    """Write a report for the model."""
-    if report.stopped:
+def report_text(result: SubagentResult, agent: str) -> str:
+    """Write a result for the model."""
+    if result.stopped:
         ended = "was stopped before it was done"
-    elif report.error is not None:
-        ended = f"failed: {report.error.rstrip('.')}"
+    elif result.error is not None:
+        ended = f"failed: {result.error.rstrip('.')}"
     else:
         ended = "is done"
     head = (
-        f"Task {report.task_id} by the agent {agent} {ended}. Its task_id goes on where it ended."
+        f"Task {result.task_id} by the agent {agent} {ended}. Its task_id goes on where it ended."
     )
-    text = report.text.strip()
-    if report.error is not None or report.stopped:
+    text = result.text.strip()
+    if result.error is not None or result.stopped:
         return f"{head}\n\nIt had said:\n{text}" if text else head
     return f"{head}\n\n<result>\n{text or '(The agent said nothing.)'}\n</result>"

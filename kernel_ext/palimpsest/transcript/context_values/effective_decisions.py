@@ -62,10 +62,10 @@ class EffectiveDecisions:
     """What all decisions together say of each part."""
 
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
-        self._piles = _piles(decisions)
-        self.wished = frozenset(name for name, pile in self._piles.items() if pile.wishes())
+        self._stacks = _stacks(decisions)
+        self.edited = frozenset(name for name, pile in self._stacks.items() if pile.wishes())
         """Parts and messages that a person pinned or left out."""
-        self.restored = frozenset(name for name, pile in self._piles.items() if pile.restored)
+        self.restored = frozenset(name for name, pile in self._stacks.items() if pile.restored)
         """Parts and messages that a person brought back."""
 
     def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
@@ -73,7 +73,7 @@ class EffectiveDecisions:
         wish = self._wish(part_id, message_id)
         if wish is not None and wish.action == "drop":
             return wish
-        pile = self._piles.get(part_id)
+        pile = self._stacks.get(part_id)
         return pile.reduction(pinned=wish is not None) if pile is not None else None
 
     def pinned(self, part_id: str, message_id: str | None) -> bool:
@@ -83,18 +83,18 @@ class EffectiveDecisions:
 
     def wish(self, name: str) -> Decision | None:
         """Return the newest pin or exclusion of exactly this part or message."""
-        pile = self._piles.get(name)
+        pile = self._stacks.get(name)
         wishes = pile.wishes() if pile is not None else []
         return wishes[-1][1] if wishes else None
 
     def _wish(self, part_id: str, message_id: str | None) -> Decision | None:
         """Return the newest pin or exclusion that reaches a part."""
-        piles = (self._piles.get(name) for name in (part_id, message_id) if name is not None)
+        piles = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
         reaching = [wish for pile in piles if pile is not None for wish in pile.wishes()]
         return max(reaching, key=lambda wish: wish[0])[1] if reaching else None
 
 
-def _piles(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
+def _stacks(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
     piles: dict[str, _DecisionStack] = {}
     for at, decision in enumerate(decisions):
         name = decision.part_id or decision.message_id
@@ -121,14 +121,14 @@ def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]
 def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
     """Return the parts that nothing may reduce: those that a person pinned, alone or by message."""
     holding = EffectiveDecisions(decisions)
-    wished = holding.wished
+    edited = holding.edited
     return frozenset(
         part.id
         for message in messages
         for part in message.parts
         if (
             holding.pinned(part.id, message.id)
-            if part.id in wished or message.id in wished
+            if part.id in edited or message.id in edited
             else says_pinned(part)
         )
     )

@@ -106,19 +106,21 @@ def is_python(text: str) -> bool:
     return bool(with_warnings.body) if isinstance(with_warnings, ast.Module) else False
 
 
-def python_plan(desk: PlanRunner, code: str) -> Plan:
+def python_plan(runner: PlanRunner, code: str) -> Plan:
     """Run the user's code as it stands."""
-    if not desk.can("python"):
+    if not runner.can("python"):
         return PlanAnswer(
             "I would need the `python` tool to run this, and it is not offered in this step."
         )
-    result = yield desk.act("Rule: run the code that you gave, as it stands.", "python", code=code)
+    result = yield runner.act(
+        "Rule: run the code that you gave, as it stands.", "python", code=code
+    )
     if not result.error:
         return PlanAnswer(ran(result), "The code ran.")
     said = f"The code failed with {span(f'{result.error[0]}: {result.error[1]}')}"
     better = None
     if _is_expression(code):
-        names = yield desk.act(
+        names = yield runner.act(
             "It failed, so I look for a name that is close to the one that is missing.",
             "python",
             code=names_code(code, result.error),
@@ -126,7 +128,7 @@ def python_plan(desk: PlanRunner, code: str) -> Plan:
         better = repaired(code, result.error, names)
     if better is None:
         return PlanAnswer(f"{said}.", "I know no repair for this error.")
-    again = yield desk.act("A name was misspelt; I try the closest one.", "python", code=better)
+    again = yield runner.act("A name was misspelt; I try the closest one.", "python", code=better)
     if again.error:
         return PlanAnswer(
             f"{said}. I also tried {span(better)}; it failed with {span(f'{again.error[0]}: {again.error[1]}')}."
@@ -190,13 +192,13 @@ def repaired(code: str, error: tuple[str, str], names: ToolResult) -> str | None
     return replaced if is_python(replaced) else None
 
 
-def shell_plan(desk: PlanRunner, command: str) -> Plan:
+def shell_plan(runner: PlanRunner, command: str) -> Plan:
     """Run the user's shell command as it stands."""
-    if not desk.can("bash"):
+    if not runner.can("bash"):
         return PlanAnswer(
             "I would need the `bash` tool to run a command, and it is not offered in this step."
         )
-    result = yield desk.act(
+    result = yield runner.act(
         "Rule: run the command that you gave, as it stands.", "bash", command=command
     )
     if not result.text.strip() or result.text.strip() == "(no output)":

@@ -47,7 +47,7 @@ OWN_COUNT = frozenset({"count", "shape", "describe", "rows", "plot"})
 
 
 def data_plan(
-    desk: PlanRunner,
+    runner: PlanRunner,
     wish: DataRequest,
     seen: tuple[Variable, ...] | None = None,
     table: Table | None = None,
@@ -56,28 +56,32 @@ def data_plan(
 
     ``seen`` are variables that were listed already, ``table`` one that was described already.
     """
-    before = desk.topic if desk.topic and continues(desk.prompt) and not desk.prompt.paths else None
-    if before and not (set(desk.prompt.mentions) - {before.table.name}):
+    before = (
+        runner.topic
+        if runner.topic and continues(runner.prompt) and not runner.prompt.paths
+        else None
+    )
+    if before and not (set(runner.prompt.mentions) - {before.table.name}):
         found: FoundTable | PlainVariable | PlanAnswer = FoundTable(before.table)
     elif table:
         found = FoundTable(table, seen or ())
     else:
         before = None
-        found = yield from find_data(desk, seen)
+        found = yield from find_data(runner, seen)
     if isinstance(found, PlanAnswer):
         return found
     if isinstance(found, PlainVariable):
-        return (yield from answer_variable(desk, wish, found))
+        return (yield from answer_variable(runner, wish, found))
     if wish.op == "columns":
         return _columns(found)
-    if not desk.can("python"):
+    if not runner.can("python"):
         return PlanAnswer(
             "I would need the `python` tool to compute this, and it is not offered in this step.",
             topic=None,
         )
-    table, linked = yield from link(desk, found)
+    table, linked = yield from link(runner, found)
     spec = make_query_spec(wish, linked, table, before)
-    left = _left_over(desk, linked, table)
+    left = _left_over(runner, linked, table)
     left += [word.text for word in linked.words if word.text in QUALITIES and not spec.measures]
     if before:
         if not (
@@ -90,40 +94,44 @@ def data_plan(
             or wish.number
         ):
             return PlanAnswer(
-                _not_linked(left, table), "None of the words names a column or a value.", desk.topic
+                _not_linked(left, table),
+                "None of the words names a column or a value.",
+                runner.topic,
             )
         spec = merge(before, spec, wish)
         spec = replace(spec, table=table)
-    spec = fill_defaults(spec, desk.prompt.words)
+    spec = fill_defaults(spec, runner.prompt.words)
     spec, notes = fit_to_chart(spec)
-    asks_rows = bool(desk.prompt.matches(NUMBER_OF_ROWS)) and spec.op not in OWN_COUNT
+    asks_rows = bool(runner.prompt.matches(NUMBER_OF_ROWS)) and spec.op not in OWN_COUNT
     spec = replace(spec, counts_rows=asks_rows)
     notes = [
         note for note in (found.note, *notes, *_rivals(linked, spec), _ignored(left, spec)) if note
     ]
-    return (yield from compute(desk, spec, notes, found.variables))
+    return (yield from compute(runner, spec, notes, found.variables))
 
 
 def link(
-    desk: PlanRunner, found: FoundTable
+    runner: PlanRunner, found: FoundTable
 ) -> Generator[PlannedCall, ToolResult, tuple[Table, LinkedPrompt]]:
     """Link the words to columns, and to values where words are left over."""
-    table, words = found.table, desk.prompt.words
+    table, words = found.table, runner.prompt.words
     columns = link_columns(words, table.columns)
-    columns = tuple(m for m in columns if not _is_table_name(m, desk, table))
-    free = unlinked(words, _taken(desk, columns, table))
+    columns = tuple(m for m in columns if not _is_table_name(m, runner, table))
+    free = unlinked(words, _taken(runner, columns, table))
     if not free or not table.categories:
-        return table, LinkedPrompt(desk.prompt, columns)
+        return table, LinkedPrompt(runner.prompt, columns)
     known = table.values
     if not known:
         said = " ".join(words[at].text for at in sorted(free))
         code = values_code(table)
-        result = yield desk.act(
+        result = yield runner.act(
             f"{said!r} is no column, so I look whether it is a value of one.", "python", code=code
         )
         known = _values(literal_in(result.value), table)
         table = replace(table, values=known)
-    return table, LinkedPrompt(desk.prompt, columns, link_values(words, free, known, table.columns))
+    return table, LinkedPrompt(
+        runner.prompt, columns, link_values(words, free, known, table.columns)
+    )
 
 
 def values_code(table: Table) -> str:
@@ -147,36 +155,36 @@ def _values(literal: Any, table: Table) -> dict[Any, tuple[Any, ...]]:
 
 
 def _taken(
-    desk: PlanRunner, columns: tuple[ColumnMention, ...], table: Table
+    runner: PlanRunner, columns: tuple[ColumnMention, ...], table: Table
 ) -> list[tuple[int, int]]:
     """Return the words that are accounted for: columns, the table's name, names of files."""
     spans = [(mention.start, mention.end) for mention in columns]
     name = {word.stem for word in words_of(table.name)}
-    for path in desk.prompt.paths:
+    for path in runner.prompt.paths:
         name |= {word.stem for word in words_of(path)}
     spans += [
         (at, at + 1)
-        for at, word in enumerate(desk.prompt.words)
+        for at, word in enumerate(runner.prompt.words)
         if word.stem in name or word.text[0].isdigit()
     ]
     return spans
 
 
-def _is_table_name(mention: ColumnMention, desk: PlanRunner, table: Table) -> bool:
+def _is_table_name(mention: ColumnMention, runner: PlanRunner, table: Table) -> bool:
     """A word that is the table's name is not one of its columns after *in*, *of*, *@* or *many*."""
     name = "".join(word.stem for word in words_of(table.name))
-    said = "".join(word.stem for word in desk.prompt.words[mention.start : mention.end])
-    before = desk.prompt.words[mention.start - 1].text if mention.start else ""
+    said = "".join(word.stem for word in runner.prompt.words[mention.start : mention.end])
+    before = runner.prompt.words[mention.start - 1].text if mention.start else ""
     return said == name and (
-        before in {"in", "from", "many", "of"} or f"@{table.name}" in desk.prompt.text
+        before in {"in", "from", "many", "of"} or f"@{table.name}" in runner.prompt.text
     )
 
 
-def _left_over(desk: PlanRunner, linked: LinkedPrompt, table: Table) -> list[str]:
-    spans = _taken(desk, linked.columns, table) + [
+def _left_over(runner: PlanRunner, linked: LinkedPrompt, table: Table) -> list[str]:
+    spans = _taken(runner, linked.columns, table) + [
         (value.start, value.end) for value in linked.values
     ]
-    return [desk.prompt.words[at].text for at in sorted(unlinked(desk.prompt.words, spans))]
+    return [runner.prompt.words[at].text for at in sorted(unlinked(runner.prompt.words, spans))]
 
 
 def _ignored(left: list[str], spec: QuerySpec) -> str:
@@ -236,15 +244,15 @@ def _columns(found: FoundTable) -> PlanAnswer:
 
 
 def compute(
-    desk: PlanRunner, spec: QuerySpec, notes: list[str], variables: tuple[Variable, ...] = ()
+    runner: PlanRunner, spec: QuerySpec, notes: list[str], variables: tuple[Variable, ...] = ()
 ) -> Plan:
     """Run the code for a spec, repair it once if it fails, and word the result."""
     plt = "plt" if not any(v.name == "plt" and v.kind != "module" for v in variables) else "pyplot"
     thought = thoughts(spec)
-    result = yield desk.act(thought, "python", code=code_of(spec, plt))
+    result = yield runner.act(thought, "python", code=code_of(spec, plt))
     if result.error:
         first = result.error
-        repaired = yield from _repaired(desk, spec, first)
+        repaired = yield from _repaired(runner, spec, first)
         if repaired is None:
             return PlanAnswer(_failed(first), "The code failed and I know no repair.")
         spec, result, note = repaired
@@ -259,7 +267,7 @@ def compute(
     chart = chart_of(spec) if spec.op == "plot" else None
     if result.shortened and not _is_quoted(spec):
         code = whole_code(spec)
-        again = yield desk.act(
+        again = yield runner.act(
             "The output was shortened, so I print it whole.", "python", code=code
         )
         if again.cut or again.error or again.lost:
@@ -333,13 +341,13 @@ def _failed(error: tuple[str, str]) -> str:
 
 
 def _repaired(
-    desk: PlanRunner, spec: QuerySpec, error: tuple[str, str]
+    runner: PlanRunner, spec: QuerySpec, error: tuple[str, str]
 ) -> Generator[PlannedCall, ToolResult, tuple[QuerySpec, ToolResult, str] | None]:
     """Try one sensible repair."""
     kind, words = error
     if kind in {"ModuleNotFoundError", "ImportError"} and spec.op == "plot":
         code = plot_lines(spec, "plt")[1]
-        result = yield desk.act(
+        result = yield runner.act(
             "Plotting is not possible here, so I compute the numbers only.", "python", code=code
         )
         numbers = replace(
@@ -349,14 +357,14 @@ def _repaired(
     if kind not in {"KeyError", "NameError", "AttributeError"}:
         return None
     code = f"{spec.table.name}.dtypes.astype(str).to_dict()"
-    result = yield desk.act(
+    result = yield runner.act(
         f"{kind}: the table may have changed, so I look at its columns again.", "python", code=code
     )
     columns = parse_dtypes(result.value)
     renamed = rename(spec, columns)
     if renamed is None:
         return None
-    result = yield desk.act(
+    result = yield runner.act(
         "I try again with the columns that are there now.", "python", code=code_of(renamed)
     )
     return (

@@ -8,22 +8,22 @@ from palimpsest.model.rehearsal.plans.file_plan import closest_file, failure, is
 from palimpsest.model.rehearsal.plans.plan_runner import Plan, PlanAnswer, PlanRunner
 
 
-def write_plan(desk: PlanRunner) -> Plan:
+def write_plan(runner: PlanRunner) -> Plan:
     """Create a file; an existing one is replaced only when the prompt says so."""
-    path = _target(desk.prompt)
-    content = _content(desk.prompt, path)
+    path = _target(runner.prompt)
+    content = _content(runner.prompt, path)
     if not path:
         return PlanAnswer('Which file shall I write? For example: create notes.txt with "hello"')
     if content is None:
         return PlanAnswer(
             f"What shall stand in {span(path)}? Put it in quotes or in a block of code."
         )
-    if not desk.can("write"):
+    if not runner.can("write"):
         return PlanAnswer(
             f"I would need the `write` tool to create {span(path)}, and it is not offered in this step."
         )
-    if desk.can("glob") and not desk.prompt.matches(r"\boverwrit|\breplace\b"):
-        result = yield desk.act(
+    if runner.can("glob") and not runner.prompt.matches(r"\boverwrit|\breplace\b"):
+        result = yield runner.act(
             f"Rule: write a file. First I look whether {path} exists already.", "glob", pattern=path
         )
         if any(
@@ -34,7 +34,7 @@ def write_plan(desk: PlanRunner) -> Plan:
             return PlanAnswer(
                 f'{span(path)} exists already, so I left it alone. Say "overwrite {path} with ..." to replace it, or "replace A with B in {path}".'
             )
-    result = yield desk.act(
+    result = yield runner.act(
         f"Rule: write a file. I create {path}.", "write", path=path, content=content
     )
     if result.failed:
@@ -112,31 +112,31 @@ def _without_place(old: str, path: str) -> str:
     )
 
 
-def edit_plan(desk: PlanRunner) -> Plan:
+def edit_plan(runner: PlanRunner) -> Plan:
     """Replace text in a file."""
-    path = desk.prompt.paths[-1] if desk.prompt.paths else None
-    terms = edit_terms(desk.prompt)
+    path = runner.prompt.paths[-1] if runner.prompt.paths else None
+    terms = edit_terms(runner.prompt)
     if path is None or terms is None:
         return PlanAnswer(
             'I can replace text in a file when you name all three: replace "old" with "new" in notes.txt'
         )
-    if not desk.can("edit"):
+    if not runner.can("edit"):
         return PlanAnswer(
             f"I would need the `edit` tool to change {span(path)}, and it is not offered in this step."
         )
     old, new = terms
     inputs: dict[str, object] = {"path": path, "old": old, "new": new}
-    if desk.prompt.matches(r"\b(?:all|every|each|everywhere)\b"):
+    if runner.prompt.matches(r"\b(?:all|every|each|everywhere)\b"):
         inputs["replace_all"] = True
-    result = yield desk.act(
+    result = yield runner.act(
         f"Rule: edit. I replace {old!r} by {new!r} in {path}.", "edit", **inputs
     )
     if re.search(r"occurs \d+ times", result.text) and "replace_all" not in inputs:
         return PlanAnswer(
             f'{_first_line(result)}\n\nSay "replace all {old} with {new} in {path}" to change every one.'
         )
-    if is_missing(result) and desk.can("glob") and "occur" not in result.text:
-        other = yield from closest_file(desk, path)
+    if is_missing(result) and runner.can("glob") and "occur" not in result.text:
+        other = yield from closest_file(runner, path)
         if other:
             return PlanAnswer(
                 f"There is no {span(path)}. Did you mean {span(other)}? I changed nothing."

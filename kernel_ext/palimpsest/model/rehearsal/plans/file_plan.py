@@ -42,11 +42,11 @@ KINDS = {
 LINES_QUOTED = 30
 
 
-def list_plan(desk: PlanRunner) -> Plan:
+def list_plan(runner: PlanRunner) -> Plan:
     """List a folder, or the files that fit a pattern."""
-    pattern = _pattern(desk.prompt)
-    if pattern and desk.can("glob"):
-        result = yield desk.act(
+    pattern = _pattern(runner.prompt)
+    if pattern and runner.can("glob"):
+        result = yield runner.act(
             f"Rule: find files. The pattern is {pattern}.", "glob", pattern=pattern
         )
         if result.failed:
@@ -57,14 +57,14 @@ def list_plan(desk: PlanRunner) -> Plan:
         return PlanAnswer(
             f"Files that match {span(pattern)}:\n\n{quoted(found, 40)}", "The result lists them."
         )
-    folder = _folder(desk.prompt)
-    if desk.can("list"):
+    folder = _folder(runner.prompt)
+    if runner.can("list"):
         inputs = {"path": folder} if folder else {}
-        result = yield desk.act(
+        result = yield runner.act(
             f"Rule: list files{f' in {folder}' if folder else ''}.", "list", **inputs
         )
-    elif desk.can("glob"):
-        result = yield desk.act(
+    elif runner.can("glob"):
+        result = yield runner.act(
             "Rule: list files.", "glob", pattern=f"{folder.rstrip('/')}/*" if folder else "*"
         )
     else:
@@ -125,24 +125,24 @@ def _folder(prompt: ParsedPrompt) -> str | None:
     return None
 
 
-def read_plan(desk: PlanRunner, *, summarise: bool = False) -> Plan:
+def read_plan(runner: PlanRunner, *, summarise: bool = False) -> Plan:
     """Show a file, or the beginning of it; or say what it is about by its headings."""
-    path = desk.prompt.paths[0]
-    if not desk.can("read"):
+    path = runner.prompt.paths[0]
+    if not runner.can("read"):
         return PlanAnswer(
             f"I would need the `read` tool to open {span(path)}, and it is not offered in this step."
         )
-    lines = desk.prompt.matches(r"\bfirst (\w+) lines?\b|\b(\d+) lines\b|\bfirst (line)\b")
+    lines = runner.prompt.matches(r"\bfirst (\w+) lines?\b|\b(\d+) lines\b|\bfirst (line)\b")
     limit = number_of(lines[1] or lines[2] or "one") if lines else None
     inputs = {"limit": int(limit)} if limit else {}
-    result = yield desk.act(
+    result = yield runner.act(
         f"Rule: {'summarise' if summarise else 'read'} a file.", "read", path=path, **inputs
     )
-    if is_missing(result) and desk.can("glob"):
-        other = yield from closest_file(desk, path)
+    if is_missing(result) and runner.can("glob"):
+        other = yield from closest_file(runner, path)
         if not other:
             return PlanAnswer(failure(result))
-        result = yield desk.act(
+        result = yield runner.act(
             f"There is no {path}; the closest name is {other}.", "read", path=other, **inputs
         )
         path = other
@@ -164,12 +164,12 @@ def is_missing(result: ToolResult) -> bool:
     )
 
 
-def closest_file(desk: PlanRunner, path: str) -> Generator[PlannedCall, ToolResult, str | None]:
+def closest_file(runner: PlanRunner, path: str) -> Generator[PlannedCall, ToolResult, str | None]:
     """Find the file whose name is closest to a path that does not exist."""
     name = path.rsplit("/", 1)[-1]
     ending = name.rsplit(".", 1)[-1] if "." in name else ""
     pattern = f"**/*.{ending}" if ending else "**/*"
-    result = yield desk.act(
+    result = yield runner.act(
         f"There is no {path}, so I look for a name like it.", "glob", pattern=pattern
     )
     by_name: dict[str, str] = {}
@@ -201,31 +201,31 @@ def _outline(path: str, text: str) -> str:
     return "\n\n".join(parts)
 
 
-def search_plan(desk: PlanRunner) -> Plan:
+def search_plan(runner: PlanRunner) -> Plan:
     """Search file contents."""
-    term = search_term(desk.prompt)
+    term = search_term(runner.prompt)
     if not term:
         return PlanAnswer(
             'What shall I search for? Put it in quotes, for example: search for "TODO" in *.py'
         )
-    if not desk.can("grep"):
+    if not runner.can("grep"):
         return PlanAnswer(
             f"I would need the `grep` tool to search for {span(term)}, and it is not offered in this step."
         )
     inputs: dict[str, str] = {}
-    glob = next((g for g in desk.prompt.globs if g != term), None) or _kind_glob(desk.prompt)
+    glob = next((g for g in runner.prompt.globs if g != term), None) or _kind_glob(runner.prompt)
     if glob:
         inputs["include"] = glob
-    places = [path for path in (*desk.prompt.paths, *desk.prompt.folders) if path != term]
+    places = [path for path in (*runner.prompt.paths, *runner.prompt.folders) if path != term]
     folder = re.search(
         r"(?i)\b(?:search|grep|scan)\s+(?:the\s+)?([\w-]+)\s+(?:folder\s+|directory\s+)?for\b",
-        desk.prompt.prose,
+        runner.prompt.prose,
     )
     if not places and folder and folder[1].casefold() not in FOLDER_WORDS | set(KINDS) | NO_TERMS:
         places = [folder[1]]
     if places:
         inputs["path"] = places[0]
-    result = yield desk.act(
+    result = yield runner.act(
         f"Rule: search. I look for {term!r} as it is written.",
         "grep",
         pattern=re.escape(term),
@@ -235,7 +235,7 @@ def search_plan(desk: PlanRunner) -> Plan:
         return PlanAnswer(failure(result))
     nothing = result.text.strip().startswith("No line")
     if nothing and term.lower() != term.upper():
-        result = yield desk.act(
+        result = yield runner.act(
             "Nothing found, so I ignore upper and lower case.",
             "grep",
             pattern=f"(?i){re.escape(term)}",

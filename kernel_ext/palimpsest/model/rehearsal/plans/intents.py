@@ -300,39 +300,39 @@ def _data(prompt: ParsedPrompt, topic: QuerySpec | None) -> Intent:
     return Intent("name" if len(prompt.words) <= MOST_NAMING_WORDS else "unknown")
 
 
-def plan_for(desk: PlanRunner, intent: Intent) -> Plan:
+def plan_for(runner: PlanRunner, intent: Intent) -> Plan:
     """Return the plan of a rule."""
     match intent.kind:
         case "python":
-            return python_plan(desk, intent.code)
+            return python_plan(runner, intent.code)
         case "shell":
-            return shell_plan(desk, intent.code)
+            return shell_plan(runner, intent.code)
         case "list":
-            return list_plan(desk)
+            return list_plan(runner)
         case "read" | "outline":
-            return read_plan(desk, summarise=intent.kind == "outline")
+            return read_plan(runner, summarise=intent.kind == "outline")
         case "search":
-            return search_plan(desk)
+            return search_plan(runner)
         case "write":
-            return write_plan(desk)
+            return write_plan(runner)
         case "edit":
-            return edit_plan(desk)
+            return edit_plan(runner)
         case _:
-            return _other_plan(desk, intent)
+            return _other_plan(runner, intent)
 
 
-def _other_plan(desk: PlanRunner, intent: Intent) -> Plan:
+def _other_plan(runner: PlanRunner, intent: Intent) -> Plan:
     if intent.kind == "question":
-        return question_plan(desk)
+        return question_plan(runner)
     if intent.kind == "todo":
-        return todo_plan(desk)
+        return todo_plan(runner)
     if intent.kind == "variables":
-        return variables_plan(desk)
+        return variables_plan(runner)
     if intent.kind == "data" and intent.wish:
-        return data_plan(desk, intent.wish)
-    if intent.kind == "name" and desk.can("variables"):
-        return name_plan(desk)
-    return _spoken(ANSWERS.get(intent.kind, unknown_answer)(desk))
+        return data_plan(runner, intent.wish)
+    if intent.kind == "name" and runner.can("variables"):
+        return name_plan(runner)
+    return _spoken(ANSWERS.get(intent.kind, unknown_answer)(runner))
 
 
 def _spoken(answer: PlanAnswer) -> Plan:
@@ -341,26 +341,26 @@ def _spoken(answer: PlanAnswer) -> Plan:
     return answer
 
 
-def variables_plan(desk: PlanRunner) -> Plan:
+def variables_plan(runner: PlanRunner) -> Plan:
     """List the variables; when one is named, look into it instead."""
-    if not desk.can("variables") and not desk.can("python"):
+    if not runner.can("variables") and not runner.can("python"):
         return PlanAnswer(
             "I would need the `variables` tool for this, and it is not offered in this step."
         )
-    variables = yield from list_variables(desk)
-    named = link_variables(desk.prompt.words, variables)
+    variables = yield from list_variables(runner)
+    named = link_variables(runner.prompt.words, variables)
     if any(variable.is_table and named.get(variable.name, 0) >= NAMED for variable in variables):
         return (
-            yield from data_plan(desk, DataRequest("columns", "variables of a table"), variables)
+            yield from data_plan(runner, DataRequest("columns", "variables of a table"), variables)
         )
     if not variables:
         return PlanAnswer("There are no variables yet.", "The list is empty.")
     kinds = (
         [v for v in variables if v.kind in DATA_KINDS]
-        if desk.prompt.matches(r"\bdata\b")
+        if runner.prompt.matches(r"\bdata\b")
         else list(variables)
     )
-    if desk.prompt.matches(r"\bdata ?frames?\b|\btables?\b|\bdata ?sets?\b"):
+    if runner.prompt.matches(r"\bdata ?frames?\b|\btables?\b|\bdata ?sets?\b"):
         kinds = [variable for variable in variables if variable.is_table]
         if not kinds:
             return PlanAnswer(
@@ -372,21 +372,23 @@ def variables_plan(desk: PlanRunner) -> Plan:
     return PlanAnswer(f"{len(kinds or variables)} {noun}:\n\n{listed}", "The result lists them.")
 
 
-def name_plan(desk: PlanRunner) -> Plan:
+def name_plan(runner: PlanRunner) -> Plan:
     """Look whether the words name a variable or columns; else say that no rule fits."""
-    variables = yield from list_variables(desk)
-    named = link_variables(desk.prompt.words, variables)
+    variables = yield from list_variables(runner)
+    named = link_variables(runner.prompt.words, variables)
     if any(score >= NAMED for score in named.values()):
-        return (yield from data_plan(desk, DataRequest("describe", "a name"), variables))
+        return (yield from data_plan(runner, DataRequest("describe", "a name"), variables))
     tables = [variable.name for variable in variables if variable.is_table]
     known = (
-        (yield from describe_tables(desk, tables))
-        if len(tables) == 1 and desk.can("variables")
+        (yield from describe_tables(runner, tables))
+        if len(tables) == 1 and runner.can("variables")
         else []
     )
-    seen = replace(desk, topic=desk.topic or (QuerySpec(known[0], "describe") if known else None))
-    words = [word for word in desk.prompt.words if word.text not in GLUE]
-    links = link_columns(desk.prompt.words, known[0].columns) if known else ()
+    seen = replace(
+        runner, topic=runner.topic or (QuerySpec(known[0], "describe") if known else None)
+    )
+    words = [word for word in runner.prompt.words if word.text not in GLUE]
+    links = link_columns(runner.prompt.words, known[0].columns) if known else ()
     if links and len(words) <= 2 * sum(link.end - link.start for link in links):
         return (
             yield from data_plan(
@@ -397,4 +399,4 @@ def name_plan(desk: PlanRunner) -> Plan:
             )
         )
     names = known_names(variables, [])
-    return unknown_answer(replace(seen, known_names=names or desk.known_names))
+    return unknown_answer(replace(seen, known_names=names or runner.known_names))

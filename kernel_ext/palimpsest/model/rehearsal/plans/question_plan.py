@@ -29,17 +29,17 @@ def wants_todos(prompt: ParsedPrompt) -> bool:
     return _TODO.search(prompt.text) is not None
 
 
-def question_plan(desk: PlanRunner) -> Plan:
+def question_plan(runner: PlanRunner) -> Plan:
     """Ask what the prompt says, with the options that it names."""
-    if not desk.can("question"):
+    if not runner.can("question"):
         return PlanAnswer(
             "I would need the `question` tool to ask you, and it is not offered here."
         )
-    asked, _, options = _ASK.sub("", desk.prompt.text, count=1).partition(":")
+    asked, _, options = _ASK.sub("", runner.prompt.text, count=1).partition(":")
     asked = asked.strip().rstrip("?.") or "what I shall do next"
     labels = _pieces(options)
     text = f"{asked[:1].upper()}{asked[1:]}?"
-    result = yield desk.act(
+    result = yield runner.act(
         "Rule: ask you what the prompt says.",
         "question",
         questions=[{"question": text, "options": [{"label": label} for label in labels]}],
@@ -50,18 +50,18 @@ def question_plan(desk: PlanRunner) -> Plan:
     return PlanAnswer(f"You said: **{said[1]}**.", "The result holds your answer.")
 
 
-def todo_plan(desk: PlanRunner) -> Plan:
+def todo_plan(runner: PlanRunner) -> Plan:
     """Write the list that the prompt gives."""
-    if not desk.can("todowrite"):
+    if not runner.can("todowrite"):
         return PlanAnswer(
             "I would need the `todowrite` tool to keep a list, and it is not offered here."
         )
-    items = _pieces(desk.prompt.text.partition(":")[2])
+    items = _pieces(runner.prompt.text.partition(":")[2])
     if not items:
         return PlanAnswer(
             "There is nothing behind the colon. Write: todo list: load the data, plot it"
         )
-    result = yield desk.act(
+    result = yield runner.act(
         "Rule: keep the list that you gave.",
         "todowrite",
         todos=[

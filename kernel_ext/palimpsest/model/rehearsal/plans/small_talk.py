@@ -49,13 +49,13 @@ def is_thanks(desk_words: frozenset[str]) -> bool:
     return bool(desk_words & THANKS) and desk_words <= THANKFUL | {","}
 
 
-def examples(desk: PlanRunner) -> list[str]:
+def examples(runner: PlanRunner) -> list[str]:
     """Return three prompts that would work, with the names of this conversation where they are known."""
-    topic = desk.topic
+    topic = runner.topic
     if topic and topic.table.columns:
         return _for_table(topic.table.name, topic.table.columns)
-    tables = [name for name in desk.known_names if "." not in name]
-    files = [name for name in desk.known_names if "." in name]
+    tables = [name for name in runner.known_names if "." not in name]
+    files = [name for name in runner.known_names if "." in name]
     name = tables[0] if tables else None
     file = files[0] if files else None
     if not name and not file:
@@ -84,7 +84,7 @@ def _listed(prompts: list[str]) -> str:
     return "\n".join(f"- {span(prompt)}" for prompt in prompts)
 
 
-def help_answer(desk: PlanRunner) -> PlanAnswer:
+def help_answer(runner: PlanRunner) -> PlanAnswer:
     """Say what the rules understand."""
     text = (
         "I follow rules, and these are the things I understand:\n\n"
@@ -94,55 +94,55 @@ def help_answer(desk: PlanRunner) -> PlanAnswer:
         "- code: run Python that you give, calculate, run a shell command\n"
         "- questions and lists: ask me which one: a, b or c; todo list: load the data, plot it\n"
         '- follow-ups: "and by sex?", "now as a bar chart", "only the large ones"\n\n'
-        f"For example:\n\n{_listed(examples(desk))}"
+        f"For example:\n\n{_listed(examples(runner))}"
     )
-    return PlanAnswer(text, "Rule: help. The prompt asks what I can do.", desk.topic)
+    return PlanAnswer(text, "Rule: help. The prompt asks what I can do.", runner.topic)
 
 
-def identity_answer(desk: PlanRunner) -> PlanAnswer:
+def identity_answer(runner: PlanRunner) -> PlanAnswer:
     """Say who is speaking."""
     text = (
         f"I am the rehearsal model of Palimpsest. {NOTICE_MARK}: I am no language model, I match your words against rules, "
         "call tools, and repeat what they return. A real model is chosen with `%%agent -m provider/name`, or by a provider's key in the environment."
     )
-    return PlanAnswer(text, "Rule: identity.", desk.topic)
+    return PlanAnswer(text, "Rule: identity.", runner.topic)
 
 
-def greeting_answer(desk: PlanRunner) -> PlanAnswer:
+def greeting_answer(runner: PlanRunner) -> PlanAnswer:
     """Greet."""
-    text = f"Hello! I can look at your data and files, compute and plot. For example:\n\n{_listed(examples(desk))}"
-    return PlanAnswer(text, "Rule: greeting. There is nothing to do.", desk.topic)
+    text = f"Hello! I can look at your data and files, compute and plot. For example:\n\n{_listed(examples(runner))}"
+    return PlanAnswer(text, "Rule: greeting. There is nothing to do.", runner.topic)
 
 
-def thanks_answer(desk: PlanRunner) -> PlanAnswer:
+def thanks_answer(runner: PlanRunner) -> PlanAnswer:
     """Answer thanks."""
-    return PlanAnswer("You are welcome.", "Rule: thanks. There is nothing to do.", desk.topic)
+    return PlanAnswer("You are welcome.", "Rule: thanks. There is nothing to do.", runner.topic)
 
 
-def unknown_answer(desk: PlanRunner) -> PlanAnswer:
+def unknown_answer(runner: PlanRunner) -> PlanAnswer:
     """Say plainly that the prompt is not understood."""
     start = (
         "There are no words in this prompt."
-        if not desk.prompt.text.strip()
+        if not runner.prompt.text.strip()
         else "I did not understand this: no rule of mine fits."
     )
     text = (
         f"{start} I can describe, count, group, filter and plot data, list variables and files, read, search, write and edit files, "
-        f"and run code that you give. For example:\n\n{_listed(examples(desk))}"
+        f"and run code that you give. For example:\n\n{_listed(examples(runner))}"
     )
-    return PlanAnswer(text, "No rule fits these words.", desk.topic)
+    return PlanAnswer(text, "No rule fits these words.", runner.topic)
 
 
-def recap_answer(desk: PlanRunner) -> PlanAnswer:
+def recap_answer(runner: PlanRunner) -> PlanAnswer:
     """Say what was asked and done so far, from the conversation."""
     lines = []
-    if desk.conversation.summary:
+    if runner.conversation.summary:
         lines.append(
-            "Earlier, in the words of the summary:\n\n" + desk.conversation.summary.strip() + "\n"
+            "Earlier, in the words of the summary:\n\n" + runner.conversation.summary.strip() + "\n"
         )
     turns = [
         turn
-        for turn in desk.conversation.earlier
+        for turn in runner.conversation.earlier
         if turn.prompt.strip() and turn.prompt != COMPACTED
     ]
     for turn in turns[-20:]:
@@ -152,21 +152,21 @@ def recap_answer(desk: PlanRunner) -> PlanAnswer:
         )
     if not lines:
         return PlanAnswer(
-            "Nothing yet: this is the first prompt of the session.", "Rule: recap.", desk.topic
+            "Nothing yet: this is the first prompt of the session.", "Rule: recap.", runner.topic
         )
     return PlanAnswer(
         "This is what you asked so far:\n\n" + "\n".join(lines),
         "Rule: recap, read from the conversation.",
-        desk.topic,
+        runner.topic,
     )
 
 
-def nothing_left_answer(desk: PlanRunner) -> PlanAnswer:
+def nothing_left_answer(runner: PlanRunner) -> PlanAnswer:
     """Answer *continue* when nothing is open."""
     return PlanAnswer(
-        f"Nothing is left to do. What next? For example:\n\n{_listed(examples(desk))}",
+        f"Nothing is left to do. What next? For example:\n\n{_listed(examples(runner))}",
         "Rule: continue; nothing is open.",
-        desk.topic,
+        runner.topic,
     )
 
 

@@ -50,18 +50,18 @@ class PlainVariable:
 Finding = Generator[PlannedCall, ToolResult, FoundTable | PlainVariable | PlanAnswer]
 
 
-def find_data(desk: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Finding:
+def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Finding:
     """Find what the prompt speaks of; ``seen`` are the variables when they were listed already."""
-    if not desk.can("python") and not desk.can("variables"):
+    if not runner.can("python") and not runner.can("variables"):
         return PlanAnswer(
             "I would need the `variables` or the `python` tool for this, and neither is offered in this step."
         )
-    variables = seen if seen is not None else (yield from list_variables(desk))
-    paths = [path for path in desk.prompt.paths if is_data_file(path)]
+    variables = seen if seen is not None else (yield from list_variables(runner))
+    paths = [path for path in runner.prompt.paths if is_data_file(path)]
     if paths:
-        return (yield from _named_file(desk, paths[0], variables))
-    named = link_variables(desk.prompt.words, variables)
-    named |= dict.fromkeys((*desk.prompt.mentions, *desk.prompt.ticks), 3.0)
+        return (yield from _named_file(runner, paths[0], variables))
+    named = link_variables(runner.prompt.words, variables)
+    named |= dict.fromkeys((*runner.prompt.mentions, *runner.prompt.ticks), 3.0)
     thing = _thing(variables, named)
     tables = [variable for variable in variables if variable.is_table]
     tables.sort(key=lambda variable: -named.get(variable.name, 0.0))
@@ -72,27 +72,27 @@ def find_data(desk: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Fin
         candidates = (
             tables[:1] if len(tables) == 1 or _only(tables, named) else tables[:MOST_TABLES]
         )
-        known = yield from describe_tables(desk, [variable.name for variable in candidates])
-        found = _choose(desk, known, named, variables)
+        known = yield from describe_tables(runner, [variable.name for variable in candidates])
+        found = _choose(runner, known, named, variables)
         if found:
             return found
         # A single strange word is rather a value of this table than a column of another.
-        strange = len(unlinked(desk.prompt.words, ()))
+        strange = len(unlinked(runner.prompt.words, ()))
         if not strange or (strange == 1 and len(tables) == 1):
-            return _best_guess(desk, known, variables)
-    loaded = yield from _from_files(desk, variables, must_fit=bool(tables))
+            return _best_guess(runner, known, variables)
+    loaded = yield from _from_files(runner, variables, must_fit=bool(tables))
     if isinstance(loaded, PlanAnswer) and tables:
-        return _best_guess(desk, known, variables)
+        return _best_guess(runner, known, variables)
     return loaded
 
 
-def list_variables(desk: PlanRunner) -> Generator[PlannedCall, ToolResult, tuple[Variable, ...]]:
+def list_variables(runner: PlanRunner) -> Generator[PlannedCall, ToolResult, tuple[Variable, ...]]:
     """Ask which variables there are."""
-    if desk.can("variables"):
-        result = yield desk.act("I look at which variables there are.", "variables")
+    if runner.can("variables"):
+        result = yield runner.act("I look at which variables there are.", "variables")
     else:
         code = '{name: type(value).__name__ for name, value in dict(globals()).items() if not name.startswith("_")}'
-        result = yield desk.act("I look at which variables there are.", "python", code=code)
+        result = yield runner.act("I look at which variables there are.", "python", code=code)
         return parse_variables(result.value)
     return parse_variables(result.text)
 
@@ -112,24 +112,26 @@ def _only(tables: Sequence[Variable], named: dict[str, float]) -> bool:
 
 
 def describe_tables(
-    desk: PlanRunner, names: Sequence[str]
+    runner: PlanRunner, names: Sequence[str]
 ) -> Generator[PlannedCall, ToolResult, list[Table]]:
     """Ask for the columns of these tables."""
-    if len(names) == 1 and desk.can("variables"):
-        result = yield desk.act(f"I look at the columns of {names[0]}.", "variables", name=names[0])
+    if len(names) == 1 and runner.can("variables"):
+        result = yield runner.act(
+            f"I look at the columns of {names[0]}.", "variables", name=names[0]
+        )
         columns = parse_description(result.text)
         if columns:
             return [Table(names[0], columns)]
-    if not desk.can("python"):
+    if not runner.can("python"):
         return []
     if len(names) == 1:
         code = f"{names[0]}.dtypes.astype(str).to_dict()"
-        result = yield desk.act(
+        result = yield runner.act(
             f"I ask for the columns of {names[0]} and their types.", "python", code=code
         )
         return [Table(names[0], columns)] if (columns := parse_dtypes(result.value)) else []
     inner = ",\n".join(f"    {quote(name)}: {name}.dtypes.astype(str).to_dict()" for name in names)
-    result = yield desk.act(
+    result = yield runner.act(
         "Several tables could be meant, so I look at their columns.",
         "python",
         code=f"{{\n{inner},\n}}",
@@ -138,12 +140,15 @@ def describe_tables(
 
 
 def _choose(
-    desk: PlanRunner, tables: list[Table], named: dict[str, float], variables: tuple[Variable, ...]
+    runner: PlanRunner,
+    tables: list[Table],
+    named: dict[str, float],
+    variables: tuple[Variable, ...],
 ) -> FoundTable | None:
     """Return the table that the words fit best, if they fit any."""
     scored = [
         (
-            sum(m.score for m in link_columns(desk.prompt.words, table.columns))
+            sum(m.score for m in link_columns(runner.prompt.words, table.columns))
             + 2 * named.get(table.name, 0.0),
             -at,
             table,
@@ -165,12 +170,12 @@ def _choose(
 
 
 def _best_guess(
-    desk: PlanRunner, tables: list[Table], variables: tuple[Variable, ...]
+    runner: PlanRunner, tables: list[Table], variables: tuple[Variable, ...]
 ) -> FoundTable | PlanAnswer:
     """No words fit a table: take the only one, or the latest topic, else ask."""
-    if desk.topic:
+    if runner.topic:
         for table in tables:
-            if table.name == desk.topic.table.name:
+            if table.name == runner.topic.table.name:
                 return FoundTable(table, variables)
     if len(tables) == 1:
         return FoundTable(tables[0], variables)
@@ -182,36 +187,36 @@ def _best_guess(
     )
 
 
-def _named_file(desk: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
+def _named_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
     """Use the table that holds this file already, else load it."""
     name = variable_name(path)
     if any(
         variable.name == name and variable.is_table for variable in variables
-    ) and not desk.prompt.matches(r"\b(load|import|read|reload)\b"):
-        known = yield from describe_tables(desk, [name])
+    ) and not runner.prompt.matches(r"\b(load|import|read|reload)\b"):
+        known = yield from describe_tables(runner, [name])
         if known:
             return FoundTable(
                 known[0], variables, f"I used the variable {span(name)} that exists already."
             )
-    return (yield from load_file(desk, path, variables))
+    return (yield from load_file(runner, path, variables))
 
 
-def _from_files(desk: PlanRunner, variables: tuple[Variable, ...], *, must_fit: bool) -> Finding:
+def _from_files(runner: PlanRunner, variables: tuple[Variable, ...], *, must_fit: bool) -> Finding:
     """Look for a data file that the words fit."""
-    paths = yield from data_files(desk, must_fit=must_fit)
-    if not desk.can("python"):
+    paths = yield from data_files(runner, must_fit=must_fit)
+    if not runner.can("python"):
         return PlanAnswer(
             "I would need the `python` tool to load a file, and it is not offered in this step."
         )
-    words = desk.prompt.words
+    words = runner.prompt.words
     by_name = [path for path in paths if any(_names_file(path, word.stem) for word in words)]
     if by_name:
-        return (yield from load_file(desk, by_name[0], variables))
+        return (yield from load_file(runner, by_name[0], variables))
     if paths and must_fit and len(paths) > MOST_HEADERS:
         return PlanAnswer("No file fits.")
-    fitting = yield from _by_header(desk, paths[:MOST_HEADERS], must_fit=must_fit)
+    fitting = yield from _by_header(runner, paths[:MOST_HEADERS], must_fit=must_fit)
     if fitting:
-        return (yield from load_file(desk, fitting, variables))
+        return (yield from load_file(runner, fitting, variables))
     if not paths:
         return PlanAnswer(_nothing(variables))
     listed = "\n".join(f"- {span(path)}" for path in paths[:20])
@@ -219,16 +224,16 @@ def _from_files(desk: PlanRunner, variables: tuple[Variable, ...], *, must_fit: 
 
 
 def _by_header(
-    desk: PlanRunner, paths: Sequence[str], *, must_fit: bool
+    runner: PlanRunner, paths: Sequence[str], *, must_fit: bool
 ) -> Generator[PlannedCall, ToolResult, str | None]:
     """Return the file whose first line the words fit; the only one, if it need not fit."""
-    if len(paths) == 1 and not must_fit and not unlinked(desk.prompt.words, ()):
+    if len(paths) == 1 and not must_fit and not unlinked(runner.prompt.words, ()):
         return paths[0]
     scores: dict[str, float] = {}
     for path in paths:
-        if not desk.can("read") or not path.endswith((".csv", ".tsv")):
+        if not runner.can("read") or not path.endswith((".csv", ".tsv")):
             continue
-        result = yield desk.act(
+        result = yield runner.act(
             f"I look at the first line of {path} for its columns.", "read", path=path, limit=1
         )
         header = re.search(r"(?m)^\s*1[:\t|] ?(.*)$", result.text)
@@ -237,7 +242,7 @@ def _by_header(
             if header
             else []
         )
-        links = link_columns(desk.prompt.words, [Column(name.strip()) for name in columns])
+        links = link_columns(runner.prompt.words, [Column(name.strip()) for name in columns])
         scores[path] = sum(mention.score for mention in links)
     best = max(scores, key=lambda path: scores[path], default=None)
     return best if best and scores[best] > 0 else None
@@ -249,24 +254,24 @@ def _names_file(path: str, stem: str) -> bool:
 
 
 def data_files(
-    desk: PlanRunner, *, must_fit: bool = False
+    runner: PlanRunner, *, must_fit: bool = False
 ) -> Generator[PlannedCall, ToolResult, list[str]]:
     """Return the data files of the project."""
-    if desk.can("glob"):
-        result = yield desk.act(
+    if runner.can("glob"):
+        result = yield runner.act(
             "No table fits, so I look for a data file in the project.", "glob", pattern="**/*.csv"
         )
         paths = paths_in(result.text)
         if not paths and not must_fit:
-            result = yield desk.act(
+            result = yield runner.act(
                 "There is no csv file, so I look for other tables.",
                 "glob",
                 pattern="**/*.{tsv,parquet,xlsx,feather}",
             )
             paths = paths_in(result.text)
         return paths
-    if desk.can("list"):
-        result = yield desk.act("No table fits, so I look for a data file in the folder.", "list")
+    if runner.can("list"):
+        result = yield runner.act("No table fits, so I look for a data file in the folder.", "list")
         return [
             line.strip()
             for line in result.text.splitlines()
@@ -288,25 +293,25 @@ def paths_in(text: str) -> list[str]:
     ]
 
 
-def load_file(desk: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
+def load_file(runner: PlanRunner, path: str, variables: tuple[Variable, ...]) -> Finding:
     """Read a file into a variable named after it; an existing variable is never overwritten."""
-    if not desk.can("python"):
+    if not runner.can("python"):
         return PlanAnswer(
             f"I would need the `python` tool to load {span(path)}, and it is not offered in this step."
         )
     taken = {variable.name for variable in variables}
     name = free_name(variable_name(path), taken)
     module = "pd" if not any(v.name == "pd" and v.kind != "module" for v in variables) else "pandas"
-    result = yield desk.act(
+    result = yield runner.act(
         f"No variable holds {path}, so I read it into {name}.",
         "python",
         code=load_code(path, name, module),
     )
     if result.error and result.error[0] == "FileNotFoundError":
-        root = re.search(r"Project root: (.+)", desk.conversation.system)
+        root = re.search(r"Project root: (.+)", runner.conversation.system)
         if root:
             path = f"{root[1].strip().rstrip('/')}/{path}"
-            result = yield desk.act(
+            result = yield runner.act(
                 "The path is relative to the project, so I try it from there.",
                 "python",
                 code=load_code(path, name, module),

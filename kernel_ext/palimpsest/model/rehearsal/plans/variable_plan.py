@@ -31,17 +31,17 @@ BUILTIN = {
 PLOTS = {"hist": "hist({0}, bins=20)", "bar": "bar(range(len({0})), {0})", "box": "boxplot({0})"}
 
 
-def answer_variable(desk: PlanRunner, wish: DataRequest, thing: PlainVariable) -> Plan:
+def answer_variable(runner: PlanRunner, wish: DataRequest, thing: PlainVariable) -> Plan:
     """Describe, measure, count or draw one variable."""
     name, kind = thing.variable.name, thing.variable.kind
-    asks_size = desk.prompt.has("length", "long", "len", "size", "big")
+    asks_size = runner.prompt.has("length", "long", "len", "size", "big")
     if wish.op in {None, "describe", "shape"} and asks_size:
         wish = replace(wish, op="count")
     code, what = variable_code(name, kind, wish)
-    if not code or not desk.can("python"):
-        return (yield from show(desk, thing))
+    if not code or not runner.can("python"):
+        return (yield from show(runner, thing))
     thought = f"{name} is a {kind}, so the rule for {wish.op or 'describe'} asks for its {what}."
-    result = yield desk.act(thought, "python", code=code)
+    result = yield runner.act(thought, "python", code=code)
     if result.error:
         return PlanAnswer(
             f"The code failed with {span(f'{result.error[0]}: {result.error[1]}')}. {span(name)} is a {kind}."
@@ -142,11 +142,11 @@ def worded(name: str, what: str, wish: DataRequest, result: ToolResult) -> str:
     return f"The {what} of {span(name)}:\n\n{quoted(result.words)}"
 
 
-def show(desk: PlanRunner, thing: PlainVariable) -> Plan:
+def show(runner: PlanRunner, thing: PlainVariable) -> Plan:
     """Show what the variable holds."""
     name = thing.variable.name
-    if desk.can("variables"):
-        result = yield desk.act(
+    if runner.can("variables"):
+        result = yield runner.act(
             f"{name} is a {thing.variable.kind}, so I look at what it holds.",
             "variables",
             name=name,
@@ -155,7 +155,7 @@ def show(desk: PlanRunner, thing: PlainVariable) -> Plan:
             f"{span(name)} is a {span(thing.variable.kind)}:\n\n{quoted(result.text, 30)}",
             "The result shows it.",
         )
-    result = yield desk.act(
+    result = yield runner.act(
         f"{name} is a {thing.variable.kind}, so I show it.", "python", code=name
     )
     return PlanAnswer(

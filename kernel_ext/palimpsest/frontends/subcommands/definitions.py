@@ -34,39 +34,39 @@ class LibraryCommands:
 
     def agents(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
         """Tell of agents."""
-        library = self._library()
-        if library is None:
+        definitions = self._definitions()
+        if definitions is None:
             return [NO_LIBRARY]
-        rows = agent_rows(library.agents, library.default_agent)
-        return [PolicySection("", AGENT_HEAD, rows), NAMED, *wrong(library)]
+        rows = agent_rows(definitions.agents, definitions.default_agent)
+        return [PolicySection("", AGENT_HEAD, rows), NAMED, *wrong(definitions)]
 
     def commands(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
         """Tell of commands."""
-        library = self._library()
-        if library is None:
+        definitions = self._definitions()
+        if definitions is None:
             return [NO_LIBRARY]
-        rows = command_rows(library.commands)
+        rows = command_rows(definitions.commands)
         told: list[str | PolicySection] = (
             [PolicySection("", COMMAND_HEAD, rows)] if rows else [NO_COMMANDS]
         )
-        return [*told, *wrong(library)]
+        return [*told, *wrong(definitions)]
 
     def skills(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
         """Tell of skills."""
-        library = self._library()
-        if library is None:
+        definitions = self._definitions()
+        if definitions is None:
             return [NO_LIBRARY]
-        rows = skill_rows(library.skills)
+        rows = skill_rows(definitions.skills)
         told: list[str | PolicySection] = (
             [PolicySection("", SKILL_HEAD, rows)] if rows else [NO_SKILLS]
         )
-        return [*told, *wrong(library)]
+        return [*told, *wrong(definitions)]
 
-    def _library(self) -> ProjectDefinitions | None:
-        library: ProjectDefinitions | None = getattr(self._services, "library", None)
-        if library is not None:
-            library.refresh()
-        return library
+    def _definitions(self) -> ProjectDefinitions | None:
+        definitions: ProjectDefinitions | None = getattr(self._services, "definitions", None)
+        if definitions is not None:
+            definitions.refresh()
+        return definitions
 
 
 def agent_rows(agents: Mapping[str, Agent], first: str) -> list[tuple[str, ...]]:
@@ -111,6 +111,6 @@ def skill_rows(skills: Mapping[str, Skill]) -> list[tuple[str, ...]]:
     ]
 
 
-def wrong(library: ProjectDefinitions) -> Sequence[str]:
+def wrong(definitions: ProjectDefinitions) -> Sequence[str]:
     """Return what is wrong with files, one sentence each."""
-    return [one_line(words, 400) for words in library.problems]
+    return [one_line(words, 400) for words in definitions.problems]
