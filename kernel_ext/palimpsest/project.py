@@ -90,7 +90,7 @@ def import_session(path: str | Path) -> ImportReport:
     ['same']
     """
     app = current_app()
-    return app.engine.submit(app.workspace.giving.bring(path)).result()
+    return app.engine.submit(app.workspace.sharing.import_sessions(path)).result()
 
 
 def agents() -> tuple[Agent, ...]:

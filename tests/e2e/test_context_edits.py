@@ -76,7 +76,7 @@ def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors)
     chooses = (
         "session = next(iter(room.workspace._open.values()))\n"
         "for message in session.snapshot().messages[:2]:\n"
-        "    session.wish('exclude', message.id)"
+        "    session.edit_context('exclude', message.id)"
     )
     panel = room(page, lab, "panel-words.ipynb", "says('One.'), says('Two.')", chooses)
     for words, answer in (("The first question", "One."), ("The second question", "Two.")):

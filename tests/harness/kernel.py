@@ -428,7 +428,7 @@ class Kernel:
         used = psutil.Process(self.process.pid).cpu_times()
         return float(used.user + used.system)
 
-    def memory(self) -> int:
+    def request_cache(self) -> int:
         """Return the resident memory of the kernel in bytes."""
         return int(psutil.Process(self.process.pid).memory_info().rss)
 

@@ -170,13 +170,13 @@ async def edited(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     session = await harness.session()
     await ask(session, "Read the logs.")
     found = [p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart)]
-    session.wish("exclude", found[0].id)
-    session.wish("pin", found[1].id)
+    session.edit_context("exclude", found[0].id)
+    session.edit_context("pin", found[1].id)
     await ask(session, "Read one more.")
-    session.wish("restore", found[0].id)
+    session.edit_context("restore", found[0].id)
     await asyncio.wait_for(session.compact(), 20)
     await ask(session, "Sure?")
-    session.wish("undo")
+    session.edit_context("undo")
     await ask(session, "Really?")
     return harness, session
 
@@ -245,7 +245,7 @@ async def stopped_summary(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     await until(lambda: model.requests and model.requests[-1].purpose == "compaction")
     session.cancel()
     await running
-    session.wish("exclude", "last")
+    session.edit_context("exclude", "last")
     await ask(session, "Go on.")
     await ask(session, "Sure?")
     return harness, session

@@ -69,8 +69,8 @@ async def decided_about(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     await ask(session, "Hi.")
     await ask(session, "Read the logs.")
     parts = [p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart)]
-    session.wish("pin", parts[-1].id)
-    session.wish("exclude", parts[-2].id)
+    session.edit_context("pin", parts[-1].id)
+    session.edit_context("exclude", parts[-2].id)
     assert {one.action for one in session.decisions()} >= {"clear", "pin", "drop"}
     await session.reverts.revert()
     await ask(session, "Do something else.")

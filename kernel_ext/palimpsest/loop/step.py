@@ -299,7 +299,7 @@ async def _run(
 ) -> None:
     message = processor.message
 
-    person = processor.person
+    person = processor.user_wait
 
     def asker(call: ToolCalled) -> AskFunction:
         ask = run_context.ask(message.id, call.id, call.tool)

@@ -83,7 +83,7 @@ class StreamProcessor:
         """A person rejected a call without feedback: the turn ends here."""
         self.circle: str | None = None
         """Why the turn ends here, where the guard against circles ends it."""
-        self.person = UserWaitTime(services.clock)
+        self.user_wait = UserWaitTime(services.clock)
         """Counts how long the calls waited for a person."""
         self._desk = services
         self._request_id = request_id
@@ -259,7 +259,7 @@ class StreamProcessor:
             output=text,
             blob=blob,
             title=outcome.title,
-            metadata=dict(outcome.metadata) | self.person.of(part.call_id),
+            metadata=dict(outcome.metadata) | self.user_wait.of(part.call_id),
             time=self._ended(part.state.time),
             attachments=attachments,
         )
@@ -283,7 +283,7 @@ class StreamProcessor:
         state = ToolFailed(
             input=part.state.input,
             error=event.error,
-            metadata=part.state.metadata | (event.metadata or {}) | self.person.of(part.call_id),
+            metadata=part.state.metadata | (event.metadata or {}) | self.user_wait.of(part.call_id),
             time=self._ended(part.state.time),
         )
         self._put_tool(part.model_copy(update={"state": state}))
@@ -334,7 +334,7 @@ class StreamProcessor:
     def _step_finished(self, event: StepFinished) -> None:
         self._close_words()
         reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
-        waited = self.person.total
+        waited = self.user_wait.total
         self._put(
             StepFinishPart(
                 **self._base(),

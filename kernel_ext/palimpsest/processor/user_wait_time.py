@@ -55,9 +55,9 @@ class UserWaitTime:
 class TimedInterview:
     """Asks as another interview does, and counts the time of the answer as the person's."""
 
-    def __init__(self, interview: Interview, person: UserWaitTime, call_id: str) -> None:
+    def __init__(self, interview: Interview, user_wait: UserWaitTime, call_id: str) -> None:
         self._interview = interview
-        self._person = person
+        self._person = user_wait
         self._call_id = call_id
 
     async def ask(

@@ -129,7 +129,7 @@ class KeyedStorage:
             case ("part", message_id, _):
                 self._record(self._keys.holder(message_id), removal(found))
             case ("share", session_id):
-                self._done(self._holder.workspace.giving.unshare(session_id))
+                self._done(self._holder.workspace.sharing.unshare(session_id))
             case _:
                 raise UserError(DIFF)
 

@@ -74,7 +74,7 @@ class SessionLifecycle:
         >>> session.share().suffix
         '.html'
         """
-        return self._awaited(self._holder.workspace.giving.share(self._session.id))
+        return self._awaited(self._holder.workspace.sharing.share(self._session.id))
 
     def unshare(self) -> bool:
         """Delete the session's page; false when there was none.
@@ -82,7 +82,7 @@ class SessionLifecycle:
         >>> session.unshare()
         False
         """
-        return self._awaited(self._holder.workspace.giving.unshare(self._session.id))
+        return self._awaited(self._holder.workspace.sharing.unshare(self._session.id))
 
     def export(
         self,
@@ -100,8 +100,8 @@ class SessionLifecycle:
         '.md'
         """
         chosen = checked_form(form)
-        giving = self._holder.workspace.giving
-        return self._awaited(giving.export(self._session.id, chosen, path, prompts=prompts)).path
+        sharing = self._holder.workspace.sharing
+        return self._awaited(sharing.export(self._session.id, chosen, path, prompts=prompts)).path
 
     def _awaited(self, work: Coroutine[Any, Any, T]) -> T:
         future: Future[T] = self._holder.engine.submit(work)

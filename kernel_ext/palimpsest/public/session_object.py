@@ -207,7 +207,7 @@ class Session:
         >>> session.pin(name).target == name
         True
         """
-        return self._live.wish("pin", name)
+        return self._live.edit_context("pin", name)
 
     def unpin(self, name: str) -> ContextEdit:
         """Take a pin off again.
@@ -216,7 +216,7 @@ class Session:
         >>> len(session.unpin(session.messages[-1].id).decisions) > 0
         True
         """
-        return self._live.wish("unpin", name)
+        return self._live.edit_context("unpin", name)
 
     def exclude(self, name: str) -> ContextEdit:
         """Leave a part, or a whole message, out of every request from the next one on.
@@ -227,7 +227,7 @@ class Session:
         >>> {decision.rule for decision in wish.decisions}
         {'user/exclude'}
         """
-        return self._live.wish("exclude", name)
+        return self._live.edit_context("exclude", name)
 
     def restore(self, name: str) -> ContextEdit:
         """Bring back what was left out, cleared or cut, or what a summary stands for.
@@ -236,7 +236,7 @@ class Session:
         >>> len(session.restore(session.messages[-1].id).decisions) > 0
         True
         """
-        return self._live.wish("restore", name)
+        return self._live.edit_context("restore", name)
 
     def undo_compaction(self) -> ContextEdit:
         """Show the model again what the newest summary stands for.
@@ -247,7 +247,7 @@ class Session:
         Traceback (most recent call last):
         palimpsest.transcript.errors.UserError: There is no compaction to undo
         """
-        return self._live.wish("undo")
+        return self._live.edit_context("undo")
 
     def preview(self, name: str = "") -> RevertPreview:
         """Say what ``revert`` would do: which messages go, what becomes of which file. Nothing is changed.

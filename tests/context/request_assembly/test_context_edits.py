@@ -49,7 +49,7 @@ def words(messages: NeutralMessages) -> str:
 
 def edited(view: View, action: Any, name: str, ids: Callable[[], str]) -> View:
     """Return the view after a person's wish."""
-    made = ContextEditor(view.messages, view.decisions, ids, lambda _: 1).wish(action, name)
+    made = ContextEditor(view.messages, view.decisions, ids, lambda _: 1).edit_context(action, name)
     return View(view.messages, (*view.decisions, *made.decisions), view.texts)
 
 

@@ -32,7 +32,7 @@ async def test_the_end_of_a_turn_waits_until_its_last_record_was_told(
     waiting = asyncio.ensure_future(feed.caught_up(session.snapshot().seq + 1))
     await settled()
     waited = not waiting.done()
-    session.wish("pin", session.snapshot().messages[0].parts[0].id)
+    session.edit_context("pin", session.snapshot().messages[0].parts[0].id)
     await asyncio.wait_for(waiting, 60)
 
     assert waited

@@ -35,7 +35,7 @@ async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
         if isinstance(part, ToolPart)
     ]
     for part in outputs:
-        session.wish("pin", part.id)
+        session.edit_context("pin", part.id)
     wide = harness.info("scripted/model")
     harness.narrow(wide.model_copy(update={"window": 17_000}))
     sent = len(model.requests)
@@ -49,7 +49,7 @@ async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
     assert "What is pinned takes about" in words
     named = words.rpartition("%agent unpin ")[2].split(",")[0]
     assert named in {short(part.id) for part in outputs[:4]}
-    session.wish("unpin", named)
+    session.edit_context("unpin", named)
 
 
 async def test_a_summariser_that_fails_is_named(tmp_path: Path) -> None:

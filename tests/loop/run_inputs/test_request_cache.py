@@ -57,9 +57,11 @@ def from_scratch(edited: RandomlyEditedSession, wanted: RequestTerms) -> Assembl
 
 
 def remembered(
-    memory: RequestCache, edited: RandomlyEditedSession, wanted: RequestTerms
+    request_cache: RequestCache, edited: RandomlyEditedSession, wanted: RequestTerms
 ) -> Assembly | None:
-    return memory.assembly(tuple(edited.messages), tuple(edited.decisions), wanted, edited.read)
+    return request_cache.assembly(
+        tuple(edited.messages), tuple(edited.decisions), wanted, edited.read
+    )
 
 
 @pytest.mark.slow
@@ -74,11 +76,11 @@ def test_the_next_request_is_the_one_that_the_whole_session_gives(
     *, seed: int, edits: int, model: str, tidy: bool
 ) -> None:
     edited = RandomlyEditedSession(seed, tidy=tidy)
-    memory, wanted = RequestCache(), terms(model)
+    request_cache, wanted = RequestCache(), terms(model)
     for _ in range(edits):
         edited.edit()
 
-        found = remembered(memory, edited, wanted)
+        found = remembered(request_cache, edited, wanted)
 
         if found is not None:
             assert found == from_scratch(edited, wanted)
@@ -105,11 +107,11 @@ def worked(seed: int, edits: int = 60) -> RandomlyEditedSession:
 
 
 def test_each_text_is_counted_once_however_often_a_request_is_made() -> None:
-    edited, memory, count = worked(1), RequestCache(), Counts()
+    edited, request_cache, count = worked(1), RequestCache(), Counts()
     wanted = terms("anthropic/claude-test", count)
     for _ in range(20):
         edited.step()
-        assert remembered(memory, edited, wanted) is not None
+        assert remembered(request_cache, edited, wanted) is not None
 
     parts = {
         part.id
@@ -120,18 +122,18 @@ def test_each_text_is_counted_once_however_often_a_request_is_made() -> None:
     # A call is its tool and its input, and has an output.
     assert len(count.asked) < 3 * len(parts)
     count.asked.clear()
-    assert remembered(memory, edited, wanted) is not None
+    assert remembered(request_cache, edited, wanted) is not None
     assert count.asked == []
 
 
 def test_a_message_more_asks_about_its_own_texts_only() -> None:
-    edited, memory, count = worked(2), RequestCache(), Counts()
+    edited, request_cache, count = worked(2), RequestCache(), Counts()
     wanted = terms("openai/gpt-test", count)
-    remembered(memory, edited, wanted)
+    remembered(request_cache, edited, wanted)
     count.asked.clear()
 
     edited.prompt()
-    remembered(memory, edited, wanted)
+    remembered(request_cache, edited, wanted)
 
     said = {getattr(part, "text", None) for part in edited.messages[-1].parts}
     assert set(count.asked) <= said
@@ -180,11 +182,11 @@ def test_a_session_that_is_opened_again_is_not_counted_again() -> None:
 
 
 def test_another_model_gets_a_request_of_its_own() -> None:
-    edited, memory = worked(4), RequestCache()
-    remembered(memory, edited, terms("openai/gpt-test"))
+    edited, request_cache = worked(4), RequestCache()
+    remembered(request_cache, edited, terms("openai/gpt-test"))
 
     for model in ("anthropic/claude-test", "openai/gpt-test"):
-        assert remembered(memory, edited, terms(model)) == from_scratch(edited, terms(model))
+        assert remembered(request_cache, edited, terms(model)) == from_scratch(edited, terms(model))
 
 
 def test_rules_that_look_at_more_than_neighbours_take_the_other_road() -> None:

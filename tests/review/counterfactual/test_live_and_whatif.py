@@ -201,7 +201,7 @@ async def too_large_to_be_sent(tmp_path: Path) -> Left:
     prompt = next(
         message for message in reversed(session.snapshot().messages) if message.info.role == "user"
     )
-    session.wish("exclude", prompt.parts[0].id)
+    session.edit_context("exclude", prompt.parts[0].id)
     await ask(session, "Sure?")
     await ask(session, "Read the others.")
     assert model.requests

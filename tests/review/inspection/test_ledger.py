@@ -410,7 +410,7 @@ async def test_an_undone_summary_is_gone_itself(tmp_path: Path) -> None:
     await session.compact()
     assert of(await look(session), "summarise")
 
-    session.wish("undo")
+    session.edit_context("undo")
 
     ledger = await look(session)
     assert ledger.gone == ()
@@ -435,8 +435,8 @@ async def test_what_a_person_pinned_and_left_out_is_told(tmp_path: Path) -> None
     await ask(session, "A secret of mine.")
     [*_, prompt, _] = [message.id for message in session.snapshot().messages]
 
-    session.wish("pin", "last")
-    session.wish("exclude", prompt)
+    session.edit_context("pin", "last")
+    session.edit_context("exclude", prompt)
 
     ledger = await look(session)
     assert [i.words for i in ledger.items if i.pinned and i.kind == "output"] == ["0.csv"]
@@ -528,7 +528,7 @@ async def test_an_undone_summary_is_not_counted_in_the_next_one(tmp_path: Path) 
     await ask(session, "First question")
     await ask(session, "Second question")
     await session.compact()
-    session.wish("undo")
+    session.edit_context("undo")
     await session.compact()
 
     [summary] = of(await look(session), "summarise")
@@ -542,7 +542,7 @@ async def test_a_restored_output_is_no_longer_gone(tmp_path: Path) -> None:
     await ask(session, "Read.")
     assert of(await look(session), "truncate")
 
-    session.wish("restore", "last")
+    session.edit_context("restore", "last")
 
     assert (await look(session)).gone == ()
 

@@ -222,7 +222,7 @@ async def improvise(
                 case "policy":
                     await session.use_policy(value)
                 case _:
-                    session.wish(name, value)  # type: ignore[arg-type]  # one of the words
+                    session.edit_context(name, value)  # type: ignore[arg-type]  # one of the words
         except UserError:
             continue
     await room.workspace.close()

@@ -374,8 +374,8 @@ def test_no_agent_writes_titles_or_summaries_with_another_model(
     asked(app, session)
     user = session.snapshot().messages[0].info
     made = app.engine.submit(session._prompt_resolver.setup(user)).result()
-    assert made.summariser.name == "rehearsal/sum"
-    assert (made.scribe, made.policy.compact.prompt) == (None, "Ours.")
+    assert made.summary_model.name == "rehearsal/sum"
+    assert (made.summary_system_prompt, made.policy.compact.prompt) == (None, "Ours.")
 
 
 def test_no_file_changes_a_locked_agent_or_command(start: Start, tmp_path: Path) -> None:

@@ -80,10 +80,10 @@ async def test_an_output_left_out_is_in_no_later_request_and_comes_back(kernel: 
     session = await room.session()
     await ask(session, "Read it")
 
-    gone = session.wish("exclude", call(session).id)
+    gone = session.edit_context("exclude", call(session).id)
     await ask(session, "And now?")
     without = sent(model)
-    back = session.wish("restore", short(call(session).id))
+    back = session.edit_context("restore", short(call(session).id))
     await ask(session, "And then?")
 
     assert "Adelie" not in without
@@ -108,7 +108,7 @@ async def test_a_pinned_output_survives_a_compaction_and_a_restart(kernel: Kerne
     await ask(session, "Read it")
     await ask(session, "Two?")
     await ask(session, "Three?")
-    session.wish("pin", "last")
+    session.edit_context("pin", "last")
 
     assert (await session.compact()).error is None
     await ask(session, "What was the mass?")
@@ -138,7 +138,7 @@ async def test_an_undone_compaction_shows_the_history_whole_again(kernel: Kernel
     await ask(session, "Fourth question")
     folded = sent(model)
 
-    undone = session.wish("undo")
+    undone = session.edit_context("undo")
     await ask(session, "Fifth question")
 
     whole = sent(model)
@@ -189,7 +189,7 @@ async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> 
     await session.compact()
     session.journal.checkpoint()
     await session.journal.flush()
-    session.wish("undo")
+    session.edit_context("undo")
     await session.journal.flush()
 
     state = room.store.open_live(session.id)
@@ -223,7 +223,7 @@ async def test_nothing_is_compacted_by_itself_until_the_next_prompt(tmp_path: Pa
 
     def undo() -> str:
         """Undo the compaction, as a person does while the turn runs."""
-        return session.wish("undo").sentence
+        return session.edit_context("undo").sentence
 
     room.services.registry.add(undo)
     for words in ("First question", "Second question", "Third question"):
@@ -251,7 +251,7 @@ async def test_a_wish_takes_effect_while_a_turn_runs(tmp_path: Path) -> None:
 
     def leave_out() -> str:
         """Leave the first output out, as a person does while the turn runs."""
-        session.wish("exclude", call(session).id)
+        session.edit_context("exclude", call(session).id)
         return "done"
 
     room.services.registry.add(leave_out)
@@ -267,9 +267,9 @@ async def test_what_is_so_already_decides_nothing(kernel: Kernel) -> None:
     session = await room.session()
     await ask(session, "Read it")
 
-    session.wish("pin", "last")
-    again = session.wish("pin", "last")
-    nothing = session.wish("restore", "last")
+    session.edit_context("pin", "last")
+    again = session.edit_context("pin", "last")
+    nothing = session.edit_context("restore", "last")
 
     assert again.sentence == "The call read “a.csv” is pinned already."
     assert nothing.sentence == "Nothing was taken out of the call read “a.csv”."
@@ -286,13 +286,13 @@ async def test_wrong_names_get_one_sentence(kernel: Kernel) -> None:
     await ask(session, "Read it")
 
     with pytest.raises(NotFound, match="There is no part or message 'nonsense' in this session"):
-        session.wish("pin", "nonsense")
+        session.edit_context("pin", "nonsense")
     with pytest.raises(UserError, match=r"could be .* Give more of the id"):
-        session.wish("pin", call(session).id[:8])
+        session.edit_context("pin", call(session).id[:8])
     with pytest.raises(UserError, match="There is no compaction to undo"):
-        session.wish("undo")
+        session.edit_context("undo")
     with pytest.raises(NotFound, match="There is no summary in this session yet"):
-        session.wish("restore", "summary")
+        session.edit_context("restore", "summary")
 
 
 async def test_the_prompt_that_is_answered_is_left_out_once_there_is_a_newer_one(
@@ -303,7 +303,7 @@ async def test_the_prompt_that_is_answered_is_left_out_once_there_is_a_newer_one
     session = await room.session()
     await ask(session, "My password is hunter2")
 
-    wish = session.wish("exclude", session.snapshot().messages[0].id)
+    wish = session.edit_context("exclude", session.snapshot().messages[0].id)
     await ask(session, "And now?")
 
     assert "once there is a newer prompt" in wish.sentence
@@ -317,8 +317,8 @@ async def test_what_is_left_out_is_in_no_summary_and_not_said_again(kernel: Kern
     session = await room.session()
     for words in ("Read it, my password is hunter2", "Two?", "Three?"):
         await ask(session, words)
-    session.wish("exclude", session.snapshot().messages[0].id)
-    session.wish("exclude", "last")
+    session.edit_context("exclude", session.snapshot().messages[0].id)
+    session.edit_context("exclude", "last")
 
     assert (await session.compact()).error is None
     await ask(session, "Four?")
@@ -342,7 +342,7 @@ async def test_a_session_of_another_kernel_is_not_changed(kernel: Kernel) -> Non
 
     assert isinstance(followed, FollowedSession)
     with pytest.raises(SessionHeld, match="Another kernel"):
-        followed.wish("pin", "last")
+        followed.edit_context("pin", "last")
 
 
 async def test_a_restored_summary_gives_way_to_what_it_covers(kernel: Kernel) -> None:
@@ -352,5 +352,7 @@ async def test_a_restored_summary_gives_way_to_what_it_covers(kernel: Kernel) ->
         await ask(session, words)
     await session.compact()
 
-    session.wish("restore", "summary")
-    assert session.wish("restore", "summary").sentence == "That compaction is undone already."
+    session.edit_context("restore", "summary")
+    assert (
+        session.edit_context("restore", "summary").sentence == "That compaction is undone already."
+    )

@@ -82,13 +82,13 @@ async def test_a_part_is_pinned_left_out_and_brought_back(
     await say(session, "Two?", provider)
     before = words(model, kind)
 
-    gone = session.wish("exclude", short(part))
+    gone = session.edit_context("exclude", short(part))
     await say(session, "Three?", provider)
     without = words(model, kind)
-    pinned = session.wish("pin", part)
+    pinned = session.edit_context("pin", part)
     await say(session, "Four?", provider)
     kept = words(model, kind)
-    session.wish("unpin", part)
+    session.edit_context("unpin", part)
     await say(session, "Five?", provider)
 
     assert gone.target == pinned.target == part
@@ -105,7 +105,7 @@ async def test_a_pinned_part_stands_behind_the_summary(tmp_path: Path, kind: str
     room, model, session = await talked(tmp_path, says(SUMMARY), says("Four."))
     for prompt in ("Two?", "Three?"):
         await say(session, prompt)
-    session.wish("pin", named(session, kind))
+    session.edit_context("pin", named(session, kind))
 
     await asyncio.wait_for(session.compact(), 20)
     await say(session, "Four?")
@@ -119,7 +119,7 @@ async def test_a_thought_that_is_given_back_anyway_is_not_quoted(tmp_path: Path)
     signed = thinks(WORDS["reasoning"]).calls("read", path="a.csv")
     room, model, session = await talked(tmp_path, thought=signed)
 
-    wish = session.wish("pin", named(session, "reasoning"))
+    wish = session.edit_context("pin", named(session, "reasoning"))
     await say(session, "Two?")
 
     assert wish.sentence.startswith("Pinned the thought “The masses are in grams.”")
@@ -131,7 +131,7 @@ async def test_a_thought_that_is_given_back_anyway_is_not_quoted(tmp_path: Path)
 async def test_a_pinned_message_is_sent_as_before_thoughts_could_be_pinned(tmp_path: Path) -> None:
     _, model, session = await talked(tmp_path)
 
-    session.wish("pin", session.snapshot().messages[1].id)
+    session.edit_context("pin", session.snapshot().messages[1].id)
     await say(session, "Two?")
 
     assert WORDS["reasoning"] not in sent(model)
@@ -154,7 +154,7 @@ async def test_a_pinned_summary_stands_word_for_word_behind_the_next(tmp_path: P
     later = (says(f"Four. {LONG}"), says("Five."), says("Six."), says(NEWER), says("Seven."))
     room, model, session, marker = await compacted(tmp_path, *later)
 
-    wish = session.wish("pin", marker)
+    wish = session.edit_context("pin", marker)
     for prompt in ("Four?", "Five?", "Six?"):
         await say(session, prompt)
     once = sent(model).count("43.92")
@@ -178,13 +178,13 @@ async def test_a_summary_is_left_out_with_what_it_covers_and_comes_back_before_i
     tmp_path: Path,
 ) -> None:
     room, model, session, marker = await compacted(tmp_path, *[says("Well.")] * 3)
-    summary = session.wish("exclude", marker)
+    summary = session.edit_context("exclude", marker)
     await say(session, "Four?")
     without = sent(model)
-    first = session.wish("restore", marker)
+    first = session.edit_context("restore", marker)
     await say(session, "Five?")
     again = sent(model)
-    second = session.wish("restore", marker)
+    second = session.edit_context("restore", marker)
     await say(session, "Six?")
 
     assert "and with it what it covers" in summary.sentence
@@ -209,7 +209,7 @@ async def test_the_word_summary_means_the_one_that_stands(tmp_path: Path) -> Non
         "not used; nothing was cut",
         "in place of what it covers",
     ]
-    assert "undone" in session.wish("restore", "summary").sentence
+    assert "undone" in session.edit_context("restore", "summary").sentence
     await say(session, "Five?")
     assert "Adelie" in sent(model)
     await rebuilds(room, session, model)
@@ -221,4 +221,4 @@ async def test_what_the_model_is_never_sent_is_said_to_be_so(tmp_path: Path) -> 
 
     for action in ("pin", "exclude"):
         with pytest.raises(UserError, match="the model is not sent this step-start"):
-            session.wish(action, step.id)
+            session.edit_context(action, step.id)

@@ -207,7 +207,7 @@ async def test_what_a_person_brought_back_a_hook_does_not_take_again(tmp_path: P
     session = await make_harness(tmp_path, model, ("decide", tidy)).session()
     await ask(session, "Read a")
 
-    session.wish("restore", tools(session)[0].id)
+    session.edit_context("restore", tools(session)[0].id)
     await ask(session, "Again")
 
     assert "long long" in str(model.requests[2].messages)

@@ -222,7 +222,7 @@ async def test_what_a_reader_holds_comes_alive_once_the_writer_has_gone(
     )
     end()
     told = len(heard)
-    session.wish("pin", session.snapshot().messages[-1].id)
+    session.edit_context("pin", session.snapshot().messages[-1].id)
     assert await session.journal.flush()  # type: ignore[attr-defined]
     assert len(heard) == told
 

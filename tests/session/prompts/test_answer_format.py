@@ -253,7 +253,7 @@ async def test_no_other_tool_needs_to_be_offered_and_none_may_deny_it(tmp_path: 
 async def test_it_survives_reopening_and_the_export_for_opencode(tmp_path: Path) -> None:
     here, session, _, _ = await asked(tmp_path, answers(**GENTOO))
     kind: Form = "opencode"
-    made = await here.workspace.giving.export(session.id, kind, tmp_path / "out")
+    made = await here.workspace.sharing.export(session.id, kind, tmp_path / "out")
     elsewhere = MemoryStore()
 
     assert import_sessions(elsewhere, made.path, here.clock).problems == ()

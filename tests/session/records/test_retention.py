@@ -157,7 +157,7 @@ async def test_a_dry_run_deletes_nothing_and_a_real_one_only_what_it_named(
 ) -> None:
     old = await asked(harness, "old.ipynb")
     pinned = await asked(harness, "pinned.ipynb")
-    pinned.wish("pin", pinned.snapshot().messages[0].id)
+    pinned.edit_context("pin", pinned.snapshot().messages[0].id)
     await harness.workspace.close()
     harness.clock.now += 100 * DAY_MS
     new = await asked(harness, "new.ipynb")

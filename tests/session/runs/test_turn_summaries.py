@@ -340,8 +340,8 @@ async def test_what_was_excluded_or_is_a_secret_is_not_sent(tmp_path: Path) -> N
     await held.began.wait()
     await ask(session, "two, which nobody needs?")
     await ask(session, "three?")
-    session.wish("exclude", session.snapshot().messages[2].id)
-    session.wish("exclude", session.snapshot().messages[3].id)
+    session.edit_context("exclude", session.snapshot().messages[2].id)
+    session.edit_context("exclude", session.snapshot().messages[3].id)
 
     held.go.set()
     await session.turn_summaries.wait()
@@ -405,7 +405,7 @@ async def test_a_page_that_is_made_by_itself_holds_the_words(tmp_path: Path) -> 
     session = await here.session()
     await ask(session, "hello")
     await session.turn_summaries.wait()
-    await session.sharing.settle()
+    await session.auto_share.settle()
 
     made = page_path(here.store, record(session))
     assert made is not None
@@ -419,7 +419,7 @@ async def test_an_export_says_what_the_session_is_about(tmp_path: Path, form: Fo
     await ask(session, "hello")
     await session.turn_summaries.wait()
 
-    made = await here.workspace.giving.export(session.id, form)
+    made = await here.workspace.sharing.export(session.id, form)
 
     assert "About: All about C." in made.path.read_text()
 
@@ -430,7 +430,7 @@ async def test_an_export_for_opencode_has_the_fields_that_it_asks_for(tmp_path: 
     await ask(session, "hello")
     await session.turn_summaries.wait()
 
-    made = await here.workspace.giving.export(session.id, "opencode", tmp_path / "out")
+    made = await here.workspace.sharing.export(session.id, "opencode", tmp_path / "out")
 
     files = [json.loads(one.read_bytes()) for one in made.path.rglob("*.json")]
     summaries = [one.get("summary") for one in files if isinstance(one, dict)]

@@ -14,7 +14,7 @@ from tests.waiting import eventually
 from palimpsest.model.script import says
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.session.sharing import sharing_service as giving
+from palimpsest.session.sharing import sharing_service as sharing
 from palimpsest.session.sharing.sharing_service import SHARING_OPTED_OUT
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
@@ -55,21 +55,21 @@ async def test_a_page_is_made_when_somebody_says_so(tmp_path: Path, folder: Path
     made = make_harness(tmp_path)
     session = await made.session()
     await ask(session, "first")
-    giving = made.workspace.giving
+    sharing = made.workspace.sharing
 
-    assert await giving.shared(session.id) is None
-    path = await giving.share(session.id[:24])
+    assert await sharing.shared(session.id) is None
+    path = await sharing.share(session.id[:24])
     await ask(session, "second")
 
     assert path.parent == folder
     assert "One." in path.read_text(encoding="utf-8")
     assert "Two." not in path.read_text(encoding="utf-8"), "it is a copy of its moment"
     assert share_of(session)["url"] == f".palimpsest/share/{path.name}"
-    assert await giving.share(session.id) == path == await giving.shared(session.id)
+    assert await sharing.share(session.id) == path == await sharing.shared(session.id)
     assert "Two." in path.read_text(encoding="utf-8")
-    assert await giving.unshare(session.id)
+    assert await sharing.unshare(session.id)
     assert share_of(session) is None
-    assert not await giving.unshare(session.id)
+    assert not await sharing.unshare(session.id)
     await made.workspace.close()
 
 
@@ -96,15 +96,15 @@ async def test_what_was_taken_back_stays_so(tmp_path: Path, folder: Path) -> Non
     session = await made.session()
     await ask(session, "first")
     await until(lambda: pages(folder))
-    await session.sharing.settle()
+    await session.auto_share.settle()
 
-    await made.workspace.giving.unshare(session.id)
+    await made.workspace.sharing.unshare(session.id)
     await ask(session, "second")
-    await session.sharing.settle()
+    await session.auto_share.settle()
 
     assert pages(folder) == []
     assert share_of(session) == SHARING_OPTED_OUT
-    await made.workspace.giving.share(session.id)
+    await made.workspace.sharing.share(session.id)
     assert len(pages(folder)) == 1
     await made.workspace.close()
 
@@ -114,7 +114,7 @@ async def test_a_page_that_is_made_while_it_is_taken_back_goes_too(
 ) -> None:
     made = make_harness(tmp_path, "auto")
     session = await made.session()
-    make, remove = giving.make_page, giving.remove_page
+    make, remove = sharing.make_page, sharing.remove_page
     go_on = threading.Event()
 
     def late(*arguments: Any) -> Any:
@@ -123,16 +123,16 @@ async def test_a_page_that_is_made_while_it_is_taken_back_goes_too(
 
     def made_behind(*arguments: Any) -> bool:
         found = remove(*arguments)
-        monkeypatch.setattr(giving, "remove_page", remove)
+        monkeypatch.setattr(sharing, "remove_page", remove)
         go_on.set()
         eventually(lambda: (share_of(session) or {}).get("secret"))
         return found
 
-    monkeypatch.setattr(giving, "make_page", late)
-    monkeypatch.setattr(giving, "remove_page", made_behind)
+    monkeypatch.setattr(sharing, "make_page", late)
+    monkeypatch.setattr(sharing, "remove_page", made_behind)
     await ask(session, "first")
 
-    assert await made.workspace.giving.unshare(session.id)
+    assert await made.workspace.sharing.unshare(session.id)
     assert share_of(session) == SHARING_OPTED_OUT
     assert pages(folder) == []
     await made.workspace.close()
@@ -173,7 +173,7 @@ async def test_sharing_can_be_switched_off(tmp_path: Path, folder: Path) -> None
     await ask(session, "first")
 
     with pytest.raises(UserError, match="switched off"):
-        await made.workspace.giving.share(session.id)
+        await made.workspace.sharing.share(session.id)
     assert pages(folder) == []
     await made.workspace.close()
 
@@ -182,13 +182,13 @@ async def test_a_fork_and_its_parent_have_pages_of_their_own(tmp_path: Path, fol
     made = make_harness(tmp_path)
     session = await made.session()
     await ask(session, "first")
-    giving = made.workspace.giving
-    path = await giving.share(session.id)
+    sharing = made.workspace.sharing
+    path = await sharing.share(session.id)
 
     fork = await made.workspace.fork(session.id)
-    assert await giving.shared(fork.id) is None
-    assert not await giving.unshare(fork.id)
-    assert await giving.share(fork.id) != path
+    assert await sharing.shared(fork.id) is None
+    assert not await sharing.unshare(fork.id)
+    assert await sharing.share(fork.id) != path
     assert len(pages(folder)) == 2
     await made.workspace.close()
 
@@ -203,10 +203,10 @@ async def test_a_session_that_another_kernel_writes_is_not_shared_here(
     await other.workspace.open(session.id)
 
     with pytest.raises(SessionHeld):
-        await other.workspace.giving.share(session.id)
+        await other.workspace.sharing.share(session.id)
 
     assert pages(folder) == []
-    exported = await other.workspace.giving.export(session.id, "md")
+    exported = await other.workspace.sharing.export(session.id, "md")
     assert "One." in exported.path.read_text(encoding="utf-8")
     await other.workspace.close()
     await made.workspace.close()
@@ -215,14 +215,14 @@ async def test_a_session_that_another_kernel_writes_is_not_shared_here(
 async def test_an_open_session_is_not_written_by_an_import(tmp_path: Path) -> None:
     sample("opencode_storage", tmp_path)
     made = make_harness(tmp_path)
-    giving = made.workspace.giving
-    await giving.bring("opencode_storage")
+    sharing = made.workspace.sharing
+    await sharing.import_sessions("opencode_storage")
     identifier = "ses_11111111aaaaMockOpenCode01"
     await made.workspace.open(identifier)
     file = next((tmp_path / "opencode_storage" / "part").rglob("*PlanText04.json"))
     file.write_text(json.dumps(json.loads(file.read_text()) | {"text": "changed"}))
 
-    report = await giving.bring("opencode_storage")
+    report = await sharing.import_sessions("opencode_storage")
 
     assert [one.outcome for one in report.sessions] == ["same"]
     (problem,) = report.problems
@@ -233,7 +233,7 @@ async def test_an_open_session_is_not_written_by_an_import(tmp_path: Path) -> No
 async def test_an_imported_session_is_gone_on_with(tmp_path: Path) -> None:
     sample("opencode_storage", tmp_path)
     made = make_harness(tmp_path)
-    await made.workspace.giving.bring("opencode_storage")
+    await made.workspace.sharing.import_sessions("opencode_storage")
     shutil.rmtree(tmp_path / "opencode_storage")
 
     session = await made.workspace.open("ses_11111111aaaaMockOpenCode01", "a.ipynb")

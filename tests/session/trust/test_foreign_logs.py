@@ -138,7 +138,7 @@ async def test_an_export_makes_no_file_of_an_id_that_leads_out(
     before = picture(tmp_path)
 
     with pytest.raises(UserError, match="cannot name a file"):
-        await made.workspace.giving.export(session.id, "opencode", root / "out")
+        await made.workspace.sharing.export(session.id, "opencode", root / "out")
 
     assert picture(tmp_path) == before
 
@@ -152,7 +152,7 @@ async def test_a_page_exports_into_the_project_only(tmp_path: Path, path: str) -
     before = picture(tmp_path)
 
     with pytest.raises(UserError):
-        await made.workspace.giving.export(session.id, "md", path, inside=True)
+        await made.workspace.sharing.export(session.id, "md", path, inside=True)
 
     assert picture(tmp_path) == before
 

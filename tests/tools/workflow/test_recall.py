@@ -156,11 +156,11 @@ async def test_what_a_person_left_out_is_not_recalled(begin: Begin) -> None:
     session = await begin(model)
     await ask(session, "Run it")
     name = short(parts(session, "big")[0].id)
-    session.wish("exclude", name)
+    session.edit_context("exclude", name)
 
     refused = await recalled(session, model, name=name)
     found = await recalled(session, model, pattern="needle")
-    session.wish("restore", name)
+    session.edit_context("restore", name)
     again = await recalled(session, model, name=name, pattern="needle", context=0)
 
     assert refused.startswith(

@@ -339,7 +339,7 @@ class Channel:
     async def _choose(self, command: Choose) -> None:
         session = await self._session(command.session)
         # Not here: what only the log holds is read for it first.
-        await asyncio.to_thread(session.wish, command.action, command.target)
+        await asyncio.to_thread(session.edit_context, command.action, command.target)
         self._publish(OutcomeNotice(id=command.id))
 
     async def _revert(self, command: Revert) -> None:

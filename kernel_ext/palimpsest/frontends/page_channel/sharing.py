@@ -41,23 +41,23 @@ class SharingChannel:
         }
 
     async def _share(self, command: Share) -> None:
-        path = await self._services.workspace.giving.share(await self._named(command.session))
+        path = await self._services.workspace.sharing.share(await self._named(command.session))
         content = await asyncio.to_thread(path.read_text, encoding="utf-8")
         self._told(command.id, path, len(content.encode()), content)
 
     async def _unshare(self, command: Unshare) -> None:
-        giving = self._services.workspace.giving
-        removed = await giving.unshare(await self._named(command.session))
+        sharing = self._services.workspace.sharing
+        removed = await sharing.unshare(await self._named(command.session))
         self._channel.publish(OutcomeNotice(id=command.id, late=not removed))
 
     async def _export(self, command: Export) -> None:
-        giving = self._services.workspace.giving
+        sharing = self._services.workspace.sharing
         named = await self._named(command.session)
-        made = await giving.export(named, command.form, command.path, inside=True)
+        made = await sharing.export(named, command.form, command.path, inside=True)
         self._told(command.id, made.path, made.bytes)
 
     async def _import(self, command: Import) -> None:
-        report = await self._services.workspace.giving.bring(command.path, inside=True)
+        report = await self._services.workspace.sharing.import_sessions(command.path, inside=True)
         imported = tuple(
             ImportedRow(id=one.id, title=one.title, outcome=one.outcome, messages=one.messages)
             for one in report.sessions

@@ -176,7 +176,7 @@ class Subcommands:
         session = self._current(place)
         if argument:
             try:
-                return sentence(session.wish(action, argument).sentence)
+                return sentence(session.edit_context(action, argument).sentence)
             except NotFound as missing:
                 prompt = f"To send it as a prompt, write %agent -- {action} {argument}."
                 raise UserError(f"{missing} {prompt}") from None

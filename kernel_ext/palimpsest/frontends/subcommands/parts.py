@@ -47,7 +47,7 @@ def _how(holding: EffectiveDecisions, target: Target, shown: set[str]) -> str:
     if target.part is None:
         if not is_used(target.message):
             return "not used; nothing was cut"
-        return _how_summary(holding.wish(target.id), seen=target.id in shown)
+        return _how_summary(holding.edit(target.id), seen=target.id in shown)
     behind = "" if target.message.id in shown else "behind a summary"
     if holding.pinned(target.part.id, target.message.id):
         return "pinned, quoted after the summary" if behind else "pinned"

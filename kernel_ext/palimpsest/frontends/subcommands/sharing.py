@@ -30,40 +30,40 @@ def sharing_lines(
     name: str, argument: str, services: FrontendServices, current: Callable[[], str]
 ) -> Sequence[str]:
     """Do what a subcommand asks for and say so; ``current`` is the notebook's session."""
-    engine, giving = services.engine, services.workspace.giving
+    engine, sharing = services.engine, services.workspace.sharing
     match name:
         case "share":
-            return [share_words(engine, giving, current())]
+            return [share_words(engine, sharing, current())]
         case "unshare":
-            return [unshare_words(engine, giving, current())]
+            return [unshare_words(engine, sharing, current())]
         case "export":
-            return [export_words(engine, giving, current(), argument)]
+            return [export_words(engine, sharing, current(), argument)]
         case _:
-            return import_lines(engine, giving, argument)
+            return import_lines(engine, sharing, argument)
 
 
-def share_words(engine: EngineThread, giving: SharingOperations, session_id: str) -> str:
+def share_words(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
     """Share a session and say where the page is."""
-    path: Path = engine.submit(giving.share(session_id)).result()
+    path: Path = engine.submit(sharing.share(session_id)).result()
     return (
         f"The page of this session is {path} ({size(path.stat().st_size)}). It is one file that needs no "
         "network; open it in a browser, look through it, and pass it on. %agent unshare deletes it."
     )
 
 
-def unshare_words(engine: EngineThread, giving: SharingOperations, session_id: str) -> str:
+def unshare_words(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
     """Take the page back and say so."""
-    if engine.submit(giving.unshare(session_id)).result():
+    if engine.submit(sharing.unshare(session_id)).result():
         return "The page is deleted. Copies that were passed on stay where they are."
     return "This session was not shared."
 
 
 def export_words(
-    engine: EngineThread, giving: SharingOperations, session_id: str, argument: str
+    engine: EngineThread, sharing: SharingOperations, session_id: str, argument: str
 ) -> str:
     """Export a session as the words say, and say where the file is."""
     form, path = export_request(argument)
-    made: Exported = engine.submit(giving.export(session_id, form, path)).result()
+    made: Exported = engine.submit(sharing.export(session_id, form, path)).result()
     words = f"This session is written to {made.path} ({size(made.bytes)})."
     if made.form in ("json", "opencode"):
         return f"{words} %agent import brings it into another project."
@@ -90,14 +90,14 @@ def split_words(argument: str) -> list[str]:
         raise UserError("A quote in the path never ends.") from None
 
 
-def import_lines(engine: EngineThread, giving: SharingOperations, argument: str) -> Sequence[str]:
+def import_lines(engine: EngineThread, sharing: SharingOperations, argument: str) -> Sequence[str]:
     """Import what the words name, and say in lines what came."""
     words = split_words(argument)
     if len(words) != 1:
         raise UserError(
             "Write %agent import PATH: OpenCode's storage folder, or the JSON of an exported session."
         )
-    report: ImportReport = engine.submit(giving.bring(words[0])).result()
+    report: ImportReport = engine.submit(sharing.import_sessions(words[0])).result()
     return report_lines(report)
 
 

@@ -160,28 +160,28 @@ async def _summarise(
     before = messages_tokens(
         run_context, setup, messages_before(run_context.log.state.messages(), marker_id)
     )
-    scribe = SummaryWriter(run_context, setup, marker_id)
-    write_notices(run_context, scribe.message)
+    summary_system_prompt = SummaryWriter(run_context, setup, marker_id)
+    write_notices(run_context, summary_system_prompt.message)
     error: ErrorValue | None = None
     try:
-        await scribe.write()
-        unfit = judge(run_context, setup, scribe.message, before)
+        await summary_system_prompt.write()
+        unfit = judge(run_context, setup, summary_system_prompt.message, before)
         if unfit is not None and unfit.lacks and run_context.compactions.may_write_again:
-            await scribe.write_again(unfit.lacks)
-            unfit = judge(run_context, setup, scribe.message, before)
+            await summary_system_prompt.write_again(unfit.lacks)
+            unfit = judge(run_context, setup, summary_system_prompt.message, before)
         error = UnknownError(message=unfit.problem, explained=True) if unfit is not None else None
     except Aborted:
         error = AbortedError(message=run_context.abort.reason or "Stopped.")
     except ModelFailed as failure:
         error = failure.error
     except asyncio.CancelledError:
-        scribe.close(AbortedError())
+        summary_system_prompt.close(AbortedError())
         raise
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
     await _observe(run_context, marker_id, wanted=error is None)
-    scribe.close(error)
-    add_to_session(run_context, scribe.message)
+    summary_system_prompt.close(error)
+    add_to_session(run_context, summary_system_prompt.message)
     return made, error
 
 

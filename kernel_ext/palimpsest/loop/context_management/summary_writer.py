@@ -97,7 +97,7 @@ class SummaryWriter:
 
     async def write(self) -> None:
         """Ask for the summary; raises ModelFailed, Aborted or UserError, and leaves it open."""
-        named = self._setup.summariser
+        named = self._setup.summary_model
         if named is not None and self._may_use(named):
             try:
                 await self._write(_quiet(self._setup, named))
@@ -163,73 +163,75 @@ class SummaryWriter:
 
     # How much a request tells
 
-    async def _write(self, quiet: StepSetup) -> None:
-        if quiet.info.ref != self.message.model:
-            self._update(model=quiet.info.ref)
-        told = self._telling(quiet).whole(self._stage.view())
-        if told.fits or not quiet.policy.compact.serialize:
-            self._decide(quiet, told.numbers)
-            await self._request(quiet, last=True)
-        elif quiet.policy.compact.stages > 1:
-            await self._write_in_parts(quiet, told.result_chars)
+    async def _write(self, without_tools: StepSetup) -> None:
+        if without_tools.info.ref != self.message.model:
+            self._update(model=without_tools.info.ref)
+        told = self._telling(without_tools).whole(self._stage.view())
+        if told.fits or not without_tools.policy.compact.serialize:
+            self._decide(without_tools, told.numbers)
+            await self._request(without_tools, last=True)
+        elif without_tools.policy.compact.stages > 1:
+            await self._write_in_parts(without_tools, told.result_chars)
         else:
-            raise _too_long(quiet, told.tokens, told.limit)
+            raise _too_long(without_tools, told.tokens, told.limit)
 
-    async def _write_in_parts(self, quiet: StepSetup, result_chars: int) -> None:
-        parts = self._telling(quiet).parts(self._stage.view(), result_chars)
+    async def _write_in_parts(self, without_tools: StepSetup, result_chars: int) -> None:
+        parts = self._telling(without_tools).parts(self._stage.view(), result_chars)
         while True:
             # Each answer tells anew how our estimate compares with what is counted.
-            telling = self._telling(quiet)
+            telling = self._telling(without_tools)
             numbers = telling.part(self._stage.view(), result_chars, parts)
             stretch = SummaryStage.of(numbers) if numbers is not None else None
             if numbers is None or stretch is None:
-                raise _too_long(quiet, parts.total, telling.limit)
-            self._decide(quiet, numbers)
-            request_id = await self._request(quiet, last=stretch.final)
+                raise _too_long(without_tools, parts.total, telling.limit)
+            self._decide(without_tools, numbers)
+            request_id = await self._request(without_tools, last=stretch.final)
             if stretch.final:
                 return
-            self._keep_draft(quiet, request_id)
+            self._keep_draft(without_tools, request_id)
             parts = parts.after(stretch, request_id)
 
-    def _telling(self, quiet: StepSetup) -> StageSelector:
+    def _telling(self, without_tools: StepSetup) -> StageSelector:
         """Return the request that is about to be made."""
         return StageSelector(
             self._marker_id,
-            quiet.system,
-            quiet.info,
-            quiet.policy,
-            quiet.count,
-            calibration(self._stage.log.state, quiet.info),
+            without_tools.system,
+            without_tools.info,
+            without_tools.policy,
+            without_tools.count,
+            calibration(self._stage.log.state, without_tools.info),
         )
 
-    def _decide(self, quiet: StepSetup, numbers: dict[str, Any]) -> None:
+    def _decide(self, without_tools: StepSetup, numbers: dict[str, Any]) -> None:
         self._told = numbers
-        decision = self._telling(quiet).decision(self._stage.ids.new("dec"), numbers)
+        decision = self._telling(without_tools).decision(self._stage.ids.new("dec"), numbers)
         request = self._stage.log.state.request
-        facts = facts_for(self._stage, quiet, request.tokens if request is not None else 0)
+        facts = facts_for(self._stage, without_tools, request.tokens if request is not None else 0)
         self._stage.write(DecisionMade(decision=decision, facts=facts))
 
     # One request
 
-    async def _request(self, quiet: StepSetup, *, last: bool) -> str:
+    async def _request(self, without_tools: StepSetup, *, last: bool) -> str:
         """Send what was decided and take the answer in; returns the request's id."""
-        run_context, self._quiet = self._stage, quiet
+        run_context, self._quiet = self._stage, without_tools
         assembled = build(
-            run_context, quiet, self.message.id, {}, "compaction", marker_id=self._marker_id
+            run_context, without_tools, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
         if not assembled.route.fits:
-            raise _too_long(quiet, assembled.route.tokens, assembled.route.budget)
+            raise _too_long(without_tools, assembled.route.tokens, assembled.route.budget)
         self._processor = StreamProcessor(
-            services(run_context, quiet, assembled.record.facts),
+            services(run_context, without_tools, assembled.record.facts),
             self.message,
             request_id=assembled.record.id,
-            window=quiet.info.window,
+            window=without_tools.info.window,
         )
         run_context.write(StepRequested(request=assembled.record), sync=True)
-        seconds = quiet.policy.recovery.compaction_seconds
+        seconds = without_tools.policy.recovery.compaction_seconds
         try:
             async with asyncio.timeout(seconds):
-                finished = await stream_answer(run_context, quiet.model, assembled, self._processor)
+                finished = await stream_answer(
+                    run_context, without_tools.model, assembled, self._processor
+                )
         except ModelFailed as failure:
             self._refused = _is_refusal(failure.error)
             raise
@@ -252,7 +254,7 @@ class SummaryWriter:
         finish = finished.reason if last else None
         self._update(tokens=self.message.tokens.plus(finished.usage), cost=cost, finish=finish)
 
-    def _keep_draft(self, quiet: StepSetup, request_id: str) -> None:
+    def _keep_draft(self, without_tools: StepSetup, request_id: str) -> None:
         """Put what a part wrote aside: the next request goes on with it, and no other sees it."""
         chars = 0
         for part in self._written():
@@ -260,7 +262,11 @@ class SummaryWriter:
             metadata = {**(part.metadata or {}), DRAFT: request_id}
             kept = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._stage.write(PartUpdated(part=kept))
-        if chars < (quiet.policy.compact.min_summary_chars if quiet.policy.compact.judge else 1):
+        if chars < (
+            without_tools.policy.compact.min_summary_chars
+            if without_tools.policy.compact.judge
+            else 1
+        ):
             raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
 
     def _written(self) -> tuple[TextPart, ...]:
@@ -277,10 +283,12 @@ class SummaryWriter:
 
 def _quiet(setup: StepSetup, named: SummaryModel | None) -> StepSetup:
     """Return how a summary is asked for: without tools, by the session's model or the one named."""
-    quiet = dataclasses.replace(setup, agent=AGENT, system=(setup.scribe or SYSTEM,), specs=())
+    without_tools = dataclasses.replace(
+        setup, agent=AGENT, system=(setup.summary_system_prompt or SYSTEM,), specs=()
+    )
     if named is None or named.model is None or named.info is None:
-        return quiet
-    return dataclasses.replace(quiet, model=named.model, info=named.info)
+        return without_tools
+    return dataclasses.replace(without_tools, model=named.model, info=named.info)
 
 
 def _is_refusal(error: ErrorValue) -> bool:
@@ -290,8 +298,8 @@ def _is_refusal(error: ErrorValue) -> bool:
     return isinstance(error, AuthError | UnknownError)
 
 
-def _too_long(quiet: StepSetup, tokens: int, budget: int) -> ModelFailed:
-    words = TOO_LONG.format(model=quiet.info.ref.id, tokens=tokens, budget=budget)
+def _too_long(without_tools: StepSetup, tokens: int, budget: int) -> ModelFailed:
+    words = TOO_LONG.format(model=without_tools.info.ref.id, tokens=tokens, budget=budget)
     return ModelFailed(ContextOverflowError(message=words, tokens=tokens, budget=budget))
 
 

@@ -130,9 +130,9 @@ class StepSetup:
     specs: tuple[ToolSpec, ...]
     offer: ToolLookup
     max_steps: int
-    summariser: SummaryModel | None = None
+    summary_model: SummaryModel | None = None
     """Writes summaries, where the policy names a model for them."""
-    scribe: str | None = None
+    summary_system_prompt: str | None = None
     """The system prompt of who writes summaries, where somebody wrote another than ours."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """What the agent asks of every request, such as a temperature."""
@@ -169,7 +169,7 @@ class RunContext:
     """Told what a request took, after it was added to the session."""
     python: PythonRunner | None = None
     namespace: Namespace | None = None
-    memory: RequestCache = field(default_factory=RequestCache)
+    request_cache: RequestCache = field(default_factory=RequestCache)
     """What the session's newest request was made of."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Says whether a compaction runs, to whoever waits for it."""

@@ -38,7 +38,7 @@ def journal_context_edit(
 
     if partial and needs_full_transcript(messages, action, name):
         return None
-    made = ContextEditor(messages, decisions, new_id, weigh).wish(action, name)
+    made = ContextEditor(messages, decisions, new_id, weigh).edit_context(action, name)
     if made.decisions:
         journal.append(*(DecisionMade(decision=one) for one in made.decisions), sync=True)
     return made

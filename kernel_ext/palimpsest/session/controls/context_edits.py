@@ -68,7 +68,7 @@ class ContextEditor:
         self._weigh = weigh
         self._holding = EffectiveDecisions(decisions)
 
-    def wish(self, action: ContextEditAction, name: str) -> ContextEdit:
+    def edit_context(self, action: ContextEditAction, name: str) -> ContextEdit:
         """Return what is to be journaled; raises UserError when it cannot be."""
         if action == "undo":
             return self.undo(find_part(self._messages, name) if name else None)
@@ -100,7 +100,7 @@ class ContextEditor:
         """Take a pin off again."""
         target = self._meant(target, "unpinned")
         what = describe(target)
-        wish = self._holding.wish(target.id)
+        wish = self._holding.edit(target.id)
         if wish is not None and wish.action == "pin":
             made = (self._decision(target, "restore", UNPIN),)
             return ContextEdit(target.id, f"{_begin(what)} is no longer pinned.", made)
@@ -220,7 +220,7 @@ class ContextEditor:
 
     def _chosen(self, target: Target, action: Literal["pin", "drop"]) -> tuple[Decision, ...]:
         """Return a pin or an exclusion; the opposite one of the very same thing is taken off first."""
-        before = self._holding.wish(target.id)
+        before = self._holding.edit(target.id)
         made = [self._decision(target, action, RULES[action])]
         if before is not None and before.action != action:
             rule = UNPIN if before.action == "pin" else RESTORE
@@ -230,7 +230,7 @@ class ContextEditor:
     def _taken(self, target: Target) -> Iterator[Decision]:
         """Yield what takes off each reduction that hides something of the target."""
         if target.part is None:
-            wish = self._holding.wish(target.id)
+            wish = self._holding.edit(target.id)
             if wish is not None and wish.action == "drop":
                 yield self._decision(target, "restore", RESTORE)
         for part in target.parts:

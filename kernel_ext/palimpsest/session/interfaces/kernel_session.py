@@ -141,7 +141,7 @@ class KernelSession(Protocol):
         """
         ...
 
-    def wish(self, action: ContextEditAction, name: str = "") -> ContextEdit:
+    def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, leave out or bring back what a name stands for, from the next request on.
 
         ``undo`` undoes the newest compaction. Also while a turn runs, from any thread. Raises

@@ -25,7 +25,7 @@ class ProjectSessions(Protocol):
     """One sentence when the sessions were brought to a newer layout; else empty."""
 
     @property
-    def giving(self) -> SharingOperations:
+    def sharing(self) -> SharingOperations:
         """Shares, exports and imports sessions."""
         ...
 

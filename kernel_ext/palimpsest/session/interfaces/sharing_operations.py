@@ -57,6 +57,6 @@ class SharingOperations(Protocol):
         """Write a session to a new file in another form; ``inside`` confines it to the project."""
         ...
 
-    async def bring(self, path: str | Path, *, inside: bool = False) -> ImportReport:
+    async def import_sessions(self, path: str | Path, *, inside: bool = False) -> ImportReport:
         """Bring sessions in from OpenCode's storage folder or an exported file; nothing is run."""
         ...

@@ -164,9 +164,9 @@ class FollowedSession:
         """Choose a policy, where the other kernel has let go of the session."""
         return await (await self._here()).use_policy(*words)
 
-    def wish(self, action: ContextEditAction, name: str = "") -> ContextEdit:
+    def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin or leave out, where the other kernel has let go of the session."""
-        return self._at_once().wish(action, name)
+        return self._at_once().edit_context(action, name)
 
     def cancel(self, reason: str = "Stopped.") -> bool:
         """Stop what runs here; what runs there is stopped there."""

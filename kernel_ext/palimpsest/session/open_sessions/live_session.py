@@ -116,12 +116,12 @@ class LiveSession:
         )
         self.title_writer = TitleWriter(services, self.log)
         self.reverts = live_reverts(services, journal, self.log, lambda: self.runner.busy)
-        self.sharing = AutoShare(services, journal, self.log, loop)
+        self.auto_share = AutoShare(services, journal, self.log, loop)
         self.turn_summaries = TurnSummaries(
-            services, self.log, self.spending_limit.affordable, self.sharing.refresh
+            services, self.log, self.spending_limit.affordable, self.auto_share.refresh
         )
         self._expander = Expander(services)
-        self._memory = RequestCache()
+        self._request_cache = RequestCache()
         self.withheld = ""
         """What was held back of its log when it was opened, to be told a person once."""
         journal.subscribe(self._watch)
@@ -189,7 +189,7 @@ class LiveSession:
         """Return when no compaction runs and what it interrupted was tried again."""
         return await self.runner.wait_compaction()
 
-    def wish(self, action: ContextEditAction, name: str = "") -> ContextEdit:
+    def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, leave out or bring back what a name stands for, from the next request on."""
         made = self._on_loop(self._grant, action, name)
         if made is None:
@@ -304,7 +304,7 @@ class LiveSession:
         self.turn_summaries.end()
         self.runner.cancel("The session is closed.", "interrupted")
         await self.runner.wait_idle()
-        await self.sharing.settle()
+        await self.auto_share.settle()
         if deleted:
             session = self.log.state.session
             self.log.append(SessionDeleted(session_id=self.id, session=session), sync=True)
@@ -376,7 +376,7 @@ class LiveSession:
             jitter=services.jitter,
             clean=services.clean,
             first_time=services.first_time,
-            memory=self._memory,
+            request_cache=self._request_cache,
             python=services.python(self.id) if services.python else None,
             namespace=self._prompt_resolver.namespace(),
             compactions=self.runner.compactions,

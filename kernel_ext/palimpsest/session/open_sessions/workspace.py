@@ -104,7 +104,7 @@ class Workspace:
         services.effective_rules.default_agent = lambda: services.default_agent
         family = services.family
         family.begin, family.resume, family.end = self._work, self._resume, self._open_children.end
-        self.giving = SharingService(services, self._settled, self._note_share)
+        self.sharing = SharingService(services, self._settled, self._note_share)
 
     async def current(self, notebook: str | None) -> LiveSessionProtocol:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""

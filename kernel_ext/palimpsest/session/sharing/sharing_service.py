@@ -122,7 +122,7 @@ class SharingService:
             prompts=prompts,
         )
 
-    async def bring(self, path: str | Path, *, inside: bool = False) -> ImportReport:
+    async def import_sessions(self, path: str | Path, *, inside: bool = False) -> ImportReport:
         """Bring sessions in from OpenCode's storage folder or an exported file; nothing is run.
 
         ``inside`` confines it to the project, for askers who are not at this keyboard.

@@ -216,7 +216,7 @@ class PromptResolver:
             policy = without_recall(policy)
         if not any(spec.name == TASK for spec in specs):
             policy = without_task(policy)
-        scribe = services.agents.get(AGENT)
+        summary_system_prompt = services.agents.get(AGENT)
         return StepSetup(
             agent=agent.name,
             model=services.model(info),
@@ -228,14 +228,15 @@ class PromptResolver:
             offer=self.extensions.offer(OfferedTools(services.registry, offered)),
             max_steps=services.locked_settings.free("max_steps", user.max_steps)
             or self._steps(agent),
-            summariser=self._summariser(
+            summary_model=self._summary_model(
                 self._wanted(messages, user)
                 or policy.compact.model
                 or services.locked_settings.free(
-                    "compaction.model", scribe.model if scribe else None
+                    "compaction.model",
+                    summary_system_prompt.model if summary_system_prompt else None,
                 )
             ),
-            scribe=self._scribe(scribe),
+            summary_system_prompt=self._summary_system_prompt(summary_system_prompt),
             parameters=agent.parameters,
             retries=_retries(user),
         )
@@ -326,10 +327,12 @@ class PromptResolver:
             id="", session_id=self._journal.session_id, time=time, agent=agent, model=model
         )
 
-    def _scribe(self, scribe: Agent | None) -> str | None:
+    def _summary_system_prompt(self, summary_system_prompt: Agent | None) -> str | None:
         """Return the system prompt of who writes summaries, where somebody wrote another than ours."""
         services = self._services
-        own = services.locked_settings.free("compaction.prompt", scribe.prompt if scribe else None)
+        own = services.locked_settings.free(
+            "compaction.prompt", summary_system_prompt.prompt if summary_system_prompt else None
+        )
         return services.clean(own) if own else None
 
     def _wanted(self, messages: Messages, user: UserMessage) -> str | None:
@@ -343,7 +346,7 @@ class PromptResolver:
             else part.model.id
         )
 
-    def _summariser(self, name: str | None) -> SummaryModel | None:
+    def _summary_model(self, name: str | None) -> SummaryModel | None:
         """Return the model that the policy names for summaries; one that there is none of says so."""
         if not name:
             return None
@@ -356,8 +359,11 @@ class PromptResolver:
 
     def _known(self, name: str, model: ModelRef) -> None:
         """Raise ConfigError for a model that only the session's own log names."""
-        services, scribe = self._services, self._services.agents.get(AGENT)
-        configured = (services.policy.compact.model, scribe.model if scribe is not None else None)
+        services, summary_system_prompt = self._services, self._services.agents.get(AGENT)
+        configured = (
+            services.policy.compact.model,
+            summary_system_prompt.model if summary_system_prompt is not None else None,
+        )
         if name not in configured and not services.effective_rules.may_use(model):
             raise ConfigError(NOT_USED.format(model=model.id))
 

@@ -47,7 +47,7 @@ class _DecisionStack:
             return decision
         return None
 
-    def wishes(self) -> list[tuple[int, Decision]]:
+    def edits(self) -> list[tuple[int, Decision]]:
         return [(at, decision) for at, decision in self.decisions if decision.action in USER_EDITS]
 
     def reduction(self, *, pinned: bool) -> Decision | None:
@@ -63,7 +63,7 @@ class EffectiveDecisions:
 
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
         self._stacks = _stacks(decisions)
-        self.edited = frozenset(name for name, pile in self._stacks.items() if pile.wishes())
+        self.edited = frozenset(name for name, pile in self._stacks.items() if pile.edits())
         """Parts and messages that a person pinned or left out."""
         self.restored = frozenset(name for name, pile in self._stacks.items() if pile.restored)
         """Parts and messages that a person brought back."""
@@ -81,16 +81,16 @@ class EffectiveDecisions:
         wish = self._wish(part_id, message_id)
         return wish is not None and wish.action == "pin"
 
-    def wish(self, name: str) -> Decision | None:
+    def edit(self, name: str) -> Decision | None:
         """Return the newest pin or exclusion of exactly this part or message."""
         pile = self._stacks.get(name)
-        wishes = pile.wishes() if pile is not None else []
+        wishes = pile.edits() if pile is not None else []
         return wishes[-1][1] if wishes else None
 
     def _wish(self, part_id: str, message_id: str | None) -> Decision | None:
         """Return the newest pin or exclusion that reaches a part."""
         piles = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
-        reaching = [wish for pile in piles if pile is not None for wish in pile.wishes()]
+        reaching = [wish for pile in piles if pile is not None for wish in pile.edits()]
         return max(reaching, key=lambda wish: wish[0])[1] if reaching else None
 
 
