@@ -23,14 +23,14 @@ def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: Page
     row.press("Enter")
 
     story(panel).get_by_role("button", name="Exclude").press("Enter")
-    expect(row).to_contain_text("left out")
+    expect(row).to_contain_text("excluded")
     expect(
         story(panel).get_by_text("Excluded from every request, as asked; it is kept here")
     ).to_be_visible()
     row.scroll_into_view_if_needed()
     photograph(page, "panel-left-out")
     story(panel).get_by_role("button", name="Restore").click()
-    expect(row).not_to_contain_text("left out")
+    expect(row).not_to_contain_text("excluded")
     story(panel).get_by_role("button", name="Pin", exact=True).click()
     expect(row).to_contain_text("pinned")
     row.scroll_into_view_if_needed()

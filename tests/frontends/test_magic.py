@@ -69,8 +69,8 @@ def test_wrong_input_gets_one_line_and_no_traceback(kernel: Kernel, cell: str, w
 
 def test_what_could_not_be_sent_is_said_in_the_cell(kernel: Kernel) -> None:
     kernel.script()
-    kernel.run("from tests.frontends import room as rooms")
-    kernel.run("small = rooms.INFO.model_copy(update={'window': 8_000})")
+    kernel.run("from tests.harness import kernel_session")
+    kernel.run("small = kernel_session.INFO.model_copy(update={'window': 8_000})")
     kernel.run("was = room.services.info")
     kernel.run("object.__setattr__(room.services, 'info', lambda name, variant: small)")
 

@@ -127,7 +127,7 @@ def test_a_prompt_is_taken_back_with_its_file_and_comes_again(
 
     match way:
         case "command":
-            assert "Would take back 3 messages" in hands.says("revert --preview")
+            assert "Would revert 3 messages" in hands.says("revert --preview")
             assert file.exists()
             hands.says("revert")
         case "Python":

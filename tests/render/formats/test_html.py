@@ -153,15 +153,53 @@ def test_folds_calls_that_only_look() -> None:
 
 
 def test_knows_the_markdown_that_models_write() -> None:
-    assert to_html(
-        "## A *b*\n\n1. x\n   - y `z<`\n2. w\n\n> q\n\n| a | b |\n|--|-:|\n| 1 | 2 |"
-    ) == (
-        "<h4>A <em>b</em></h4>\n"
-        "<ol><li>x<ul><li>y <code>z&lt;</code></li></ul></li><li>w</li></ol>\n"
-        "<blockquote><p>q</p></blockquote>\n"
+    made = to_html("## A *b*\n\n1. x\n   - y `z<`\n2. w\n\n> q\n\n| a | b |\n|--|-:|\n| 1 | 2 |")
+
+    assert made.replace("\n", "") == (
+        "<h4>A <em>b</em></h4>"
+        "<ol><li>x<ul><li>y <code>z&lt;</code></li></ul></li><li>w</li></ol>"
+        "<blockquote><p>q</p></blockquote>"
         '<table><thead><tr><th>a</th><th class="right">b</th></tr></thead>'
         '<tbody><tr><td>1</td><td class="right">2</td></tr></tbody></table>'
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("a  \nb", "<p>a<br>b</p>"),
+        ("Title\n===", "<h3>Title</h3>"),
+        ("- [ ] do\n- [x] done", "<ul>\n<li>☐ do</li>\n<li>☑ done</li>\n</ul>"),
+        (
+            "$a_1$ and $b_1$",
+            '<p><span class="maths">$a_1$</span> and <span class="maths">$b_1$</span></p>',
+        ),
+        ("[x](javascript:a)", "<p>x</p>"),
+        (
+            "[x][1] ![y](https://b.c/d.png)\n\n[1]: https://b.c",
+            (
+                '<p><a href="https://b.c" rel="noopener noreferrer">x</a> '
+                '<a href="https://b.c/d.png" rel="noopener noreferrer">y</a></p>'
+            ),
+        ),
+        (
+            "https://b.c/d_e_f.",
+            '<p><a href="https://b.c/d_e_f" rel="noopener noreferrer">https://b.c/d_e_f</a>.</p>',
+        ),
+    ],
+)
+def test_writes_what_commonmark_says(written: str, made: str) -> None:
+    assert to_html(written) == made
+
+
+@pytest.mark.parametrize("mark", ["> ", "- ", "1. "])
+@pytest.mark.parametrize("depth", [19, 20, 21, 200])
+def test_what_lies_deep_in_quotes_and_lists_is_not_lost(mark: str, depth: int) -> None:
+    assert "the end" in to_html(mark * depth + "the end")
+
+
+def test_a_paragraph_too_long_for_emphasis_keeps_its_words() -> None:
+    assert to_html("*a* " * 6_000).count("*a*") == 6_000
 
 
 def test_keeps_snake_case_and_stars_of_code() -> None:
@@ -170,8 +208,23 @@ def test_keeps_snake_case_and_stars_of_code() -> None:
 
 @pytest.mark.slow
 def test_is_quick_on_hostile_text() -> None:
-    for piece in ("**a", "[a](", "`", "> ", "- ", "| a", "_a", "*", "1. \n ", "~~"):
+    for piece in (
+        "**a",
+        "[a](",
+        "![",
+        "`",
+        "> ",
+        "- ",
+        "| a",
+        "_a",
+        "*",
+        "1. \n ",
+        "~~",
+        "$a",
+        "<",
+    ):
         to_html(piece * (60_000 // len(piece)))
+        to_html(piece * (19_000 // len(piece)))
 
 
 def test_draws_the_window_in_the_same_order_always() -> None:

@@ -309,8 +309,8 @@ async def test_a_kernel_that_dies_takes_its_commands_along(tmp_path: Path) -> No
 import asyncio, os, sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from pathlib import Path
-from tests.harness.tools import Bench
-harness = Bench(Path({str(tmp_path)!r}))
+from tests.harness.tools import ToolHarness
+harness = ToolHarness(Path({str(tmp_path)!r}))
 asyncio.run(harness.call("bash", command="setsid sleep 65 & echo $! $$ > pids; sleep 65"))
 """
     kernel = await asyncio.create_subprocess_exec(os.sys.executable, "-c", program)  # type: ignore[attr-defined]

@@ -1,217 +1,172 @@
 """The model's Markdown as HTML that is safe by how it is made.
 
-Border: pure. Every character of the text is escaped when it is written; the only tags are those
-of this module. It knows what models write: headings, lists, tables, quotes, code, emphasis and
-links. What it does not know stays as words, and pictures become links.
+Border: pure. markdown-it-py reads the text (CommonMark, with tables and struck words; no HTML); every
+character of it is escaped when it is written, and the only tags are those of this module and of
+markdown-it's own blocks. Links lead to the web, to mail or within the page, pictures become links, maths stays as it is.
 """
+
+# ruff: noqa: ARG002 -- markdown-it calls each rule with all of its arguments
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 
 from palimpsest.render.safety.allowed_elements import may_lead
 from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.render.safety.safe_markdown import read_by_browser
 
-_FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
-_HEADING = re.compile(r"^ {0,3}(?P<level>#{1,6})[ \t]+(?P<words>.*?)[ \t]*#*$")
-_RULE = re.compile(r"^ {0,3}(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$")
-_ITEM = re.compile(r"^(?P<indent> *)(?P<mark>[-+*]|\d{1,9}[.)])(?P<gap>[ \t]+|$)(?P<rest>.*)$")
-_TABLE_LINE = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_CELL = re.compile(r"(?<!\\)\|")
-_DEEPEST = 6
+_DEEPEST = 20
+"""Quotes and lists in each other; a text with more of them is shown as it was written."""
 _LONGEST = 20_000
 """Characters of one paragraph; a longer one is shown without emphasis."""
-_INLINE = re.compile(
-    r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)(?P<body>.+?)(?<!`)(?P=ticks)(?!`))"
-    r"|\\(?P<escaped>[!-/:-@\[-`{-~])"
-    r"|!?\[(?P<label>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\((?P<to>[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
-    r"(?:\s+\"[^\"\n]*\")?\)"
-    r"|(?P<bare>https?://[^\s<>()\[\]`*\"']+[^\s<>()\[\]`*\"'.,;:!?])"
-    r"|(?P<maths>\$\$[^$`]+?\$\$|(?<![\\$\w])\$(?=[^\s$])[^$`\n]*?(?<=[^\s\\])\$(?![\d$]))"
-    r"|\*\*(?P<strong>(?=\S).+?(?<=\S))\*\*|(?<!\w)__(?P<strong_>(?=\S).+?(?<=\S))__(?!\w)"
-    r"|\*(?P<em>(?=[^\s*]).+?(?<=[^\s*]))\*(?!\*)|(?<!\w)_(?P<em_>(?=[^\s_]).+?(?<=[^\s_]))_(?!\w)"
-    r"|~~(?P<gone>(?=\S).+?(?<=\S))~~",
-    re.DOTALL,
+_MATHS = re.compile(
+    r"\$\$[^$`]+?\$\$|(?<![\\$\w])\$(?=[^\s$])[^$`\n]*?(?<=[^\s\\])\$(?![\d$])", re.DOTALL
 )
-_TAGS = {"strong": "strong", "strong_": "strong", "em": "em", "em_": "em", "gone": "del"}
+_ADDRESS = re.compile(r"https?://[^\s<>()\[\]`*\"']+[^\s<>()\[\]`*\"'.,;:!?]")
+_TASK = re.compile(r"\[([ xX])\][ \t]+")
 
 
 def to_html(text: str) -> str:
     """Return the Markdown as HTML."""
-    return "\n".join(_blocks(clean(text).split("\n"), 0))
+    text = clean(text)
+    tokens = _READER.parse(text, {})
+    if any(token.level >= _DEEPEST - 1 for token in tokens):
+        return f"<pre>{html.escape(text)}</pre>"
+    return _WRITER.render(tokens, _READER.options, {}).strip("\n")
 
 
-def _blocks(lines: list[str], depth: int) -> Iterator[str]:
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        fence = _FENCE.match(line)
-        heading = _HEADING.match(line)
-        if not line.strip():
-            at += 1
-        elif fence:
-            at, body = _fenced(lines, at, fence)
-            yield f"<pre><code>{html.escape(body)}</code></pre>"
-        elif heading:
-            level = min(6, len(heading["level"]) + 2)
-            yield f"<h{level}>{_inline(heading['words'])}</h{level}>"
-            at += 1
-        elif _RULE.match(line):
-            yield "<hr>"
-            at += 1
-        elif line.lstrip(" ").startswith(">") and depth < _DEEPEST:
-            at, inner = _quoted(lines, at)
-            yield f"<blockquote>{''.join(_blocks(inner, depth + 1))}</blockquote>"
-        elif _ITEM.match(line) and depth < _DEEPEST:
-            at, made = _list(lines, at, depth)
-            yield made
-        elif at + 1 < len(lines) and "|" in line and _TABLE_LINE.match(lines[at + 1]):
-            at, made = _table(lines, at)
-            yield made
-        else:
-            at, words = _paragraph(lines, at, depth)
-            yield words
+class _Writer(RendererHTML):
+    """Writes tokens; what is not here is markdown-it's own and has no words in it."""
+
+    def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        words, made, at = tokens[idx].content, "", 0
+        if not env.get("links"):
+            for match in _ADDRESS.finditer(words):
+                made += in_html(words[at : match.start()]) + _link(html.escape(match[0]), match[0])
+                at = match.end()
+        return made + in_html(words[at:])
+
+    def text_special(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return html.escape(tokens[idx].content)
+
+    def maths(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f'<span class="maths">{in_html(tokens[idx].content)}</span>'
+
+    def code_inline(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f"<code>{html.escape(tokens[idx].content)}</code>"
+
+    def code_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f"<pre><code>{html.escape(tokens[idx].content.removesuffix(chr(10)))}</code></pre>\n"
+
+    fence = code_block
+
+    def softbreak(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return "\n"
+
+    def hardbreak(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return "<br>"
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        to = str(tokens[idx].attrs.get("href", ""))
+        env.setdefault("links", []).append(_leads(to))
+        return _opened(to) if env["links"][-1] else ""
+
+    def link_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return "</a>" if env["links"].pop() else ""
+
+    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        token = tokens[idx]
+        to = str(token.attrs.get("src", ""))
+        label = in_html(self.renderInlineAsText(token.children or [], options, env))
+        return label if env.get("links") else _link(label, to)
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f"<{_heading(tokens[idx])}>"
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return f"</{_heading(tokens[idx])}>\n"
 
 
-def _fenced(lines: list[str], at: int, fence: re.Match[str]) -> tuple[int, str]:
-    body: list[str] = []
-    indent = len(fence["indent"])
-    for end in range(at + 1, len(lines)):
-        bare = lines[end].strip()
-        if len(bare) >= len(fence["fence"]) and not bare.strip(fence["fence"][0]):
-            return end + 1, "\n".join(body)
-        line = lines[end]
-        body.append(line[min(indent, len(line) - len(line.lstrip(" "))) :])
-    return len(lines), "\n".join(body)
-
-
-def _quoted(lines: list[str], at: int) -> tuple[int, list[str]]:
-    inner: list[str] = []
-    while at < len(lines) and lines[at].lstrip(" ").startswith(">"):
-        inner.append(lines[at].lstrip(" ")[1:].removeprefix(" "))
-        at += 1
-    return at, inner
-
-
-def _list(lines: list[str], at: int, depth: int) -> tuple[int, str]:
-    """Take a list: what is indented under an item belongs to it."""
-    first = _ITEM.match(lines[at])
-    assert first is not None
-    ordered = first["mark"][0].isdigit()
-    items: list[list[str]] = []
-    width = 0
-    while at < len(lines):
-        line = lines[at]
-        item = _ITEM.match(line)
-        starts = item and len(item["indent"]) <= len(first["indent"]) + 1
-        if item and starts and item["mark"][0].isdigit() == ordered:
-            width = len(item["indent"]) + len(item["mark"]) + max(1, len(item["gap"]))
-            items.append([item["rest"]])
-        elif not line.strip() or line.startswith(" " * (len(first["indent"]) + 2)):
-            stripped = len(line) - len(line.lstrip(" "))
-            items[-1].append(line[min(width, stripped) :])
-        elif items[-1][-1].strip() and not _begins_a_block(line):
-            items[-1].append(line)
-        else:
-            break
-        at += 1
-    made = "".join(f"<li>{_item(inner, depth)}</li>" for inner in items)
-    if not ordered:
-        return at, f"<ul>{made}</ul>"
-    start = int(first["mark"][:-1])
-    return at, f'<ol start="{start}">{made}</ol>' if start != 1 else f"<ol>{made}</ol>"
-
-
-def _item(inner: list[str], depth: int) -> str:
-    task = re.match(r"^\[([ xX])\][ \t]+", inner[0])
-    box = ""
-    if task:
-        box = "☐ " if task[1] == " " else "☑ "
-        inner = [inner[0][task.end() :], *inner[1:]]
-    made = "".join(_blocks(inner, depth + 1))
-    if made.startswith("<p>") and made.count("<p>") == 1:
-        made = made.removeprefix("<p>").replace("</p>", "", 1)
-    return box + made
-
-
-def _table(lines: list[str], at: int) -> tuple[int, str]:
-    aligns = [_align(cell) for cell in _cells(lines[at + 1])]
-    rows = [_row(_cells(lines[at]), aligns, "th")]
-    at += 2
-    while at < len(lines) and lines[at].strip() and "|" in lines[at]:
-        rows.append(_row(_cells(lines[at])[: len(aligns)], aligns, "td"))
-        at += 1
-    head, *body = rows
-    return at, f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
-
-
-def _cells(line: str) -> list[str]:
-    bare = line.strip().removeprefix("|")
-    bare = bare[:-1] if bare.endswith("|") and not bare.endswith("\\|") else bare
-    return [cell.strip().replace("\\|", "|") for cell in _CELL.split(bare)]
-
-
-def _align(cell: str) -> str:
-    if cell.endswith(":"):
-        return ' class="middle"' if cell.startswith(":") else ' class="right"'
-    return ""
-
-
-def _row(cells: list[str], aligns: list[str], tag: str) -> str:
-    filled = cells + [""] * (len(aligns) - len(cells))
-    made = (
-        f"<{tag}{align}>{_inline(cell)}</{tag}>"
-        for cell, align in zip(filled, aligns, strict=False)
-    )
-    return f"<tr>{''.join(made)}</tr>"
-
-
-def _begins_a_block(line: str) -> bool:
-    marks = (_FENCE, _HEADING, _RULE, _ITEM)
-    return line.lstrip(" ").startswith(">") or any(mark.match(line) for mark in marks)
-
-
-def _paragraph(lines: list[str], at: int, depth: int) -> tuple[int, str]:
-    words = [lines[at]]
-    at += 1
-    while at < len(lines) and lines[at].strip():
-        if depth < _DEEPEST and _begins_a_block(lines[at]):
-            break
-        words.append(lines[at])
-        at += 1
-    return at, f"<p>{_inline(chr(10).join(line.strip() for line in words))}</p>"
-
-
-def _inline(text: str, depth: int = 0) -> str:
-    if len(text) > _LONGEST or depth > _DEEPEST:
-        return in_html(text)
-    made = ""
-    at = 0
-    for match in _INLINE.finditer(text):
-        made += in_html(text[at : match.start()]) + _mark(match, depth)
-        at = match.end()
-    return made + in_html(text[at:])
-
-
-def _mark(match: re.Match[str], depth: int) -> str:
-    if match["code"] is not None:
-        return f"<code>{html.escape(match['body'].strip() or match['body'])}</code>"
-    if match["escaped"] is not None:
-        return html.escape(match["escaped"])
-    if match["label"] is not None:
-        return _link(_inline(match["label"], depth + 1), match["to"])
-    if match["bare"] is not None:
-        return _link(html.escape(match["bare"]), match["bare"])
-    if match["maths"] is not None:
-        return f'<span class="maths">{in_html(match["maths"])}</span>'
-    for name, tag in _TAGS.items():
-        if match[name] is not None:
-            return f"<{tag}>{_inline(match[name], depth + 1)}</{tag}>"
-    return in_html(match[0])
+def _heading(token: Token) -> str:
+    return f"h{min(6, int(token.tag[1:]) + 2)}"
 
 
 def _link(label: str, to: str) -> str:
-    if not (may_lead(to) and may_lead(read_by_browser(to))) or "<a " in label:
-        return label
-    return f'<a href="{html.escape(to)}" rel="noopener noreferrer">{label or html.escape(to)}</a>'
+    return f"{_opened(to)}{label or html.escape(to)}</a>" if _leads(to) else label
+
+
+def _leads(to: str) -> bool:
+    return may_lead(to) and may_lead(read_by_browser(to))
+
+
+def _opened(to: str) -> str:
+    return f'<a href="{html.escape(to)}" rel="noopener noreferrer">'
+
+
+def _maths(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  # markdown-it's interface
+    """Take a formula as it is: signs in it are no emphasis."""
+    found = _MATHS.match(state.src, state.pos) if state.src[state.pos] == "$" else None
+    if found is None:
+        return False
+    if not silent:
+        state.push("maths", "", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
+def _long_as_text(state: StateCore) -> None:
+    """Take paragraphs that are too long for emphasis as text."""
+    for token in state.tokens:
+        if token.type == "inline" and len(token.content) > _LONGEST:
+            token.children = [Token("text", "", 0, content=token.content)]
+            token.type = "inline_text"
+
+
+def _finish(state: StateCore) -> None:
+    """Give table cells a class for a style, and items of a list of tasks their boxes."""
+    for token in state.tokens:
+        if token.type == "inline_text":
+            token.type = "inline"
+        if token.type in {"th_open", "td_open"}:
+            style = str(token.attrs.pop("style", ""))
+            side = {"text-align:right": "right", "text-align:center": "middle"}.get(style)
+            if side:
+                token.attrs["class"] = side
+    for item, paragraph, words in zip(
+        state.tokens, state.tokens[1:], state.tokens[2:], strict=False
+    ):
+        if item.type == "list_item_open" and paragraph.type == "paragraph_open" and words.children:
+            first = words.children[0]
+            box = _TASK.match(first.content) if first.type == "text" else None
+            if box:
+                first.content = ("☐ " if box[1] == " " else "☑ ") + first.content[box.end() :]
+
+
+class _Reader(MarkdownIt):
+    """Reads CommonMark with tables, struck words and formulas; HTML stays as words."""
+
+    def __init__(self) -> None:
+        super().__init__("commonmark", {"html": False, "maxNesting": _DEEPEST})
+        self.enable(["table", "strikethrough"])
+        self.inline.ruler.before("escape", "maths", _maths)
+        self.core.ruler.before("inline", "long_as_text", _long_as_text)
+        self.core.ruler.push("finish", _finish)
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802
+        """Take every link: where it leads is judged when it is written, by the one list."""
+        return True
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802
+        """Leave an address as it was written."""
+        return url
+
+
+_READER = _Reader()
+_WRITER = _Writer()
