@@ -5,7 +5,7 @@
 import type {
   Message,
   Notice,
-  PictureNotice,
+  SessionStateNotice,
   RecordsNotice,
   SessionHead
 } from '../src/protocol/generated';
@@ -182,8 +182,8 @@ export class Kernel {
       room -= size;
     }
     pieces.forEach((piece, number) => {
-      const notice: PictureNotice = {
-        kind: 'picture',
+      const notice: SessionStateNotice = {
+        kind: 'session-state',
         session: 'ses_1',
         resync,
         seq: this.written.length,

@@ -50,7 +50,7 @@ def chosen(hands: ThreeInterfaces, way: str, action: str, name: str) -> None:
         case "Python":
             hands.cell(f"now().{action}({name!r})")
         case _:
-            hands.sends(type="choose", action=action, target=name)
+            hands.sends(type="context-edit", action=action, target=name)
 
 
 def next_request(hands: ThreeInterfaces) -> str:
@@ -73,7 +73,7 @@ def test_a_message_is_left_out_of_every_request(hands: ThreeInterfaces, way: str
 @each_way
 def test_what_was_left_out_comes_back(hands: ThreeInterfaces, way: str) -> None:
     name = said(hands)
-    hands.sends(type="choose", action="exclude", target=name)
+    hands.sends(type="context-edit", action="exclude", target=name)
 
     chosen(hands, way, "restore", name)
 
@@ -111,7 +111,7 @@ def test_a_compaction_is_undone(hands: ThreeInterfaces, way: str) -> None:
         case "Python":
             hands.cell("now().undo_compaction()")
         case _:
-            hands.sends(type="choose", action="undo")
+            hands.sends(type="context-edit", action="undo")
 
     assert "walrus" in next_request(hands)
 
@@ -241,7 +241,7 @@ def test_mcp_servers_are_tried_again_and_listed(hands: ThreeInterfaces, way: str
                 ((state, problem),) = hands.look("[(s.state, s.problem) for s in now().servers]")
                 return state, NO_PROGRAM in problem
             case _:
-                (told,) = hands.sends(type="guests")["servers"]
+                (told,) = hands.sends(type="extensions")["servers"]
                 return told["state"], NO_PROGRAM in told.get("problem", "")
 
     match way:
@@ -250,7 +250,7 @@ def test_mcp_servers_are_tried_again_and_listed(hands: ThreeInterfaces, way: str
         case "Python":
             hands.cell("now().connect_servers()")
         case _:
-            hands.sends(type="guests", connect=True)
+            hands.sends(type="extensions", connect=True)
 
     eventually(lambda: found() == ("failed", True))
 
@@ -271,7 +271,7 @@ def test_hooks_are_listed_with_what_they_did(hands: ThreeInterfaces, way: str) -
                 ("prompt", 0, True)
             ]
         case _:
-            (row,) = hands.sends(type="guests")["hooks"]
+            (row,) = hands.sends(type="extensions")["hooks"]
             assert (row["name"], row["failures"], row["calls"] > 0) == ("prompt", 0, True)
     hands.cell("palimpsest.unhook(look)")
 
@@ -414,8 +414,8 @@ def test_what_is_always_allowed_is_listed_and_revoked(hands: ThreeInterfaces, wa
             assert found == [(1, "python")]
             hands.cell("now().control.revoke(1)")
         case _:
-            (row,) = hands.sends(type="allowed")["allowed"]
+            (row,) = hands.sends(type="approvals")["approvals"]
             assert (row["number"], row["permission"]) == (1, "python")
-            assert "allowed" in hands.sends(type="allowed", revoke=[1])
+            assert "approvals" in hands.sends(type="approvals", revoke=[1])
 
     assert hands.look("now().control.allowances") == ()

@@ -300,7 +300,7 @@ def test_a_page_shows_a_picture_that_lies_beside_the_log(hands: ThreeInterfaces)
     )
     (file,) = [p for p in hands.picture()["messages"][0]["parts"] if p["type"] == "file"]
 
-    shown = hands.sends(type="picture", url=file["url"])["picture"]
+    shown = hands.sends(type="image", url=file["url"])["image"]
 
     assert file["url"].startswith("blob:")
     assert shown.startswith("data:image/png;base64,")

@@ -118,7 +118,7 @@ def test_a_page_that_watches_is_told_the_whole_session_and_what_comes(kernel: Ke
     say(kernel, at, {"kind": "watch"})
     head = told(kernel, "current", since=since)["session"]
     say(kernel, at, {"kind": "resync", "id": "1", "after": None})
-    picture = told(kernel, "picture", since=since, last=True)
+    picture = told(kernel, "session-state", since=since, last=True)
     since = len(kernel.client.iopub)
     kernel.client.run(ASK)
     records = told(kernel, "records", since=since)["records"]
@@ -159,7 +159,7 @@ def test_a_page_is_answered_while_a_cell_runs_and_figures_stay_whole(kernel: Ker
         say(kernel, at, {"kind": "watch"}, subshell)
         told(kernel, "current", since=since)
         say(kernel, at, {"kind": "resync", "id": "1", "after": None}, subshell)
-        told(kernel, "picture", since=since)
+        told(kernel, "session-state", since=since)
         gate.open()
         run = kernel.client.finish(cell)
 

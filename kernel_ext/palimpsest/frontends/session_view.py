@@ -19,7 +19,12 @@ import traitlets
 from IPython.core.getipython import get_ipython
 from pydantic import BaseModel
 
-from palimpsest.frontends.page_channel.notices import head_of, in_batches, pictures, records_since
+from palimpsest.frontends.page_channel.notices import (
+    head_of,
+    in_batches,
+    records_since,
+    session_states,
+)
 from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.protocol.page_records import page_record
@@ -159,7 +164,7 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
                 _log.debug("The view's page said what nobody understands: %.80r", content)
 
     async def _tell_all(self, resync: str) -> None:
-        for notice in pictures(self._live, resync):
+        for notice in session_states(self._live, resync):
             self._tell(notice)
 
     async def _tell_since(self, resync: str, after: int) -> None:

@@ -4,19 +4,22 @@
 import type {
   Command,
   CommandReply,
-  OutcomeNotice
+  OutcomeNotice,
+  ContextFill,
+  SessionStateNotice
 } from '../protocol/generated';
 import { newId } from '../protocol/ids';
 import {
   KernelStore,
   type IKernelView,
   type IReadable,
+  type KernelNotice,
   type LinkState
 } from '../state/store/kernelStore';
 import type { ITransport, TransportEvent } from './transport';
 
 /** The form of commands and notices that this package speaks. */
-const PROTOCOL_VERSION = 1;
+const PROTOCOL_VERSION = 2;
 
 /** A kernel answers at once whether it has the package; one that does not answer has none. */
 export const SILENCE_MS = 1000;
@@ -109,7 +112,7 @@ export class KernelLink implements ILink {
         // A question is open; a page in a hidden tab hears this before its timer.
         this._watch();
       } else {
-        this.store.receive(notice);
+        this.store.receive(inPresentWords(notice));
       }
     };
     _transport.onEvent = event => {
@@ -341,6 +344,18 @@ export class KernelLink implements ILink {
 const NO_ANSWER = 'The kernel does not answer.';
 const MISMATCH =
   'The kernel’s Palimpsest and this page’s are of different versions; some of it may not work. Install the same version in both entries.';
+
+/** Reads what a kernel of protocol 1 called by other words: a session's state, and what it is full of. */
+function inPresentWords(notice: KernelNotice): KernelNotice {
+  const former = notice as unknown as { kind: string; filling?: ContextFill };
+  return former.kind === 'picture'
+    ? ({
+        ...former,
+        kind: 'session-state',
+        context_fill: former.filling
+      } as unknown as SessionStateNotice)
+    : notice;
+}
 
 /** The commands that name the page they come from. */
 const CLIENT: Partial<Record<Command['type'], true>> = {

@@ -56,7 +56,7 @@ export class MissingAnswerTracker {
     if (panel === null || link === null || missing === undefined) {
       return '';
     }
-    const { error, outputs } = await link.outcome('put-back', {
+    const { error, outputs } = await link.outcome('recreate-outputs', {
       session,
       turn
     });

@@ -7,12 +7,12 @@ import type { IPermissionActions } from '../views/actions/permissions';
 export function permissionActions(target: ICommandTarget): IPermissionActions {
   const approvals = async (revoke?: readonly number[]) => {
     const { link, session } = target;
-    const outcome = await link?.outcome('allowed', {
+    const outcome = await link?.outcome('approvals', {
       session,
       revoke: revoke && [...revoke]
     });
     target.report(outcome ?? {});
-    return outcome?.allowed ?? [];
+    return outcome?.approvals ?? [];
   };
   return {
     setMode: mode => {

@@ -54,9 +54,9 @@ export type Event =
 export type Command =
   | AnswerAsk
   | AnswerQuestion
+  | ApplyContextEdit
   | Archive
   | Cancel
-  | Choose
   | CloseSegment
   | Compact
   | Delete
@@ -65,18 +65,18 @@ export type Command =
   | Hello
   | Import
   | Join
-  | ListAllowed
+  | ListApprovals
   | ListChildren
   | ListChoices
-  | ListGuests
+  | ListExtensions
   | ListSessions
   | ListSettings
   | NewSession
   | OpenSession
   | Prompt
-  | PutBack
   | Queue
-  | Rename
+  | RecreateOutputs
+  | RenameNotebook
   | Resync
   | Retitle
   | Retry
@@ -85,7 +85,7 @@ export type Command =
   | SetMode
   | Share
   | ShowContext
-  | ShowPicture
+  | ShowImage
   | ShowStorage
   | Steer
   | TrustProject
@@ -131,31 +131,6 @@ export interface AgentPart {
   };
 }
 /**
- * Something that is always allowed.
- */
-export interface AllowanceRow {
-  /**
-   * By which it is taken back.
-   */
-  number: number;
-  permission: string;
-  pattern: string;
-  scope: 'session' | 'project';
-  /**
-   * Where and when it was said, in words.
-   */
-  where: string;
-}
-/**
- * A rule that holds for every agent; of those that match a call, the last one holds.
- */
-export interface AllowedRule {
-  permission: string;
-  pattern: string;
-  action: 'allow' | 'ask' | 'deny';
-  origin: string;
-}
-/**
  * Answer a question; the first answer wins.
  */
 export interface AnswerAsk {
@@ -198,6 +173,35 @@ export interface ApiError {
   metadata?: {
     [k: string]: unknown;
   };
+}
+/**
+ * Edit what the model sees of a part or message, from the next request on.
+ */
+export interface ApplyContextEdit {
+  id: string;
+  type: 'context-edit';
+  session?: string;
+  action: 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
+  /**
+   * The id of a part or message; none for ``undo``, which is about the newest compaction.
+   */
+  target: string;
+}
+/**
+ * Something that is always allowed.
+ */
+export interface ApprovalRow {
+  /**
+   * By which it is taken back.
+   */
+  number: number;
+  permission: string;
+  pattern: string;
+  scope: 'session' | 'project';
+  /**
+   * Where and when it was said, in words.
+   */
+  where: string;
 }
 /**
  * Put a session away, or fetch it back.
@@ -528,7 +532,7 @@ export interface Choices {
   /**
    * Agents to whom work can be handed; ``@name task`` is the prompt.
    */
-  helpers: AgentChoice[];
+  subagents: AgentChoice[];
   modes: ModeChoice[];
   /**
    * The mode of sessions for which nobody chose one.
@@ -537,7 +541,7 @@ export interface Choices {
   /**
    * What this project's files say that waits for a person's trust.
    */
-  waits: string[];
+  untrusted: string[];
 }
 /**
  * A model that can answer here.
@@ -559,19 +563,6 @@ export interface ModelChoice {
 export interface ModeChoice {
   name: string;
   description: string;
-}
-/**
- * Choose what the model sees of a part or message, from the next request on.
- */
-export interface Choose {
-  id: string;
-  type: 'choose';
-  session?: string;
-  action: 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
-  /**
-   * The id of a part or message; none for ``undo``, which is about the newest compaction.
-   */
-  target: string;
 }
 /**
  * What a session's log says was allowed and nobody allowed here: history, never a right.
@@ -802,6 +793,27 @@ export interface CompactionPart {
   goes_on: boolean;
 }
 /**
+ * What the newest request was full of.
+ */
+export interface ContextFill {
+  /**
+   * Estimated, as the kinds are.
+   */
+  tokens: number;
+  kinds: {
+    [k: string]: number;
+  };
+  /**
+   * 0 where the model has no limit.
+   */
+  window: number;
+  reserve: number;
+  /**
+   * The answer that the request was for; its numbers are the provider's.
+   */
+  message_id?: string;
+}
+/**
  * One message of a request, by reference.
  */
 export interface ContextItem {
@@ -912,6 +924,21 @@ export interface Export {
   path?: string;
 }
 /**
+ * A file that a session was written to.
+ */
+export interface ExportedFile {
+  path: string;
+  /**
+   * Relative to the project, where it is inside.
+   */
+  shown: string;
+  bytes: number;
+  /**
+   * A shared page, where it is small enough to be sent.
+   */
+  content?: string;
+}
+/**
  * What became of one file.
  */
 export interface FileDiff {
@@ -947,27 +974,6 @@ export interface FilePart {
       };
 }
 /**
- * What the newest request was full of.
- */
-export interface Filling {
-  /**
-   * Estimated, as the kinds are.
-   */
-  tokens: number;
-  kinds: {
-    [k: string]: number;
-  };
-  /**
-   * 0 where the model has no limit.
-   */
-  window: number;
-  reserve: number;
-  /**
-   * The answer that the request was for; its numbers are the provider's.
-   */
-  message_id?: string;
-}
-/**
  * Begin a session in this notebook with all of another one, or all before a message.
  */
 export interface Fork {
@@ -988,21 +994,6 @@ export interface ForkedFrom {
    */
   offset: number;
   message_id?: string;
-}
-/**
- * A file that a session was written to.
- */
-export interface GivenFile {
-  path: string;
-  /**
-   * Relative to the project, where it is inside.
-   */
-  shown: string;
-  bytes: number;
-  /**
-   * A shared page, where it is small enough to be sent.
-   */
-  content?: string;
 }
 /**
  * Windows too small to work in, refused or warned of before any request.
@@ -1084,9 +1075,9 @@ export interface LimitPolicy {
 /**
  * List what is always allowed here, and take some of it back first.
  */
-export interface ListAllowed {
+export interface ListApprovals {
   id: string;
-  type: 'allowed';
+  type: 'approvals';
   session?: string;
   /**
    * Numbers of the list as it was shown last; an empty list takes all of it back.
@@ -1111,9 +1102,9 @@ export interface ListChoices {
 /**
  * List the hooks and MCP servers of this kernel, and try its servers again first.
  */
-export interface ListGuests {
+export interface ListExtensions {
   id: string;
-  type: 'guests';
+  type: 'extensions';
   connect: boolean;
 }
 /**
@@ -1550,11 +1541,11 @@ export interface OutcomeNotice {
   /**
    * What is always allowed here.
    */
-  allowed?: AllowanceRow[];
+  approvals?: ApprovalRow[];
   /**
    * Beside it: the rules that hold for every agent, lowest first.
    */
-  rules?: AllowedRule[];
+  rules?: RuleRow[];
   settings?: SettingRow[];
   /**
    * What is wrong with settings, not used yet, or waits for trust; and hooks that cannot be loaded.
@@ -1566,7 +1557,7 @@ export interface OutcomeNotice {
   /**
    * A ``data:`` address, small enough for a page.
    */
-  picture?: string;
+  image?: string;
   /**
    * A segment in its last form, by MIME type.
    */
@@ -1579,9 +1570,9 @@ export interface OutcomeNotice {
   outputs?: {
     [k: string]: unknown;
   }[];
-  file?: GivenFile;
+  file?: ExportedFile;
   imported?: ImportedRow[];
-  unreadable?: Unreadable[];
+  unreadable?: UnreadableFile[];
   revert?: RevertPreview;
   /**
    * What was changed in files.
@@ -1616,6 +1607,15 @@ export interface SessionRow {
    * The beginning of what a model noted of it.
    */
   about?: string;
+}
+/**
+ * A rule that holds for every agent; of those that match a call, the last one holds.
+ */
+export interface RuleRow {
+  permission: string;
+  pattern: string;
+  action: 'allow' | 'ask' | 'deny';
+  origin: string;
 }
 /**
  * A setting, its value in words, and where that came from.
@@ -1683,7 +1683,7 @@ export interface ServerRow {
 /**
  * Something that an import could not read.
  */
-export interface Unreadable {
+export interface UnreadableFile {
   where: string;
   what: string;
 }
@@ -1790,143 +1790,10 @@ export interface Reply {
   by: string;
 }
 /**
- * A session as it is, in numbered pieces; a piece may arrive more than once.
+ * A question is open: a page that is there watches again, at once.
  */
-export interface PictureNotice {
-  kind: 'picture';
-  session: string;
-  resync: string;
-  seq: number;
-  head: SessionHead;
-  messages: Message[];
-  todos: Todo[];
-  inbox: PromptAdmitted[];
-  info?: SessionInfo;
-  /**
-   * What was answered, by the id of the tool call that asked.
-   */
-  replies: {
-    [k: string]: Reply;
-  };
-  /**
-   * What was scraped off for the model; it comes with the last piece.
-   */
-  decisions: Decision[];
-  filling?: Filling;
-  /**
-   * The number of this piece, from 0.
-   */
-  piece?: number;
-  /**
-   * How many there are; the picture is whole when all of them came.
-   */
-  pieces?: number;
-  last: boolean;
-}
-/**
- * One line of the session's todo list.
- */
-export interface Todo {
-  content: string;
-  status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
-  priority: 'high' | 'medium' | 'low';
-}
-/**
- * A prompt was accepted into the inbox.
- */
-export interface PromptAdmitted {
-  type: 'prompt.admitted';
-  prompt_id: string;
-  text: string;
-  delivery: 'steer' | 'queue';
-  origin?: Origin;
-  /**
-   * What came with the prompt: model, variant, agent, system, tools, files, max_steps.
-   */
-  options: {
-    [k: string]: unknown;
-  };
-}
-/**
- * One agent conversation belonging to one notebook.
- */
-export interface SessionInfo {
-  id: string;
-  project_id: string;
-  /**
-   * Working directory when the session was created.
-   */
-  directory: string;
-  /**
-   * The notebook's path relative to the kernel's start directory; None for a console.
-   */
-  notebook?: string;
-  /**
-   * The session whose ``task`` call started this one.
-   */
-  parent_id?: string;
-  forked_from?: ForkedFrom;
-  title: string;
-  version: string;
-  time: SessionTime;
-  agent?: string;
-  model?: ModelRef;
-  policy?: Policy;
-  policy_choice?: PolicyChoice;
-  /**
-   * What was always allowed, as the log claims it; what holds is kept outside the project.
-   */
-  permission: Rule[];
-  /**
-   * Rule sets of those who began this session: what one of them denies is denied here.
-   */
-  limits: Rule[][];
-  /**
-   * How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last.
-   */
-  mode?: string;
-  /**
-   * It was chosen for this session; else it is the configured one.
-   */
-  mode_own?: boolean;
-  cost?: number;
-  tokens: Usage;
-  /**
-   * Requests whose price nobody knows; ``cost`` leaves them out.
-   */
-  unpriced?: number;
-  below?: Spent;
-  budget?: Budget;
-  claimed?: Claims;
-  share?: {
-    [k: string]: unknown;
-  };
-  revert?: {
-    [k: string]: unknown;
-  };
-  /**
-   * What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` in words, which
-   * tells it up to the turn of ``message_id``.
-   */
-  summary?: {
-    [k: string]: unknown;
-  };
-  metadata?: {
-    [k: string]: unknown;
-  };
-  /**
-   * Models of whose small window a person was told here.
-   */
-  warned_of: string[];
-}
-/**
- * Moments of a session, in milliseconds since 1970.
- */
-export interface SessionTime {
-  created: number;
-  updated: number;
-  compacting?: number;
-  archived?: number;
+export interface PingNotice {
+  kind: 'ping';
 }
 /**
  * The context policy of a session, as data.
@@ -2041,20 +1908,6 @@ export interface PolicyChoice {
   };
 }
 /**
- * What was spent on requests.
- */
-export interface Spent {
-  cost?: number;
-  tokens: Usage;
-  unpriced: number;
-}
-/**
- * A question is open: a page that is there watches again, at once.
- */
-export interface PingNotice {
-  kind: 'ping';
-}
-/**
  * Send a prompt; while a turn runs it waits behind it.
  */
 export interface Prompt {
@@ -2073,6 +1926,22 @@ export interface Prompt {
   max_steps?: number;
   files: Attachment[];
   type: 'prompt';
+}
+/**
+ * A prompt was accepted into the inbox.
+ */
+export interface PromptAdmitted {
+  type: 'prompt.admitted';
+  prompt_id: string;
+  text: string;
+  delivery: 'steer' | 'queue';
+  origin?: Origin;
+  /**
+   * What came with the prompt: model, variant, agent, system, tools, files, max_steps.
+   */
+  options: {
+    [k: string]: unknown;
+  };
 }
 /**
  * Words for the agent; ``id`` is the prompt's id too.
@@ -2112,15 +1981,6 @@ export interface PromptDelivered {
    * None when the prompt was withdrawn before it was delivered.
    */
   message_id?: string;
-}
-/**
- * Make the outputs of a turn's cell again, where the notebook no longer has them.
- */
-export interface PutBack {
-  id: string;
-  type: 'put-back';
-  session: string;
-  turn: string;
 }
 /**
  * Nobody answered.
@@ -2184,19 +2044,28 @@ export interface RecordsNotice {
   last: boolean;
 }
 /**
+ * Make the outputs of a turn's cell again, where the notebook no longer has them.
+ */
+export interface RecreateOutputs {
+  id: string;
+  type: 'recreate-outputs';
+  session: string;
+  turn: string;
+}
+/**
  * The notebook is called otherwise now, and its sessions go with it.
  *
  * Both paths are as the server tells them. Where the kernel's notebook is another one, or was
  * renamed already, nothing happens.
  */
-export interface Rename {
+export interface RenameNotebook {
   id: string;
   type: 'rename';
   was: string;
   notebook: string;
 }
 /**
- * Tell everything after a sequence number again, or the whole picture when ``after`` is None.
+ * Tell everything after a sequence number again, or the whole session when ``after`` is None.
  */
 export interface Resync {
   id: string;
@@ -2254,6 +2123,95 @@ export interface SessionCreated {
   session: SessionInfo;
 }
 /**
+ * One agent conversation belonging to one notebook.
+ */
+export interface SessionInfo {
+  id: string;
+  project_id: string;
+  /**
+   * Working directory when the session was created.
+   */
+  directory: string;
+  /**
+   * The notebook's path relative to the kernel's start directory; None for a console.
+   */
+  notebook?: string;
+  /**
+   * The session whose ``task`` call started this one.
+   */
+  parent_id?: string;
+  forked_from?: ForkedFrom;
+  title: string;
+  version: string;
+  time: SessionTime;
+  agent?: string;
+  model?: ModelRef;
+  policy?: Policy;
+  policy_choice?: PolicyChoice;
+  /**
+   * What was always allowed, as the log claims it; what holds is kept outside the project.
+   */
+  permission: Rule[];
+  /**
+   * Rule sets of those who began this session: what one of them denies is denied here.
+   */
+  limits: Rule[][];
+  /**
+   * How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last.
+   */
+  mode?: string;
+  /**
+   * It was chosen for this session; else it is the configured one.
+   */
+  mode_own?: boolean;
+  cost?: number;
+  tokens: Usage;
+  /**
+   * Requests whose price nobody knows; ``cost`` leaves them out.
+   */
+  unpriced?: number;
+  below?: Spent;
+  budget?: Budget;
+  claimed?: Claims;
+  share?: {
+    [k: string]: unknown;
+  };
+  revert?: {
+    [k: string]: unknown;
+  };
+  /**
+   * What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` in words, which
+   * tells it up to the turn of ``message_id``.
+   */
+  summary?: {
+    [k: string]: unknown;
+  };
+  metadata?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Models of whose small window a person was told here.
+   */
+  warned_of: string[];
+}
+/**
+ * Moments of a session, in milliseconds since 1970.
+ */
+export interface SessionTime {
+  created: number;
+  updated: number;
+  compacting?: number;
+  archived?: number;
+}
+/**
+ * What was spent on requests.
+ */
+export interface Spent {
+  cost?: number;
+  tokens: Usage;
+  unpriced: number;
+}
+/**
  * A person deleted the session.
  */
 export interface SessionDeleted {
@@ -2277,6 +2235,48 @@ export interface SessionError {
   type: 'session.error';
   error: ErrorValue;
   message_id?: string;
+}
+/**
+ * A session as it is, in numbered pieces; a piece may arrive more than once.
+ */
+export interface SessionStateNotice {
+  kind: 'session-state';
+  session: string;
+  resync: string;
+  seq: number;
+  head: SessionHead;
+  messages: Message[];
+  todos: Todo[];
+  inbox: PromptAdmitted[];
+  info?: SessionInfo;
+  /**
+   * What was answered, by the id of the tool call that asked.
+   */
+  replies: {
+    [k: string]: Reply;
+  };
+  /**
+   * What was left out for the model; it comes with the last piece.
+   */
+  decisions: Decision[];
+  context_fill?: ContextFill;
+  /**
+   * The number of this piece, from 0.
+   */
+  piece?: number;
+  /**
+   * How many there are; the session is whole when all of them came.
+   */
+  pieces?: number;
+  last: boolean;
+}
+/**
+ * One line of the session's todo list.
+ */
+export interface Todo {
+  content: string;
+  status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
+  priority: 'high' | 'medium' | 'low';
 }
 /**
  * The runner's status changed.
@@ -2331,11 +2331,11 @@ export interface ShowContext {
   session?: string;
 }
 /**
- * Show a picture of the session that its log keeps as a blob.
+ * Show an image of the session that its log keeps as a blob.
  */
-export interface ShowPicture {
+export interface ShowImage {
   id: string;
-  type: 'picture';
+  type: 'image';
   session?: string;
   /**
    * As the attachment has it: ``blob:`` and a hash.

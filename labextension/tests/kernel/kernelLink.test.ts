@@ -3,7 +3,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KernelLink, SILENCE_MS } from '../../src/kernel/kernelLink';
 import type { ITransport } from '../../src/kernel/transport';
 import type { CommandReply } from '../../src/protocol/generated';
-import { KernelStore } from '../../src/state/store/kernelStore';
+import {
+  KernelStore,
+  type KernelNotice
+} from '../../src/state/store/kernelStore';
 
 type Asked = Record<string, unknown>;
 
@@ -30,7 +33,7 @@ class Kernel implements ITransport {
       ? Promise.resolve({
           status: 'ok',
           id: content.id as string,
-          protocol: 1,
+          protocol: 2,
           version: '0.1.0',
           repeated: false,
           ...this.more
@@ -105,7 +108,7 @@ describe('the link to a kernel', () => {
     await settled();
     expect(kernel.asked[0]).toMatchObject({
       type: 'hello',
-      protocol: 1,
+      protocol: 2,
       version: '0.1.0'
     });
     expect(made.state).toBe('ready');
@@ -194,11 +197,33 @@ describe('the link to a kernel', () => {
 
   it('says so when the versions do not go together', async () => {
     const kernel = new Kernel();
-    kernel.more = { protocol: 2 };
+    kernel.more = { protocol: 1 };
     const { link: made } = link(kernel);
     await settled();
 
     expect(made.store.getSnapshot().problem).toMatch(/different versions/);
+  });
+
+  it('reads what an older kernel calls a picture', async () => {
+    const kernel = new Kernel();
+    kernel.more = { protocol: 1, session: HEAD };
+    const { link: made } = link(kernel);
+    made.watch();
+    await settled();
+    kernel.onNotice?.({
+      kind: 'picture',
+      session: 'ses_1',
+      resync: kernel.asked.at(-1)?.id,
+      seq: 3,
+      head: HEAD,
+      messages: [],
+      last: true,
+      filling: { tokens: 7, window: 100, reserve: 0, kinds: {} }
+    } as unknown as KernelNotice);
+
+    const { transcript } = made.store.getSnapshot().sessions.get('ses_1') ?? {};
+    expect(transcript?.seq).toBe(3);
+    expect(transcript?.contextFill?.tokens).toBe(7);
   });
 
   it('waits for what became of a command', async () => {

@@ -68,7 +68,7 @@ async function open() {
       const reply: CommandReply = {
         status: 'ok',
         id: String(content.id),
-        protocol: 1,
+        protocol: 2,
         version: '0.1.0',
         repeated: false,
         session: headOf('ses_1')
@@ -123,7 +123,7 @@ async function open() {
   };
   const picture = (session: string, ...messages: Message[]) => {
     tell({
-      kind: 'picture',
+      kind: 'session-state',
       session,
       resync: 'again',
       seq: 1,

@@ -2,7 +2,7 @@
 /** `session.view()` in the page: it draws what it is told where its words stand, and runs nothing. */
 import { act, cleanup } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { PictureNotice } from '../../src/protocol/generated';
+import type { SessionStateNotice } from '../../src/protocol/generated';
 import { HOST } from '../../src/widget/browserHost';
 import view from '../../src/widget/index';
 import { colour, drawMarkdown } from '../../src/widget/markdown';
@@ -70,10 +70,10 @@ const head = (seq: number) => ({
   partial: false
 });
 
-function picture(words: string, resync: string): PictureNotice {
+function picture(words: string, resync: string): SessionStateNotice {
   const messages = [user([text('How many?')]), assistant([text(words)])];
   return {
-    kind: 'picture',
+    kind: 'session-state',
     session: 'ses_1',
     resync,
     seq: 3,

@@ -57,7 +57,7 @@ def test_a_request_is_answered_while_a_cell_runs(kernel: Kernel, way: str) -> No
     kernel.finish(run_id)
 
     assert reply["status"] == "ok"
-    assert reply["protocol"] == 1
+    assert reply["protocol"] == 2
     assert reply["version"]
     assert reply["project"] == str(kernel.folder)
 
@@ -68,6 +68,25 @@ def test_an_unknown_command_gets_a_clear_error(kernel: Kernel) -> None:
     assert reply["status"] == "error"
     assert "Unknown command 'dance'" in reply["error"]
     assert "prompt" in reply["error"]
+
+
+@pytest.mark.parametrize(
+    ("former", "fields"),
+    [
+        ("allowed", {}),
+        ("choose", {"action": "undo"}),
+        ("guests", {}),
+        ("picture", {"url": "blob:no"}),
+        ("put-back", {"session": "ses_no", "turn": "msg_no"}),
+    ],
+)
+def test_a_command_by_the_type_that_it_had_before_is_read(
+    page: Kernel, former: str, fields: dict[str, Any]
+) -> None:
+    reply = page.request(type=former, id=f"former-{former}", **fields)
+
+    assert reply["status"] == "ok"
+    assert outcome(page, f"former-{former}")["id"] == f"former-{former}"
 
 
 def test_a_malformed_command_is_told_what_it_lacks(kernel: Kernel) -> None:
@@ -283,7 +302,7 @@ def test_a_new_page_gets_the_whole_picture(page: Kernel) -> None:
     page.request(type="resync", id=name)
     message = page.wait(lambda m: m["content"].get("resync") == name and m["content"]["last"])
 
-    assert message["content"]["kind"] == "picture"
+    assert message["content"]["kind"] == "session-state"
     assert "a picture" in str(message["content"]["messages"])
 
 
@@ -425,7 +444,7 @@ def test_the_outputs_of_a_turn_are_made_again_as_its_cell_had_them(page: Kernel)
     saved = [one["data"] for one in run.outputs()]
     first = saved[0][mime]
 
-    page.request(type="put-back", id="back-1", session=first["session"], turn=first["turn"])
+    page.request(type="recreate-outputs", id="back-1", session=first["session"], turn=first["turn"])
     made = outcome(page, "back-1")["outputs"]
 
     assert [one["output_type"] for one in made] == ["display_data"] * 3
@@ -447,7 +466,7 @@ def test_a_turn_that_is_not_there_is_named(page: Kernel) -> None:
     session = page.request(type="hello", protocol=1)["session"]["session"]
 
     page.request(type="close", id="close-2", session=session, turn="msg_no", start={"part": 0})
-    page.request(type="put-back", id="back-2", session=session, turn="msg_no")
+    page.request(type="recreate-outputs", id="back-2", session=session, turn="msg_no")
 
     assert "msg_no" in outcome(page, "close-2")["error"]
     assert "msg_no" in outcome(page, "back-2")["error"]
@@ -475,7 +494,7 @@ def test_a_picture_tells_what_was_answered_and_what_the_window_holds(page: Kerne
     picture = message["content"]
     (reply,) = picture["replies"].values()
     assert reply["by"] == "--yes"
-    filling = picture["filling"]
+    filling = picture["context_fill"]
     assert sum(filling["kinds"].values()) == filling["tokens"]
     assert filling["reserve"] < filling["window"]
 
@@ -491,10 +510,10 @@ def test_a_page_learns_what_can_be_chosen(page: Kernel) -> None:
         "agent",
         "modes",
         "mode",
-        "waits",
+        "untrusted",
         "commands",
         "skills",
-        "helpers",
+        "subagents",
     } == set(choices)
 
 

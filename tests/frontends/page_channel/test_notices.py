@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.builders import SESSION, Builder
 
-from palimpsest.frontends.page_channel.notices import NOTICE_CHARS, pictures, records_since
+from palimpsest.frontends.page_channel.notices import NOTICE_CHARS, records_since, session_states
 from palimpsest.session.interfaces.kernel_session import Snapshot
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.messages import Message
@@ -55,7 +55,7 @@ class Told:
 def test_numbered_pieces_hold_each_message_once(characters: int) -> None:
     session: Any = Told(log(characters))
 
-    told = list(pictures(session, "again"))
+    told = list(session_states(session, "again"))
 
     assert [one.piece for one in told] == list(range(len(told)))
     assert {one.pieces for one in told} == {len(told)}

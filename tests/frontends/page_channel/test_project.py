@@ -36,7 +36,7 @@ def test_settings_storage_window_and_rules_come_as_values(tmp_path: Path) -> Non
         config = outcome(kernel, type="config", id="settings")
         before = outcome(kernel, type="storage", id="storage", days=0)["storage"]
         window = outcome(kernel, type="context", id="window")["bundle"]
-        rules = outcome(kernel, type="allowed", id="rules")["rules"]
+        rules = outcome(kernel, type="approvals", id="rules")["rules"]
         skills = outcome(kernel, type="choices", id="skills")["choices"]["skills"]
         kernel.client.run("import palimpsest; fork = palimpsest.new_session()")
         refused = outcome(kernel, type="storage", id="refused", max_size="lots")

@@ -104,11 +104,11 @@ def test_a_page_chooses_over_the_control_channel(kernel: Kernel) -> None:
     kernel.request(type="watch", client="page")
     kernel.client.run("%agent Read it")
 
-    kernel.request(type="choose", id="choose-1", action="exclude", target="last")
+    kernel.request(type="context-edit", id="choose-1", action="exclude", target="last")
     told = kernel.wait(
         lambda m: m["content"].get("kind") == "outcome" and m["content"]["id"] == "choose-1"
     )
-    kernel.request(type="choose", id="choose-2", action="undo")
+    kernel.request(type="context-edit", id="choose-2", action="undo")
     refused = kernel.wait(
         lambda m: m["content"].get("kind") == "outcome" and m["content"]["id"] == "choose-2"
     )

@@ -80,7 +80,7 @@ def test_a_page_is_told_what_a_prompt_can_name(app: App) -> None:
     choices = choices_of(app)
 
     assert [one.name for one in choices.commands] == ["git/commit"]
-    assert [one.name for one in choices.helpers] == ["explore", "general", "poet"]
+    assert [one.name for one in choices.subagents] == ["explore", "general", "poet"]
     assert [one.name for one in choices.agents] == ["build", "plan"]
 
 

@@ -74,7 +74,7 @@ def test_they_are_listed_used_and_told_of(tmp_path: Path) -> None:
         assert "a cell" in hooks
 
         kernel.request(type="watch", client="page")
-        kernel.request(type="guests", id="what")
+        kernel.request(type="extensions", id="what")
         told = outcome(kernel, "what")
         assert [(one["name"], one["failures"]) for one in told["hooks"]] == [
             ("tool_before", 0),

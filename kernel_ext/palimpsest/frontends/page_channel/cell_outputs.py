@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest.frontends.page_channel.channel_context import ChannelContext
 from palimpsest.frontends.protocol.connection import CommandBase
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
-from palimpsest.frontends.protocol.segments import CloseSegment, PutBack
+from palimpsest.frontends.protocol.segments import CloseSegment, RecreateOutputs
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
 from palimpsest.frontends.turn_output.restored_outputs import Output, turn_outputs
 from palimpsest.render.content.outline import OutlineNotes
@@ -26,7 +26,7 @@ class SegmentsChannel:
         self._channel = channel
         self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
             CloseSegment: self._close,
-            PutBack: self._put_back,
+            RecreateOutputs: self._put_back,
         }
 
     async def _close(self, command: CloseSegment) -> None:
@@ -40,7 +40,7 @@ class SegmentsChannel:
         made = await asyncio.to_thread(close)
         self._channel.publish(OutcomeNotice(id=command.id, bundle=made))
 
-    async def _put_back(self, command: PutBack) -> None:
+    async def _put_back(self, command: RecreateOutputs) -> None:
         session = await self._channel.session(command.session)
         hide = _scrubber()
 

@@ -26,8 +26,8 @@ from palimpsest.frontends.page_channel.notices import (
     choices_of,
     head_of,
     in_batches,
-    pictures,
     records_since,
+    session_states,
 )
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
 from palimpsest.frontends.page_channel.project import ProjectChannel
@@ -35,7 +35,12 @@ from palimpsest.frontends.page_channel.runs import RunsChannel
 from palimpsest.frontends.page_channel.sessions import SessionsChannel
 from palimpsest.frontends.page_channel.sharing import SharingChannel
 from palimpsest.frontends.protocol.choices import ListChoices
-from palimpsest.frontends.protocol.commands import COMMAND_TYPES, COMMANDS, Command
+from palimpsest.frontends.protocol.commands import (
+    COMMAND_TYPES,
+    COMMANDS,
+    FORMER_TYPES,
+    Command,
+)
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,
@@ -47,10 +52,15 @@ from palimpsest.frontends.protocol.connection import (
     Unwatch,
     Watch,
 )
-from palimpsest.frontends.protocol.context import Choose
+from palimpsest.frontends.protocol.context import ApplyContextEdit
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.page_records import page_record
-from palimpsest.frontends.protocol.permissions import ListAllowed, SetBudget, SetMode, TrustProject
+from palimpsest.frontends.protocol.permissions import (
+    ListApprovals,
+    SetBudget,
+    SetMode,
+    TrustProject,
+)
 from palimpsest.frontends.protocol.prompts import (
     AnswerAsk,
     AnswerQuestion,
@@ -62,8 +72,8 @@ from palimpsest.frontends.protocol.prompts import (
     Steer,
     Withdraw,
 )
-from palimpsest.frontends.protocol.sessions import NewSession, OpenSession, Rename, Revert
-from palimpsest.frontends.protocol.transcript import RecordsNotice, Resync, ShowPicture
+from palimpsest.frontends.protocol.sessions import NewSession, OpenSession, RenameNotebook, Revert
+from palimpsest.frontends.protocol.transcript import RecordsNotice, Resync, ShowImage
 from palimpsest.frontends.subcommands import reverts
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
@@ -110,18 +120,18 @@ class Channel:
             Retry: self._retry,
             AnswerAsk: self._answer,
             AnswerQuestion: self._answer_question,
-            ShowPicture: self._picture,
+            ShowImage: self._picture,
             Cancel: self._cancel,
             Withdraw: self._withdraw,
             Resync: self._resync,
             ListChoices: self._choices,
             OpenSession: self._open,
             NewSession: self._new,
-            Rename: self._rename,
-            Choose: self._choose,
+            RenameNotebook: self._rename,
+            ApplyContextEdit: self._choose,
             SetMode: self._allow,
             SetBudget: self._allow,
-            ListAllowed: self._allow,
+            ListApprovals: self._allow,
             TrustProject: self._allow,
             Revert: self._revert,
         }
@@ -193,7 +203,7 @@ class Channel:
         if known is not None:
             return {**known, "repeated": True}
         try:
-            command = COMMANDS.validate_python(content)
+            command = COMMANDS.validate_python(_in_present_words(content))
         except ValidationError as error:
             return self._error(identifier, _complaint(content, error))
         try:
@@ -282,10 +292,10 @@ class Channel:
         first = session.answer(command.question_id, command.answers)
         self._publish(OutcomeNotice(id=command.id, late=not first))
 
-    async def _picture(self, command: ShowPicture) -> None:
+    async def _picture(self, command: ShowImage) -> None:
         session = await self._session(command.session)
         found = await asyncio.to_thread(session.picture, command.url)
-        self._publish(OutcomeNotice(id=command.id, picture=found))
+        self._publish(OutcomeNotice(id=command.id, image=found))
 
     async def _cancel(self, command: Cancel) -> None:
         session = await self._session(command.session)
@@ -299,7 +309,7 @@ class Channel:
     async def _resync(self, command: Resync) -> None:
         session = await self._session(command.session)
         if command.after is None:
-            for notice in pictures(session, command.id):
+            for notice in session_states(session, command.id):
                 self._publish(notice)
             return
         after = command.after
@@ -328,7 +338,7 @@ class Channel:
             self.adopt(session)
         self._publish(OutcomeNotice(id=command.id, session=head_of(session)))
 
-    async def _rename(self, command: Rename) -> None:
+    async def _rename(self, command: RenameNotebook) -> None:
         before = self._notebook()
         is_ours = rename_notebook(command.was, command.notebook)
         after = self._notebook()
@@ -336,7 +346,7 @@ class Channel:
             await self._services.workspace.rename(before, after)
         self._publish(OutcomeNotice(id=command.id, late=not is_ours))
 
-    async def _choose(self, command: Choose) -> None:
+    async def _choose(self, command: ApplyContextEdit) -> None:
         session = await self._session(command.session)
         # Not here: what only the log holds is read for it first.
         await asyncio.to_thread(session.edit_context, command.action, command.target)
@@ -449,6 +459,12 @@ class Channel:
         kernel.session.send(
             kernel.iopub_socket, "palimpsest_notice", content, parent={}, ident=b"palimpsest_notice"
         )
+
+
+def _in_present_words(content: dict[str, Any]) -> dict[str, Any]:
+    """Return a command in which a type of an older page is today's."""
+    former = FORMER_TYPES.get(str(content.get("type")))
+    return content if former is None else content | {"type": former}
 
 
 def _complaint(content: dict[str, Any], error: ValidationError) -> str:

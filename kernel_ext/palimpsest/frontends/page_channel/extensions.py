@@ -10,7 +10,7 @@ from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.page_channel.channel_context import ChannelContext
 from palimpsest.frontends.protocol.connection import CommandBase
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
-from palimpsest.frontends.protocol.project import HookRow, ListGuests, ServerRow
+from palimpsest.frontends.protocol.project import HookRow, ListExtensions, ServerRow
 
 
 class ExtensionsChannel:
@@ -20,10 +20,10 @@ class ExtensionsChannel:
         self._services = services
         self._channel = channel
         self.work: dict[type[CommandBase], Callable[[Any], Coroutine[Any, Any, None]]] = {
-            ListGuests: self._list
+            ListExtensions: self._list
         }
 
-    async def _list(self, command: ListGuests) -> None:
+    async def _list(self, command: ListExtensions) -> None:
         book = getattr(self._services, "hooks", None)
         servers = getattr(self._services, "servers", None)
         if book is not None:

@@ -10,9 +10,9 @@ from typing import Any
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModeChoice, ModelChoice
 from palimpsest.frontends.protocol.connection import SessionHead
-from palimpsest.frontends.protocol.context import Filling
+from palimpsest.frontends.protocol.context import ContextFill
 from palimpsest.frontends.protocol.page_records import page_record, with_sentence
-from palimpsest.frontends.protocol.transcript import PictureNotice, RecordsNotice
+from palimpsest.frontends.protocol.transcript import RecordsNotice, SessionStateNotice
 from palimpsest.session.definitions.agents import subagents_of
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
@@ -72,7 +72,7 @@ def choices_of(services: FrontendServices) -> Choices:
         agent=named[0][0] if named else "",
         commands=_named(known, "commands"),
         skills=_named(known, "skills"),
-        helpers=_named(known, "helpers"),
+        subagents=_named(known, "helpers"),
         **permission_choices(services),
     )
 
@@ -85,11 +85,11 @@ def _default(default: Any) -> str:
         return ""
 
 
-def _filling(picture: Snapshot) -> Filling | None:
+def _context_fill(picture: Snapshot) -> ContextFill | None:
     request = picture.request
     if request is None or request.purpose != "step":
         return None
-    return Filling(
+    return ContextFill(
         tokens=request.tokens,
         kinds=request.kinds,
         window=request.facts.window,
@@ -98,7 +98,7 @@ def _filling(picture: Snapshot) -> Filling | None:
     )
 
 
-def pictures(session: KernelSession, resync: str) -> Iterator[PictureNotice]:
+def session_states(session: KernelSession, resync: str) -> Iterator[SessionStateNotice]:
     """Yield a session's messages in pieces of bounded size."""
     picture = session.snapshot()
     head = _head(session, picture)
@@ -114,7 +114,7 @@ def pictures(session: KernelSession, resync: str) -> Iterator[PictureNotice]:
     decisions = tuple(with_sentence(one) for one in session.decisions())
     for number, piece in enumerate(pieces):
         last = number == len(pieces) - 1
-        yield PictureNotice(
+        yield SessionStateNotice(
             session=session.id,
             resync=resync,
             seq=picture.seq,
@@ -125,7 +125,7 @@ def pictures(session: KernelSession, resync: str) -> Iterator[PictureNotice]:
             info=picture.session,
             replies=picture.replies,
             decisions=decisions if last else (),
-            filling=_filling(picture),
+            context_fill=_context_fill(picture),
             piece=number,
             pieces=len(pieces),
             last=last,
@@ -165,5 +165,5 @@ def permission_choices(services: Any) -> dict[str, Any]:
     return {
         "modes": tuple(ModeChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
         "mode": getattr(getattr(config, "value", None), "mode", "ask"),
-        "waits": tuple(one.words for one in getattr(config, "held", ())),
+        "untrusted": tuple(one.words for one in getattr(config, "held", ())),
     }

@@ -6,11 +6,16 @@ Border: called off the engine's loop, because what is kept for a project is a fi
 from typing import Any
 
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
-from palimpsest.frontends.protocol.permissions import ListAllowed, SetBudget, SetMode, TrustProject
-from palimpsest.frontends.subcommands.permissions import allowed_of, rules_of
+from palimpsest.frontends.protocol.permissions import (
+    ListApprovals,
+    SetBudget,
+    SetMode,
+    TrustProject,
+)
+from palimpsest.frontends.subcommands.permissions import approvals_of, rules_of
 from palimpsest.session.interfaces.kernel_session import KernelSession
 
-PermissionCommand = SetMode | SetBudget | ListAllowed | TrustProject
+PermissionCommand = SetMode | SetBudget | ListApprovals | TrustProject
 
 
 def answer_permission_command(
@@ -24,12 +29,12 @@ def answer_permission_command(
         case SetBudget():
             session.control.set_budget(usd=command.usd, tokens=command.tokens)
             return OutcomeNotice(id=command.id)
-        case ListAllowed():
+        case ListApprovals():
             if command.revoke is not None:
                 session.control.revoke(*command.revoke)
             return OutcomeNotice(
                 id=command.id,
-                allowed=allowed_of(session.control),
+                approvals=approvals_of(session.control),
                 rules=rules_of(session.control),
             )
         case TrustProject():

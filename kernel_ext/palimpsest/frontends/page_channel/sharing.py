@@ -15,11 +15,11 @@ from palimpsest.frontends.protocol.connection import CommandBase
 from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.sharing import (
     Export,
-    GivenFile,
+    ExportedFile,
     Import,
     ImportedRow,
     Share,
-    Unreadable,
+    UnreadableFile,
     Unshare,
 )
 
@@ -62,7 +62,9 @@ class SharingChannel:
             ImportedRow(id=one.id, title=one.title, outcome=one.outcome, messages=one.messages)
             for one in report.sessions
         )
-        unreadable = tuple(Unreadable(where=one.where, what=one.what) for one in report.problems)
+        unreadable = tuple(
+            UnreadableFile(where=one.where, what=one.what) for one in report.problems
+        )
         self._channel.publish(
             OutcomeNotice(id=command.id, imported=imported, unreadable=unreadable)
         )
@@ -75,7 +77,7 @@ class SharingChannel:
         root = self._services.workspace.project
         inside = root in path.parents
         shown = path.relative_to(root).as_posix() if inside else str(path)
-        file = GivenFile(
+        file = ExportedFile(
             path=str(path), shown=shown, bytes=size, content=content if size <= MOST_SENT else None
         )
         self._channel.publish(OutcomeNotice(id=identifier, file=file))

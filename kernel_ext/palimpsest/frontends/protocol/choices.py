@@ -48,10 +48,10 @@ class Choices(Value):
     """Commands of the person's own; ``/name arguments`` is the prompt."""
     skills: tuple[AgentChoice, ...] = ()
     """Texts that the model loads for one kind of task."""
-    helpers: tuple[AgentChoice, ...] = ()
+    subagents: tuple[AgentChoice, ...] = ()
     """Agents to whom work can be handed; ``@name task`` is the prompt."""
     modes: tuple[ModeChoice, ...] = ()
     mode: str = ""
     """The mode of sessions for which nobody chose one."""
-    waits: tuple[str, ...] = ()
+    untrusted: tuple[str, ...] = ()
     """What this project's files say that waits for a person's trust."""

@@ -12,9 +12,14 @@ from pydantic import Field, TypeAdapter
 
 from palimpsest.frontends.protocol.choices import ListChoices
 from palimpsest.frontends.protocol.connection import Hello, Unwatch, Watch
-from palimpsest.frontends.protocol.context import Choose, Compact, ShowContext, UsePolicy
-from palimpsest.frontends.protocol.permissions import ListAllowed, SetBudget, SetMode, TrustProject
-from palimpsest.frontends.protocol.project import ListGuests, ListSettings, ShowStorage
+from palimpsest.frontends.protocol.context import ApplyContextEdit, Compact, ShowContext, UsePolicy
+from palimpsest.frontends.protocol.permissions import (
+    ListApprovals,
+    SetBudget,
+    SetMode,
+    TrustProject,
+)
+from palimpsest.frontends.protocol.project import ListExtensions, ListSettings, ShowStorage
 from palimpsest.frontends.protocol.prompts import (
     AnswerAsk,
     AnswerQuestion,
@@ -26,7 +31,7 @@ from palimpsest.frontends.protocol.prompts import (
     Steer,
     Withdraw,
 )
-from palimpsest.frontends.protocol.segments import CloseSegment, PutBack
+from palimpsest.frontends.protocol.segments import CloseSegment, RecreateOutputs
 from palimpsest.frontends.protocol.sessions import (
     Archive,
     Delete,
@@ -35,12 +40,12 @@ from palimpsest.frontends.protocol.sessions import (
     ListSessions,
     NewSession,
     OpenSession,
-    Rename,
+    RenameNotebook,
     Retitle,
     Revert,
 )
 from palimpsest.frontends.protocol.sharing import Export, Import, Share, Unshare
-from palimpsest.frontends.protocol.transcript import Resync, ShowPicture
+from palimpsest.frontends.protocol.transcript import Resync, ShowImage
 
 Command = Annotated[
     Hello
@@ -51,7 +56,7 @@ Command = Annotated[
     | Steer
     | AnswerAsk
     | AnswerQuestion
-    | ShowPicture
+    | ShowImage
     | Retry
     | Join
     | Compact
@@ -60,12 +65,12 @@ Command = Annotated[
     | Withdraw
     | Resync
     | CloseSegment
-    | PutBack
+    | RecreateOutputs
     | ListChoices
     | ListSettings
     | ShowStorage
     | ShowContext
-    | ListGuests
+    | ListExtensions
     | ListSessions
     | ListChildren
     | Retitle
@@ -74,12 +79,12 @@ Command = Annotated[
     | Fork
     | OpenSession
     | NewSession
-    | Rename
+    | RenameNotebook
     | SetMode
     | SetBudget
-    | ListAllowed
+    | ListApprovals
     | TrustProject
-    | Choose
+    | ApplyContextEdit
     | Revert
     | Share
     | Unshare
@@ -89,6 +94,14 @@ Command = Annotated[
 ]
 
 COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
+FORMER_TYPES = {
+    "allowed": "approvals",
+    "choose": "context-edit",
+    "guests": "extensions",
+    "picture": "image",
+    "put-back": "recreate-outputs",
+}
+"""What pages of protocol 1 call commands that have another type now."""
 COMMAND_TYPES = ", ".join(
     one.model_fields["type"].default for one in get_args(get_args(Command)[0])
 )

@@ -37,17 +37,17 @@ class ShowContext(CommandBase):
     session: str | None = None
 
 
-class Choose(CommandBase):
-    """Choose what the model sees of a part or message, from the next request on."""
+class ApplyContextEdit(CommandBase):
+    """Edit what the model sees of a part or message, from the next request on."""
 
-    type: Literal["choose"] = "choose"
+    type: Literal["context-edit"] = "context-edit"
     session: str | None = None
     action: Literal["pin", "unpin", "exclude", "restore", "undo"]
     target: str = Field(default="", max_length=200)
     """The id of a part or message; none for ``undo``, which is about the newest compaction."""
 
 
-class Filling(Value):
+class ContextFill(Value):
     """What the newest request was full of."""
 
     tokens: int

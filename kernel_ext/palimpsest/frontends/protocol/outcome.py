@@ -4,10 +4,10 @@ from typing import Any, Literal
 
 from palimpsest.frontends.protocol.choices import Choices
 from palimpsest.frontends.protocol.connection import SessionHead
-from palimpsest.frontends.protocol.permissions import AllowanceRow, AllowedRule
+from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
 from palimpsest.frontends.protocol.project import HookRow, ServerRow, SettingRow, StorageReport
 from palimpsest.frontends.protocol.sessions import SessionRow
-from palimpsest.frontends.protocol.sharing import GivenFile, ImportedRow, Unreadable
+from palimpsest.frontends.protocol.sharing import ExportedFile, ImportedRow, UnreadableFile
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.values import Value
 
@@ -26,9 +26,9 @@ class OutcomeNotice(Value):
     cursor: str | None = None
     """Where the next page of sessions begins."""
     choices: Choices | None = None
-    allowed: tuple[AllowanceRow, ...] | None = None
+    approvals: tuple[ApprovalRow, ...] | None = None
     """What is always allowed here."""
-    rules: tuple[AllowedRule, ...] | None = None
+    rules: tuple[RuleRow, ...] | None = None
     """Beside it: the rules that hold for every agent, lowest first."""
     settings: tuple[SettingRow, ...] | None = None
     remarks: tuple[str, ...] | None = None
@@ -36,16 +36,16 @@ class OutcomeNotice(Value):
     storage: StorageReport | None = None
     hooks: tuple[HookRow, ...] | None = None
     servers: tuple[ServerRow, ...] | None = None
-    picture: str | None = None
+    image: str | None = None
     """A ``data:`` address, small enough for a page."""
     bundle: dict[str, Any] | None = None
     """A segment in its last form, by MIME type."""
     outputs: tuple[dict[str, Any], ...] | None = None
     """The outputs of a turn's cell, as a notebook saves them."""
-    file: GivenFile | None = None
+    file: ExportedFile | None = None
     """What ``share`` or ``export`` wrote."""
     imported: tuple[ImportedRow, ...] | None = None
-    unreadable: tuple[Unreadable, ...] | None = None
+    unreadable: tuple[UnreadableFile, ...] | None = None
     revert: RevertPreview | None = None
     """What taking back does, or did."""
     diffs: tuple[FileDiff, ...] | None = None

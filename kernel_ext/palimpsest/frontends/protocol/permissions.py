@@ -26,10 +26,10 @@ class SetBudget(CommandBase):
     tokens: int | None = None
 
 
-class ListAllowed(CommandBase):
+class ListApprovals(CommandBase):
     """List what is always allowed here, and take some of it back first."""
 
-    type: Literal["allowed"] = "allowed"
+    type: Literal["approvals"] = "approvals"
     session: str | None = None
     revoke: tuple[int, ...] | None = None
     """Numbers of the list as it was shown last; an empty list takes all of it back."""
@@ -42,7 +42,7 @@ class TrustProject(CommandBase):
     trusted: bool = True
 
 
-class AllowanceRow(Value):
+class ApprovalRow(Value):
     """Something that is always allowed."""
 
     number: int
@@ -54,7 +54,7 @@ class AllowanceRow(Value):
     """Where and when it was said, in words."""
 
 
-class AllowedRule(Value):
+class RuleRow(Value):
     """A rule that holds for every agent; of those that match a call, the last one holds."""
 
     permission: str

@@ -24,10 +24,10 @@ class ShowStorage(CommandBase):
     """What may go is deleted, for good."""
 
 
-class ListGuests(CommandBase):
+class ListExtensions(CommandBase):
     """List the hooks and MCP servers of this kernel, and try its servers again first."""
 
-    type: Literal["guests"] = "guests"
+    type: Literal["extensions"] = "extensions"
     connect: bool = False
 
 

@@ -29,9 +29,9 @@ class CloseSegment(CommandBase):
     first_seq: int = 0
 
 
-class PutBack(CommandBase):
+class RecreateOutputs(CommandBase):
     """Make the outputs of a turn's cell again, where the notebook no longer has them."""
 
-    type: Literal["put-back"] = "put-back"
+    type: Literal["recreate-outputs"] = "recreate-outputs"
     session: str
     turn: str

@@ -75,7 +75,7 @@ class NewSession(CommandBase):
     """Rules as the settings write them, for this session alone."""
 
 
-class Rename(CommandBase):
+class RenameNotebook(CommandBase):
     """The notebook is called otherwise now, and its sessions go with it.
 
     Both paths are as the server tells them. Where the kernel's notebook is another one, or was

@@ -38,7 +38,7 @@ class Import(CommandBase):
     path: str = Field(min_length=1, max_length=1000)
 
 
-class GivenFile(Value):
+class ExportedFile(Value):
     """A file that a session was written to."""
 
     path: str
@@ -58,7 +58,7 @@ class ImportedRow(Value):
     messages: int
 
 
-class Unreadable(Value):
+class UnreadableFile(Value):
     """Something that an import could not read."""
 
     where: str

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from palimpsest.frontends.protocol.connection import CommandBase, SessionHead
-from palimpsest.frontends.protocol.context import Filling
+from palimpsest.frontends.protocol.context import ContextFill
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.events import PromptAdmitted
@@ -13,17 +13,17 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Reply, Todo, Value
 
 
-class ShowPicture(CommandBase):
-    """Show a picture of the session that its log keeps as a blob."""
+class ShowImage(CommandBase):
+    """Show an image of the session that its log keeps as a blob."""
 
-    type: Literal["picture"] = "picture"
+    type: Literal["image"] = "image"
     session: str | None = None
     url: str = Field(max_length=200)
     """As the attachment has it: ``blob:`` and a hash."""
 
 
 class Resync(CommandBase):
-    """Tell everything after a sequence number again, or the whole picture when ``after`` is None."""
+    """Tell everything after a sequence number again, or the whole session when ``after`` is None."""
 
     type: Literal["resync"] = "resync"
     session: str | None = None
@@ -45,10 +45,10 @@ class RecordsNotice(Value):
     """The last notice of that answer."""
 
 
-class PictureNotice(Value):
+class SessionStateNotice(Value):
     """A session as it is, in numbered pieces; a piece may arrive more than once."""
 
-    kind: Literal["picture"] = "picture"
+    kind: Literal["session-state"] = "session-state"
     session: str
     resync: str
     seq: int
@@ -60,10 +60,10 @@ class PictureNotice(Value):
     replies: dict[str, Reply] = {}
     """What was answered, by the id of the tool call that asked."""
     decisions: tuple[Decision, ...] = ()
-    """What was scraped off for the model; it comes with the last piece."""
-    filling: Filling | None = None
+    """What was left out for the model; it comes with the last piece."""
+    context_fill: ContextFill | None = None
     piece: int | None = None
     """The number of this piece, from 0."""
     pieces: int | None = None
-    """How many there are; the picture is whole when all of them came."""
+    """How many there are; the session is whole when all of them came."""
     last: bool = False

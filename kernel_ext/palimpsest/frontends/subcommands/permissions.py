@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.frontends.magic.permission_arguments import amounts
-from palimpsest.frontends.protocol.permissions import AllowanceRow, AllowedRule
+from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
 from palimpsest.render.safety.escaping import code_span, inline, one_line
 from palimpsest.session.controls.session_controls import Allowance, SessionControls
 from palimpsest.session.controls.spending_limit import reached_limit_text, spent_words
@@ -194,10 +194,10 @@ def origin(one: Allowance) -> str:
     return f"{where}, {time.strftime('%Y-%m-%d', time.localtime(one.at / 1000))}"
 
 
-def allowed_of(control: SessionControls) -> tuple[AllowanceRow, ...]:
+def approvals_of(control: SessionControls) -> tuple[ApprovalRow, ...]:
     """Return what was always allowed, as a page shows it."""
     return tuple(
-        AllowanceRow(
+        ApprovalRow(
             number=one.number,
             permission=one.rule.permission,
             pattern=one.rule.pattern,
@@ -208,12 +208,10 @@ def allowed_of(control: SessionControls) -> tuple[AllowanceRow, ...]:
     )
 
 
-def rules_of(control: SessionControls) -> tuple[AllowedRule, ...]:
+def rules_of(control: SessionControls) -> tuple[RuleRow, ...]:
     """Return the rules that hold for every agent, as a page shows them."""
     return tuple(
-        AllowedRule(
-            permission=rule.permission, pattern=rule.pattern, action=rule.action, origin=where
-        )
+        RuleRow(permission=rule.permission, pattern=rule.pattern, action=rule.action, origin=where)
         for rule, where in control.all_rules()
     )
 

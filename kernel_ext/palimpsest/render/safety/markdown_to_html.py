@@ -42,7 +42,7 @@ def to_html(text: str) -> str:
     return _WRITER.render(tokens, _READER.options, {}).strip("\n")
 
 
-class _Writer(RendererHTML):
+class _HtmlWriter(RendererHTML):
     """Writes tokens; what is not here is markdown-it's own and has no words in it."""
 
     def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
@@ -149,7 +149,7 @@ def _finish(state: StateCore) -> None:
                 first.content = ("☐ " if box[1] == " " else "☑ ") + first.content[box.end() :]
 
 
-class _Reader(MarkdownIt):
+class _MarkdownReader(MarkdownIt):
     """Reads CommonMark with tables, struck words and formulas; HTML stays as words."""
 
     def __init__(self) -> None:
@@ -168,5 +168,5 @@ class _Reader(MarkdownIt):
         return url
 
 
-_READER = _Reader()
-_WRITER = _Writer()
+_READER = _MarkdownReader()
+_WRITER = _HtmlWriter()

@@ -59,7 +59,7 @@ export function contextEditor(target: ICommandTarget): IContextEditor {
   return {
     edit: async (action, part) => {
       const fields = { session: target.session, action, target: part };
-      return (await target.link?.outcome('choose', fields))?.error ?? '';
+      return (await target.link?.outcome('context-edit', fields))?.error ?? '';
     }
   };
 }
@@ -97,7 +97,7 @@ export function pictureLoader(target: ICommandTarget): IPictureLoader {
   return {
     load: async url => {
       const fields = { session: target.session, url };
-      return (await target.link?.outcome('picture', fields))?.picture ?? '';
+      return (await target.link?.outcome('image', fields))?.image ?? '';
     }
   };
 }

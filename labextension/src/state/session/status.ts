@@ -35,14 +35,14 @@ export function windowUsage(transcript: ITranscript): IWindowUsage | null {
       };
 }
 
-function atRequest({ filling, entries }: ITranscript): IWindowUsage | null {
-  const measured = reported(entries, filling?.message_id);
-  if (filling === undefined || filling.tokens <= 0) {
+function atRequest({ contextFill, entries }: ITranscript): IWindowUsage | null {
+  const measured = reported(entries, contextFill?.message_id);
+  if (contextFill === undefined || contextFill.tokens <= 0) {
     return measured === null
       ? null
       : { used: measured.used, window: measured.window, kinds: {}, reserve: 0 };
   }
-  const { kinds, reserve, tokens, window } = filling;
+  const { kinds, reserve, tokens, window } = contextFill;
   const used = measured?.used ?? tokens;
   // The kinds are our own count; the provider's number says how long they are together.
   const scaled = Object.entries(kinds).map(
@@ -55,13 +55,13 @@ function atRequest({ filling, entries }: ITranscript): IWindowUsage | null {
 /** Returns what a compaction made of the history after the newest request, in tokens. */
 function savedSince({
   decisions,
-  filling,
+  contextFill,
   entries
 }: ITranscript): { before: number; after: number } | null {
   const at =
-    filling === undefined
+    contextFill === undefined
       ? (reported(entries)?.at ?? entries.length)
-      : entries.findLastIndex(({ id }) => id === filling.message_id);
+      : entries.findLastIndex(({ id }) => id === contextFill.message_id);
   if (at < 0) {
     return null;
   }

@@ -9,7 +9,7 @@ import type {
   PingNotice,
   Notice,
   OutcomeNotice,
-  PictureNotice,
+  SessionStateNotice,
   RecordsNotice,
   SessionHead
 } from '../../protocol/generated';
@@ -47,7 +47,11 @@ export interface IReadable<T> {
 }
 
 export type KernelNotice =
-  RecordsNotice | PictureNotice | OutcomeNotice | CurrentNotice | PingNotice;
+  | RecordsNotice
+  | SessionStateNotice
+  | OutcomeNotice
+  | CurrentNotice
+  | PingNotice;
 
 export const UNKNOWN_KERNEL: IKernelView = {
   link: 'connecting',
@@ -200,8 +204,8 @@ export class KernelStore implements IReadable<IKernelView> {
       case 'records':
         this._records(notice);
         break;
-      case 'picture':
-        this._picture(notice);
+      case 'session-state':
+        this._sessionState(notice);
         break;
       case 'current':
         this.updateHead(notice.session, true);
@@ -272,7 +276,7 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  private _picture(notice: PictureNotice): void {
+  private _sessionState(notice: SessionStateNotice): void {
     const waiting = this._waiting.get(notice.session);
     const { known, transcript: before } = this._session(notice.session);
     if (known && waiting?.after !== null && notice.seq < before.seq) {
@@ -287,7 +291,7 @@ export class KernelStore implements IReadable<IKernelView> {
     this._waiting.delete(notice.session);
     this._put(notice.session, {
       head: last.head,
-      transcript: pictured(pieces, last, before),
+      transcript: transcriptOf(pieces, last, before),
       known: true
     });
     this._follow(notice.session, waiting.later);
@@ -356,13 +360,13 @@ function nextFrame(run: () => void): void {
   setTimeout(once, HIDDEN_MS);
 }
 
-/** Puts the pieces of a picture together; what it does not show stays as it was known. */
-function pictured(
-  pieces: readonly PictureNotice[],
-  notice: PictureNotice,
+/** Puts the pieces of a session's state together; what it does not show stays as it was known. */
+function transcriptOf(
+  pieces: readonly SessionStateNotice[],
+  notice: SessionStateNotice,
   before: ITranscript
 ): ITranscript {
-  const { filling, head, inbox, info, replies, seq, todos } = notice;
+  const { head, inbox, info, replies, seq, todos } = notice;
   return {
     ...EMPTY_TRANSCRIPT,
     seq,
@@ -378,8 +382,9 @@ function pictured(
     questions: (head as Partial<SessionHead>).questions ?? before.questions,
     inbox,
     // A kernel of an older version tells no decisions and no answers.
-    decisions: (notice as Partial<PictureNotice>).decisions ?? before.decisions,
+    decisions:
+      (notice as Partial<SessionStateNotice>).decisions ?? before.decisions,
     replies: { ...before.replies, ...(replies as typeof replies | undefined) },
-    filling
+    contextFill: notice.context_fill
   };
 }

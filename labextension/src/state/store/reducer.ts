@@ -4,7 +4,7 @@
 import {
   PART_TYPES,
   type Ask,
-  type Filling,
+  type ContextFill,
   type Notice,
   type Part,
   type Reply,
@@ -98,7 +98,7 @@ function ofSession(
         : { decisions: [...now.decisions, notice.decision] };
     case 'step.requested':
       return notice.request.purpose === 'step'
-        ? { filling: filling(notice.request) }
+        ? { contextFill: contextFill(notice.request) }
         : {};
     case 'session.checkpoint': // where a reader may begin
     case 'session.diff': // asked for by whoever shows it
@@ -143,7 +143,12 @@ function ofWaiting(now: ITranscript, notice: OfWaiting): Partial<ITranscript> {
   }
 }
 
-function filling({ facts, kinds, message_id, tokens }: StepRequest): Filling {
+function contextFill({
+  facts,
+  kinds,
+  message_id,
+  tokens
+}: StepRequest): ContextFill {
   const { reserve, window } = facts;
   return { tokens, kinds, window, reserve, message_id };
 }

@@ -4,7 +4,7 @@
 import type {
   Ask,
   Decision,
-  Filling,
+  ContextFill,
   Message,
   MessageInfo,
   Part,
@@ -44,7 +44,7 @@ export interface ITranscript {
   inbox: readonly PromptAdmitted[];
   decisions: readonly Decision[];
   /** What the newest request was full of. */
-  filling?: Filling;
+  contextFill?: ContextFill;
   /** The message of the newest completed compaction. */
   compacted?: string;
   deleted: boolean;

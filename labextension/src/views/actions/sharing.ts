@@ -3,9 +3,9 @@
  */
 import type {
   Export,
-  GivenFile,
+  ExportedFile,
   ImportedRow,
-  Unreadable
+  UnreadableFile
 } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
@@ -14,7 +14,7 @@ export type ExportFormat = NonNullable<Export['form']>;
 /** The file that was written, or what hindered it. */
 interface IFileOutcome {
   error?: string;
-  file?: GivenFile;
+  file?: ExportedFile;
 }
 
 /** What came of an import. */
@@ -22,7 +22,7 @@ export interface IImportResult {
   error?: string;
   imported?: readonly ImportedRow[];
   /** What could not be read, and why. */
-  unreadable?: readonly Unreadable[];
+  unreadable?: readonly UnreadableFile[];
 }
 
 export interface ISharingActions {

@@ -42,7 +42,7 @@ export function wordAt(text: string, caret: number): IWord | null {
 
 /** Returns what a word can become; nothing when it is whole already. */
 export function offers(word: IWord, choices: Choices | null): IOption[] {
-  const named = word.sign === '/' ? choices?.commands : choices?.helpers;
+  const named = word.sign === '/' ? choices?.commands : choices?.subagents;
   const wanted = word.wanted.toLowerCase();
   const found = (named ?? [])
     .filter(({ name }) => name.toLowerCase().includes(wanted))

@@ -232,7 +232,7 @@ function AnswerSettings({
   const kept = model === undefined ? '' : `${model.provider}/${model.name}`;
   return (
     <>
-      <TrustPrompt waits={choices?.waits ?? []} onTrusted={onTrusted} />
+      <TrustPrompt waits={choices?.untrusted ?? []} onTrusted={onTrusted} />
       <span className="plm-Composer-chips">
         <Picker
           label={words.__('Agent')}

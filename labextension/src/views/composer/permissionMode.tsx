@@ -3,7 +3,7 @@
  */
 import { useEffect, useId, useState } from 'react';
 import type {
-  AllowanceRow,
+  ApprovalRow,
   Choices,
   SessionInfo
 } from '../../protocol/generated';
@@ -58,7 +58,7 @@ export function PermissionMode({
 function AlwaysAllowed() {
   const { words } = useHost();
   const permissions = usePermissionActions();
-  const [found, setFound] = useState<readonly AllowanceRow[] | null>(null);
+  const [found, setFound] = useState<readonly ApprovalRow[] | null>(null);
   const title = useId();
   useEffect(() => {
     let wanted = true;

@@ -2,7 +2,7 @@
  * A session as a file, and files as sessions.
  */
 import { useEffect, useRef, useState } from 'react';
-import type { GivenFile, ImportedRow } from '../../protocol/generated';
+import type { ExportedFile, ImportedRow } from '../../protocol/generated';
 import { size } from '../../state/display/numberFormat';
 import {
   useSharingActions,
@@ -75,7 +75,7 @@ export function ExportDialog({ session, onBack }: IExportDialogProps) {
   );
 }
 
-function written({ shown, bytes }: GivenFile, words: IWords): string {
+function written({ shown, bytes }: ExportedFile, words: IWords): string {
   return words.__('Written to %1 (%2).', shown, size(bytes));
 }
 

@@ -2,7 +2,7 @@
  * Making a page of a session that can be passed on, and taking it back.
  */
 import { useEffect, useRef, useState } from 'react';
-import type { GivenFile } from '../../protocol/generated';
+import type { ExportedFile } from '../../protocol/generated';
 import { useSharingActions } from '../actions/sharing';
 import { useHost } from '../host';
 
@@ -23,7 +23,7 @@ export function SharePage({
 }: ISharePageProps) {
   const { words } = useHost();
   const sharing = useSharingActions();
-  const [file, setFile] = useState<GivenFile | null>(null);
+  const [file, setFile] = useState<ExportedFile | null>(null);
   const [said, setSaid] = useState('');
   const [busy, setBusy] = useState(false);
   const first = useRef<HTMLButtonElement>(null);
@@ -110,7 +110,7 @@ export function SharePage({
  * Lets the browser save the page. The folder it lies in is hidden, so the server does not hand it
  * out; and it is saved, not opened, since what is opened from here would count as a part of Jupyter.
  */
-function SaveButton({ file }: { file: GivenFile }) {
+function SaveButton({ file }: { file: ExportedFile }) {
   const { words } = useHost();
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {

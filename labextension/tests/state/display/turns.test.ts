@@ -122,7 +122,7 @@ describe('a session', () => {
       tokens_before: 33_029,
       tokens_after: 6_322
     };
-    const filling = {
+    const contextFill = {
       tokens: 33_400,
       kinds: {},
       window: 40_000,
@@ -132,7 +132,7 @@ describe('a session', () => {
     const reloaded = { ...transcript(asked, summary), decisions: [decision] };
     const undone = { ...decision, id: 'dec_2', rule: 'user/undo-compaction' };
 
-    expect(windowUsage({ ...reloaded, filling })?.used).toBe(6_793);
+    expect(windowUsage({ ...reloaded, contextFill })?.used).toBe(6_793);
     expect(windowUsage(reloaded)?.used).toBe(6_793);
     expect(
       windowUsage({ ...reloaded, decisions: [decision, undone] })?.used

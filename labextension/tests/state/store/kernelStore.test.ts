@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type {
   Notice,
-  PictureNotice,
+  SessionStateNotice,
   RecordsNotice,
   SessionHead
 } from '../../../src/protocol/generated';
@@ -23,9 +23,9 @@ const HEAD: SessionHead = {
 };
 const PART = text('It ');
 
-function picture(more: Partial<PictureNotice> = {}): PictureNotice {
+function picture(more: Partial<SessionStateNotice> = {}): SessionStateNotice {
   return {
-    kind: 'picture',
+    kind: 'session-state',
     session: 'ses_1',
     resync: 'again',
     seq: 3,

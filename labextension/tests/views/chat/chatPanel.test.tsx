@@ -51,10 +51,10 @@ const CHOICES: Choices = {
     { name: 'plan', description: 'looks and proposes' }
   ],
   mode: 'ask',
-  waits: [],
+  untrusted: [],
   commands: [],
   skills: [],
-  helpers: []
+  subagents: []
 };
 
 const waitingPrompt = {
@@ -288,7 +288,7 @@ describe('the panel', () => {
   });
 
   it('tells what fills the window, by kind', () => {
-    const filling = {
+    const contextFill = {
       tokens: 500,
       kinds: { system: 100, tools: 150, user: 50, output: 200 },
       window: 10_000,
@@ -299,7 +299,7 @@ describe('the panel', () => {
       build.step({ context_tokens: 1_000, window: 10_000 })
     ]);
     const entries = [{ id: 'msg_1', message }];
-    draw({ transcript: { ...EMPTY_TRANSCRIPT, filling, entries } });
+    draw({ transcript: { ...EMPTY_TRANSCRIPT, contextFill, entries } });
     fireEvent.click(screen.getByRole('button', { name: /1k of 10k tokens/ }));
 
     const rows = screen.getAllByRole('row').map(row => row.textContent);
@@ -350,7 +350,7 @@ describe('the panel', () => {
   });
 
   it('tells tokens alone where the model has no limit', () => {
-    const filling = {
+    const contextFill = {
       tokens: 500,
       kinds: { system: 100, output: 400 },
       window: 0,
@@ -361,7 +361,7 @@ describe('the panel', () => {
       build.step({ context_tokens: 46_000, window: 0 })
     ]);
     const entries = [{ id: 'msg_1', message }];
-    draw({ transcript: { ...EMPTY_TRANSCRIPT, filling, entries } });
+    draw({ transcript: { ...EMPTY_TRANSCRIPT, contextFill, entries } });
     const button = screen.getByRole('button', {
       name: /Context: 46k tokens, no limit/
     });

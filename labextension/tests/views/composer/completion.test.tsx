@@ -33,13 +33,13 @@ const CHOICES: Choices = {
   agent: '',
   modes: [],
   mode: '',
-  waits: [],
+  untrusted: [],
   commands: [
     { name: 'preview', description: 'Shows it.' },
     { name: 'review', description: 'Reads it again.' }
   ],
   skills: [],
-  helpers: [{ name: 'explore', description: 'Finds where it is.' }]
+  subagents: [{ name: 'explore', description: 'Finds where it is.' }]
 };
 
 async function draw(transcript: ITranscript = EMPTY_TRANSCRIPT) {

@@ -9,7 +9,7 @@ import {
 } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type {
-  AllowanceRow,
+  ApprovalRow,
   Choices,
   SessionInfo
 } from '../../../src/protocol/generated';
@@ -34,7 +34,7 @@ const CHOICES = {
   mode: 'ask'
 } as unknown as Choices;
 
-const GIT: AllowanceRow = {
+const GIT: ApprovalRow = {
   number: 1,
   permission: 'bash',
   pattern: 'git *',

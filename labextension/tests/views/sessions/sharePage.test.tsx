@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { GivenFile } from '../../../src/protocol/generated';
+import type { ExportedFile } from '../../../src/protocol/generated';
 import {
   SharingActionsProvider,
   type ISharingActions
@@ -11,7 +11,7 @@ import { HostProvider } from '../../../src/views/host';
 import { sharing } from '../../panelActions';
 import { HOST } from '../../plainHost';
 
-const FILE: GivenFile = {
+const FILE: ExportedFile = {
   path: '/p/.palimpsest/share/x.html',
   shown: '.palimpsest/share/x.html',
   bytes: 12,
