@@ -1,8 +1,34 @@
 """Patterns match what the recorded agent's patterns match."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from tests.golden.data import load
 
-from palimpsest.tools.permission_rules.wildcard import matches, most_specific, most_specific_command
+from palimpsest.tools.permission_rules.wildcard import matches, most_specific
+
+
+def most_specific_command(head: str, tail: Sequence[str], patterns: Mapping[str, Any]) -> Any:
+    """Decide as ``most_specific`` does, for a command whose words are known: patterns are words too."""
+    chosen = None
+    for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):
+        first, *rest = pattern.split() or [""]
+        if matches(head, first) and (not rest or in_order(tail, rest)):
+            chosen = choice
+    return chosen
+
+
+def in_order(words: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Tell whether words match patterns one after the other, others between them."""
+    if not patterns:
+        return True
+    first, *rest = patterns
+    if first == "*":
+        return in_order(words, rest)
+    return any(
+        matches(word, first) and in_order(words[position + 1 :], rest)
+        for position, word in enumerate(words)
+    )
 
 
 def test_every_recorded_match_is_ours() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jupyter_client.session import json_packer
 from tests.sample_size import sample_size
 
-from palimpsest.frontends.page_channel.notices import pictures, records_since
+from palimpsest.frontends.page_channel.notices import session_states, records_since
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle
 from palimpsest.frontends.turn_output.segments import Position, Segment
 from palimpsest.model.script import ModelAnswer
@@ -116,7 +116,7 @@ def _is_sendable(live: Session, before: int) -> None:
     segment = Segment(0, Position())
     frame = Frame(session=live.id, turn="msg_0", seq=(0, 0), status="waits")
     json_packer(bundle(live.messages, segment, frame, notes=OutlineNotes(), scrub=scrub))
-    notices = [*pictures(kernel_session, "a"), *records_since(kernel_session, before, "b")]
+    notices = [*session_states(kernel_session, "a"), *records_since(kernel_session, before, "b")]
     for notice in notices:
         json_packer(notice.model_dump(mode="json", exclude_none=True))
 

@@ -34,7 +34,7 @@ from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.session.engine.thread import EngineThread
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrubber
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle
 
@@ -106,14 +106,11 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
     def bundle(self) -> dict[str, str]:
         """Return the session as HTML and as plain text, without keys."""
         picture = self._live.snapshot()
-        values = secret_values(os.environ)
+        clean = scrubber(os.environ)
         notes = OutlineNotes(
             asks=picture.asks, decisions=self._live.decisions(), answers=picture.replies
         )
         title = _title(picture)
-
-        def clean(words: str) -> str:
-            return scrub(words, values)
 
         return {
             "text/html": render_excerpt(

@@ -193,7 +193,7 @@ def summary_failure(messages: Messages) -> str:
     for message in reversed(messages):
         info = message.info
         if isinstance(info, UserMessage):
-            if info.origin is None or info.origin.kind != "engine":
+            if not info.by_engine:
                 return ""
         elif info.summary:
             return info.error.message if info.error is not None else ""

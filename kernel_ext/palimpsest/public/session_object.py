@@ -3,7 +3,6 @@
 The same things that the magic and the panel can do, as a Python object (docs/api.md).
 """
 
-import functools
 from collections.abc import Collection
 from typing import Any, Unpack
 
@@ -31,7 +30,7 @@ from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrubber
 from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.session_record.sessions import Status
@@ -381,7 +380,7 @@ class Session:
         True
         """
         self._flush()
-        clean = functools.partial(scrub, values=secret_values(self._app.environment))
+        clean = scrubber(self._app.environment)
         if request is not None:
             request_id = request if isinstance(request, str) else request.id
             store = self._app.services.store

@@ -49,6 +49,11 @@ class UserMessage(Value):
     joins: bool | None = None
     """True when it was said into a turn that ran already and belongs to it."""
 
+    @property
+    def by_engine(self) -> bool:
+        """Whether the engine wrote it in the user's place."""
+        return self.origin is not None and self.origin.kind == "engine"
+
 
 class MessagePath(Value):
     """Where the session worked."""

@@ -133,7 +133,7 @@ async def test_a_compaction_that_would_have_been_the_same_keeps_its_recorded_sum
 async def test_a_compaction_undone_by_hand_stays_undone_where_it_has_a_stand_in(
     tmp_path: Path,
 ) -> None:
-    found = await replayed(tmp_path, "wished", OPENCODE_1_18)
+    found = await replayed(tmp_path, "edited", OPENCODE_1_18)
 
     assert [one.stand_in for one in found.other.compactions] == [True]
     assert STAND_IN in words(found.other.steps[-2])

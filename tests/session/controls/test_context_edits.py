@@ -165,7 +165,7 @@ async def test_a_compaction_is_undone_after_a_restart_too(kernel: Kernel) -> Non
     again = kernel(later)
     reopened = await again.session()
     few = len(reopened.snapshot().messages)
-    await asyncio.to_thread(reopened.wish, "restore", "summary")
+    await asyncio.to_thread(reopened.edit_context, "restore", "summary")
     many = len(reopened.snapshot().messages)
     await ask(reopened, "Fourth question")
     await again.workspace.close()

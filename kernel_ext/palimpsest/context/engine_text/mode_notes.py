@@ -115,7 +115,7 @@ def drop_older(view: View, new_id: Callable[[], str], count: Count) -> Iterator[
 def is_prompt(message: Message) -> bool:
     """Tell whether a person wrote the message."""
     info = message.info
-    return isinstance(info, UserMessage) and (info.origin is None or info.origin.kind != "engine")
+    return isinstance(info, UserMessage) and not info.by_engine
 
 
 def _newest(messages: Messages) -> Message | None:

@@ -13,7 +13,7 @@ def begins_turn(message: Message) -> bool:
     info = message.info
     if not isinstance(info, UserMessage) or marker(message) is not None or info.joins:
         return False
-    return info.origin is None or info.origin.kind != "engine"
+    return not info.by_engine
 
 
 def newest_turn(messages: Messages) -> Messages:

@@ -54,8 +54,7 @@ def newest_prompt(messages: Messages) -> str | None:
     """Return the id of the newest message that a person wrote."""
     for message in reversed(messages):
         info = message.info
-        by_engine = isinstance(info, UserMessage) and info.origin and info.origin.kind == "engine"
-        if isinstance(info, UserMessage) and not by_engine and marker(message) is None:
+        if isinstance(info, UserMessage) and not info.by_engine and marker(message) is None:
             return message.id
     return None
 

@@ -8,7 +8,7 @@ it prints is in the session, not in a cell.
 import asyncio
 import os
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 
 from IPython.core.error import UsageError
@@ -27,7 +27,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompts.unattended_refusal import AWAY_SECONDS
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrubber
 from palimpsest.transcript.session_record.events import (
     PermissionReplied,
     PromptAdmitted,
@@ -104,7 +104,7 @@ class BackgroundWait:
 
     def checked(self, made: AgentAnswer) -> AgentAnswer:
         """Return an answer; raises AgentTurnFailed as the cell that asked would have."""
-        cell_failure.raise_if_failed(made, self._services, self._pump.shell, scrubber())
+        cell_failure.raise_if_failed(made, self._services, self._pump.shell, scrubber(os.environ))
         return made
 
     def wait(self, session: KernelSession, future: "Future[Answer]") -> AgentAnswer:
@@ -115,7 +115,7 @@ class BackgroundWait:
         questions = Questions(
             self._pump.interrupts,
             lambda: self._pages.present(session.id),
-            scrubber(),
+            scrubber(os.environ),
         )
 
         def stop() -> None:
@@ -151,7 +151,7 @@ class BackgroundWait:
         try:
             answer = future.result()
         except UserError as error:
-            raise UsageError(scrubber()(str(error))) from None
+            raise UsageError(scrubber(os.environ)(str(error))) from None
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped
         return self.made(answer)
@@ -193,7 +193,7 @@ def send_background_prompt(
     try:
         session, future = begun.result()
     except UserError as error:
-        raise UsageError(scrubber()(str(error))) from None
+        raise UsageError(scrubber(os.environ)(str(error))) from None
     _show(main_thread, SENT)
     return Background(session, future, BackgroundWait(services, main_thread, pages))
 
@@ -210,7 +210,7 @@ def await_background_prompt(
         raise
     except KeyboardInterrupt:  # before the waiting had begun
         raise NoLongerWaiting from None
-    clean = scrubber()
+    clean = scrubber(os.environ)
     words = made.error.message if made.error is not None and not made.text else made.text
     data = {"text/markdown": safe_markdown(clean(words)), "text/plain": clean(words)}
     main_thread.shell.display_pub.publish(data)
@@ -297,9 +297,3 @@ def _chosen(options: MagicOptions, place: CellPlace) -> PromptOptions:
 
 def _show(main_thread: MainThread, words: str) -> None:
     main_thread.shell.display_pub.publish({"text/markdown": inline(words), "text/plain": words})
-
-
-def scrubber() -> Callable[[str], str]:
-    """Return what takes the keys of this kernel out of a text."""
-    values = secret_values(os.environ)
-    return lambda text: scrub(text, values)

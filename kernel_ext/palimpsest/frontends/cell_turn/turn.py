@@ -31,7 +31,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompts.unattended_refusal import refuse_unattended
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrubber
 from palimpsest.transcript.session_record.events import (
     PermissionReplied,
     QuestionRejected,
@@ -85,7 +85,7 @@ class CellTurn:
             notebook=place.notebook,
         )
         self._feed = TurnFeed(f"pmt_{uuid.uuid4().hex}", self._origin)
-        self._scrub = _scrubber()
+        self._scrub = scrubber(os.environ)
         self._publish = main_thread.shell.display_pub.publish
         self._story = self._new_story()
         self._questions = Questions(
@@ -295,8 +295,3 @@ async def without_cell(
     finally:
         end()
         refusing.cancel()
-
-
-def _scrubber() -> Callable[[str], str]:
-    values = secret_values(os.environ)
-    return lambda text: scrub(text, values)

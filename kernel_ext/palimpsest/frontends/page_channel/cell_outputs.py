@@ -16,7 +16,7 @@ from palimpsest.frontends.protocol.segments import CloseSegment, RecreateOutputs
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
 from palimpsest.frontends.turn_output.restored_outputs import Output, turn_outputs
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrubber
 
 
 class SegmentsChannel:
@@ -31,7 +31,7 @@ class SegmentsChannel:
 
     async def _close(self, command: CloseSegment) -> None:
         session = await self._channel.session(command.session)
-        hide = _scrubber()
+        hide = scrubber(os.environ)
 
         def close() -> dict[str, Any]:
             notes = OutlineNotes.of(session.records_after(max(command.first_seq - 1, 0)))
@@ -42,7 +42,7 @@ class SegmentsChannel:
 
     async def _put_back(self, command: RecreateOutputs) -> None:
         session = await self._channel.session(command.session)
-        hide = _scrubber()
+        hide = scrubber(os.environ)
 
         def make() -> tuple[Output, ...]:
             return turn_outputs(
@@ -56,8 +56,3 @@ class SegmentsChannel:
 
         made = await asyncio.to_thread(make)
         self._channel.publish(OutcomeNotice(id=command.id, outputs=made))
-
-
-def _scrubber() -> Callable[[str], str]:
-    values = secret_values(os.environ)
-    return lambda text: scrub(text, values)

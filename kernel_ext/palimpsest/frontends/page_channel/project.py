@@ -4,7 +4,6 @@ Border: does the work on the engine and publishes what came of it; ``channel`` t
 """
 
 import asyncio
-import functools
 import os
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
@@ -28,7 +27,7 @@ from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weig
 from palimpsest.session.records.retention import SessionTree, session_trees
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrubber
 
 NO_SESSION = "This notebook has no session yet. Ask the agent, then look again."
 
@@ -87,7 +86,7 @@ class ProjectChannel:
 
     async def _context(self, command: ShowContext) -> None:
         session = await self._looked_at(command.session)
-        clean = functools.partial(scrub, values=secret_values(os.environ))
+        clean = scrubber(os.environ)
         ledger = await asyncio.to_thread(
             lambda: build_context_report(
                 session.basis(), lambda only: session.records_after(0, only), clean

@@ -27,7 +27,7 @@ from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrubber
 from palimpsest.transcript.values import Usage
 
 WHERE = "in the page, or in %agent wait"
@@ -218,7 +218,7 @@ class Subcommands:
         session = services.engine.submit(services.workspace.known(place.notebook)).result()
         if session is None:
             return sentence(NO_SESSION)
-        clean = functools.partial(scrub, values=secret_values(os.environ))
+        clean = scrubber(os.environ)
         ledger = build_context_report(
             session.basis(), lambda only: session.records_after(0, only), clean
         )

@@ -90,11 +90,6 @@ def answers_seen(messages: Sequence[Mapping[str, Any]]) -> int:
     return sum(message.get("role") == "assistant" for message in messages)
 
 
-def is_folded(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether a compaction hid earlier answers; what the kernel holds may stand below the question."""
-    return _after_fold(messages) is not None
-
-
 def _after_fold(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
     """Return the answers behind the newest summary; None where nothing was compacted."""
     marks = [

@@ -143,8 +143,7 @@ def _goes_on(messages: Messages, at: int) -> str | None:
     """Return the first message behind the summary, if the engine said it and it asks for nothing."""
     for message in messages[at + 1 :]:
         if isinstance(message.info, UserMessage):
-            by_engine = message.info.origin is not None and message.info.origin.kind == "engine"
-            return message.id if by_engine and marker(message) is None else None
+            return message.id if message.info.by_engine and marker(message) is None else None
         if not message.info.summary:
             return None
     return None

@@ -152,7 +152,7 @@ class CounterfactualReplay:
                     self._not_sent(info)
             case MessageUpdated(info=UserMessage() as info):
                 new = self._state.message(info.id) is None
-                if new and not _by_engine(info) and not info.joins:
+                if new and not info.by_engine and not info.joins:
                     self._turn_ended()
             case SessionStatus(status=status) if status.type == "idle":
                 self._turn_ended()
@@ -460,10 +460,6 @@ class CounterfactualReplay:
             self._cause = "failed" if info.error.compaction_failed else "refused"
         elif info.error is None and reported_full(usage, sent.record.model, policy):
             self._cause = "full"
-
-
-def _by_engine(info: UserMessage) -> bool:
-    return info.origin is not None and info.origin.kind == "engine"
 
 
 def _scaled(usage: Usage, tokens: int, recorded: int) -> Usage:

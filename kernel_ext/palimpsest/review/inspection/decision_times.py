@@ -72,7 +72,7 @@ class _Clock:
         if info.id in self._known:
             return
         self._known.add(info.id)
-        engine = info.origin is not None and info.origin.kind == "engine"
+        engine = info.by_engine
         if not engine and not info.joins:
             self._began, self._steps_before = info.id, self._step
             self._turn, self._step = self._turn + 1, 0

@@ -30,7 +30,7 @@ from palimpsest.transcript.context_values.decisions import BESIDE, Decision, Fac
 from palimpsest.transcript.context_values.effective_decisions import PRUNE_RULE
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
@@ -151,7 +151,7 @@ class _LogReplay:
             self._before = self._before or self._view()
             return
         self._before = None
-        if not _by_engine(info) and not info.joins:
+        if not info.by_engine and not info.joins:
             yield from self._turn_ended(seq)
 
     def _part(self, seq: int, part: Part) -> None:
@@ -322,7 +322,3 @@ def _decider(rule: str) -> Decider | None:
 
 
 _DECIDERS: dict[str, Decider] = {OVERSIZED: "shorten", STEERED: "remind", MODE: "remind"}
-
-
-def _by_engine(info: UserMessage) -> bool:
-    return info.origin is not None and info.origin.kind == "engine"

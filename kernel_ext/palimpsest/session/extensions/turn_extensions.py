@@ -146,7 +146,7 @@ def _waiting(state: StateView) -> tuple[Message, ...]:
         if not isinstance(info, UserMessage):
             break
         said = any(isinstance(part, TextPart) and not part.synthetic for part in message.parts)
-        if said and (info.origin is None or info.origin.kind != "engine"):
+        if said and not info.by_engine:
             found.append(message)
     return tuple(reversed(found))
 

@@ -239,11 +239,6 @@ class Asks:
         }
         return said.issuperset(patterns)
 
-    def reject_all(self, by: str) -> None:
-        """Reject every open question, because the turn ends."""
-        for identifier in list(self._waiting):
-            self.reply(identifier, Reply(answer="reject", by=by))
-
     async def _answer(self, pending: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         identifier = pending.ask.id

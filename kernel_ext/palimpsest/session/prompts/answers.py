@@ -151,8 +151,7 @@ def newest_turn(messages: Messages) -> str:
         if not isinstance(info, UserMessage):
             continue
         newest = newest or info.id
-        by_engine = info.origin is not None and info.origin.kind == "engine"
-        if not by_engine and not info.joins:
+        if not info.by_engine and not info.joins:
             return info.id
     return newest
 

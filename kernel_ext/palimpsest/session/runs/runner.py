@@ -475,8 +475,3 @@ def _unkept(answer: Answer, problem: str) -> Answer:
         return answer
     error = UnknownError(message=UNKEPT.format(problem=problem), explained=True)
     return dataclasses.replace(answer, error=error, stopped_by="error")
-
-
-def origin_or_api(origin: Origin | None) -> Origin:
-    """Return the origin of a prompt; what names none came by the API."""
-    return origin or Origin()

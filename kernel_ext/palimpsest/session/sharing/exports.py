@@ -8,7 +8,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from palimpsest.render.content.outline import OutlineNotes
@@ -32,7 +32,7 @@ from palimpsest.tools.file_access.protected_files import protection_of
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.text import scrubber
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
 
@@ -80,7 +80,7 @@ def export_session(
     try:
         target = _target(path, chosen, session, cwd, within)
         if chosen == "opencode":
-            keys = _without_keys(environment)
+            keys = scrubber(environment)
             export_storage(store, session_id, target, clean_json(keys))
             size = sum(one.stat().st_size for one in target.rglob("*.json"))
         else:
@@ -153,17 +153,11 @@ def _pieces(
         case "html":
             return page_html(store, session_id, environment)
         case "json":
-            return export_json(store, session_id, clean_json(_without_keys(environment)))
+            return export_json(store, session_id, clean_json(scrubber(environment)))
         case "ipynb":
             return _notebook(store, session_id, environment, prompts)
         case _:
             return _markdown(store, session_id, environment)
-
-
-def _without_keys(environment: Mapping[str, str]) -> Callable[[str], str]:
-    """Return what takes keys out; paths stay, since another program reads them."""
-    values = secret_values(environment)
-    return lambda text: scrub(text, values)
 
 
 def _opened(store: Store, session_id: str) -> tuple[State, SessionInfo]:

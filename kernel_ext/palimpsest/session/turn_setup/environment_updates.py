@@ -139,7 +139,7 @@ class EnvironmentUpdates:
         """Tell whether this is a person's prompt at the beginning of its turn."""
         if user.joins:
             return False
-        if user.origin is not None and user.origin.kind == "engine":
+        if user.by_engine:
             return False
         messages = self._log.state.messages()
         newest = messages[-1] if messages else None

@@ -5,7 +5,7 @@ commands as much as for paths; everything else is literal, and the whole text mu
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TypeVar
 
@@ -46,27 +46,3 @@ def most_specific(text: str, patterns: Mapping[str, Choice]) -> Choice | None:
         if matches(text, pattern):
             chosen = choice
     return chosen
-
-
-def most_specific_command(
-    head: str, tail: Sequence[str], patterns: Mapping[str, Choice]
-) -> Choice | None:
-    """Like ``most_specific`` for a command whose words are known; patterns are words too."""
-    chosen: Choice | None = None
-    for pattern, choice in _by_length(patterns):
-        first, *rest = pattern.split() or [""]
-        if matches(head, first) and (not rest or _in_order(tail, rest)):
-            chosen = choice
-    return chosen
-
-
-def _in_order(words: Sequence[str], patterns: Sequence[str]) -> bool:
-    if not patterns:
-        return True
-    first, *rest = patterns
-    if first == "*":
-        return _in_order(words, rest)
-    return any(
-        matches(word, first) and _in_order(words[position + 1 :], rest)
-        for position, word in enumerate(words)
-    )

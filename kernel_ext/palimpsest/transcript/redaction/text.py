@@ -4,7 +4,7 @@ Border: pure; the values to remove are handed in. Two nets: exact values (the ke
 holds) and forms of known keys, which stand in ``transcript.secrets``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from palimpsest.transcript.redaction.secret_names import holds_password, is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import Span, merged_spans, secret_spans
@@ -69,6 +69,12 @@ def scrub_values(text: str, values: Iterable[str]) -> str:
 def scrub(text: str, values: Iterable[str] = ()) -> str:
     """Replace exact values and whatever has the form of a secret; scrubbing twice changes nothing."""
     return redacted(text, redaction_spans(text, values))
+
+
+def scrubber(environment: Mapping[str, str]) -> Callable[[str], str]:
+    """Return what takes the secrets of an environment, as it is now, out of a text."""
+    values = secret_values(environment)
+    return lambda text: scrub(text, values)
 
 
 def redaction_spans(text: str, values: Iterable[str] = ()) -> list[Span]:
