@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jupyter_client.session import json_packer
 from tests.sample_size import sample_size
 
-from palimpsest.frontends.page_channel.notices import session_states, records_since
+from palimpsest.frontends.page_channel.notices import records_since, session_states
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle
 from palimpsest.frontends.turn_output.segments import Position, Segment
 from palimpsest.model.script import ModelAnswer
