@@ -18,8 +18,8 @@ from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.message_repair.rule_order import (
     anthropic_turns,
     gemini_turns,
-    ordered,
-    pairing,
+    in_turn_order,
+    paired,
 )
 from palimpsest.context.message_repair.tool_ids import write_tool_ids
 from palimpsest.context.message_repair.turn_order import user_first
@@ -99,7 +99,7 @@ OPENCLAW = [
         name,
         provider,
         frozenset({"evaluate_guard", "with_turn_limit", "prune", "cut_result", "repair_calls"})
-        | {"pairing", "ordered"}
+        | {"paired", "in_turn_order"}
         | special,
     )
     for name in ("openclaw-2026.2", "openclaw-2026.9")
@@ -141,8 +141,8 @@ async def test_a_turn_that_runs_out_of_room_goes_through_what_is_compared(
         prune,
         cut_result,
         repair_calls,
-        pairing,
-        ordered,
+        paired,
+        in_turn_order,
         user_first,
     )
     turned = (

@@ -17,7 +17,7 @@ from palimpsest.tools.permission_rules.permissions import (
     apply_reply,
     decide,
     evaluate,
-    refusal,
+    permission_refusal,
 )
 from palimpsest.transcript.values import Ask, Reply, Rule
 
@@ -82,7 +82,7 @@ class Flow:
     def _state(self, reply: Reply) -> str:
         if reply.answer != "reject":
             return "granted"
-        return "rejected" if refusal(reply).stops else "rejected with feedback"
+        return "rejected" if permission_refusal(reply).stops else "rejected with feedback"
 
 
 def scenarios() -> list[dict[str, Any]]:

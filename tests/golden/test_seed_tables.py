@@ -28,7 +28,7 @@ from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.engine_text.model_guidance import manner
 from palimpsest.context.engine_text.reminders import last_step, remind
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails, system_prompt
-from palimpsest.context.message_repair.rule_order import pairing, repaired_in_order
+from palimpsest.context.message_repair.rule_order import paired, repaired_in_order
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.oversized_results import cut_result
@@ -362,7 +362,7 @@ def repaired(*messages: NeutralMessage) -> list[tuple[str, str, bool]]:
             getattr(block, "text", "call"),
             isinstance(block, ResultBlock) and block.is_error,
         )
-        for message in pairing(messages, OPENCLAW.hygiene.rule).messages
+        for message in paired(messages, OPENCLAW.hygiene.rule).messages
         for block in message.blocks
     ]
 

@@ -10,7 +10,7 @@ from palimpsest.tools.permission_rules.permissions import (
     Denied,
     decide,
     from_config,
-    refusal,
+    permission_refusal,
 )
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
@@ -55,7 +55,7 @@ class ScriptedUser:
             return
         self.asked.append(AskedPermission(permission, tuple(patterns), title, tuple(always), diff))
         if self.reply.answer == "reject":
-            raise refusal(self.reply)
+            raise permission_refusal(self.reply)
 
 
 @dataclass

@@ -34,7 +34,7 @@ from palimpsest.transcript.values import Usage
 SUBTASK = "subtask"
 """Key in the metadata of a call's state: the part that asked for it."""
 
-GO_ON = "Say what came out of the task above, and go on with what was asked."
+SUBTASK_CONTINUE = "Say what came out of the task above, and go on with what was asked."
 """Said in the engine's name after a command, since nobody else asks anything."""
 
 
@@ -61,7 +61,7 @@ async def run_subtasks(
     if run_context.abort.is_set():
         return False
     if any(one.command for one in subtasks):
-        write_engine_message(run_context, user, GO_ON)
+        write_engine_message(run_context, user, SUBTASK_CONTINUE)
     return True
 
 

@@ -17,8 +17,8 @@ from palimpsest.store.exchange.key_changes import (
     changed_session,
     message_change,
     part_change,
-    plain,
-    removal,
+    plain_value,
+    removal_change,
 )
 from palimpsest.store.exchange.keyed_view import Key, KeyedView, checked_key
 from palimpsest.store.interface import Store
@@ -77,12 +77,12 @@ class KeyedStorage:
         found = checked_key(key)
         match found:
             case ("session", _, _):
-                self._write_session(found, plain(found, value))
+                self._write_session(found, plain_value(found, value))
             case ("message", session_id, _):
                 self._known(session_id)
-                self._record(session_id, message_change(found, plain(found, value)))
+                self._record(session_id, message_change(found, plain_value(found, value)))
             case ("part", message_id, _):
-                given = plain(found, value)
+                given = plain_value(found, value)
                 said = given.get("sessionID")
                 holder = self._keys.holder(message_id, said if isinstance(said, str) else None)
                 self._record(holder, part_change(self._store, holder, found, given))
@@ -125,9 +125,9 @@ class KeyedStorage:
             case ("session", _, session_id):
                 self._done(self._holder.workspace.delete(session_id))
             case ("message", session_id, _):
-                self._record(session_id, removal(found))
+                self._record(session_id, removal_change(found))
             case ("part", message_id, _):
-                self._record(self._keys.holder(message_id), removal(found))
+                self._record(self._keys.holder(message_id), removal_change(found))
             case ("share", session_id):
                 self._done(self._holder.workspace.sharing.unshare(session_id))
             case _:

@@ -595,15 +595,15 @@ export interface CloseSegment {
   type: 'close';
   session: string;
   turn: string;
-  start: Cut;
-  end?: Cut;
+  start: SegmentCut;
+  end?: SegmentCut;
   first_step: number;
   first_seq: number;
 }
 /**
  * A place in a turn: before the character ``offset`` of the part number ``part``.
  */
-export interface Cut {
+export interface SegmentCut {
   part: number;
   offset: number;
   /**

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.context.history_strategies import FAMILIES, MEDIA, PROFILES, TEXTS, THOUGHTS, histories
 from tests.sample_size import sample_size
 
-from palimpsest.context.message_repair.rule_order import mended
+from palimpsest.context.message_repair.rule_order import repaired_by_default
 from palimpsest.context.message_repair.validity_check import is_valid
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
@@ -75,7 +75,7 @@ def test_no_rule_changes_what_is_called_valid(
     messages: NeutralMessages, family: ProviderFamily
 ) -> None:
     if is_valid(messages, PROFILES[family]):
-        assert mended(messages, PROFILES[family]) == messages
+        assert repaired_by_default(messages, PROFILES[family]) == messages
 
 
 @pytest.mark.parametrize("family", FAMILIES)

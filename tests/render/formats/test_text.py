@@ -24,7 +24,7 @@ from palimpsest.render.content.phrases import (
     gauge_bar,
     money,
     share_words,
-    size,
+    size_text,
 )
 from palimpsest.render.formats.text import render_message, render_parts, render_session
 from palimpsest.transcript.errors import AuthError, ContextOverflowError, UnknownError
@@ -79,9 +79,9 @@ def test_says_what_to_do_about_an_error() -> None:
         (duration(59.99), "1 min"),
         (duration(185), "3 min 5 s"),
         (duration(7_260), "2 h 1 min"),
-        (size(640), "640 bytes"),
-        (size(12_345), "12.3 kB"),
-        (size(4_000_000), "4.0 MB"),
+        (size_text(640), "640 bytes"),
+        (size_text(12_345), "12.3 kB"),
+        (size_text(4_000_000), "4.0 MB"),
         (count(1234567), "1,234,567"),
         (share_words(46_000, 200_000), "23% of 200k"),
         (share_words(100, 200_000), "under 1% of 200k"),

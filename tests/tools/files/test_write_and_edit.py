@@ -11,7 +11,7 @@ from tests.harness.tools import ToolHarness
 from tests.sample_size import sample_size
 
 from palimpsest.tools.file_access.textfile import TextFile
-from palimpsest.tools.files.edit_matching import find
+from palimpsest.tools.files.edit_matching import find_edit
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.values import Reply
 
@@ -239,7 +239,7 @@ CODE = "def f(x):\n    if x:\n        return 1\n    return 2\n"
     ],
 )
 def test_tolerances_find_what_was_meant(old: str, new: str, how: str, expected: str) -> None:
-    found = find(CODE, old, new)
+    found = find_edit(CODE, old, new)
 
     assert found.how == how
     [span] = found.spans
@@ -247,7 +247,7 @@ def test_tolerances_find_what_was_meant(old: str, new: str, how: str, expected: 
 
 
 def test_the_first_tolerance_that_finds_anything_decides() -> None:
-    found = find("a \na\n", "a \n", "b\n")
+    found = find_edit("a \na\n", "a \n", "b\n")
 
     assert (found.how, len(found.spans)) == ("exact", 1)
 

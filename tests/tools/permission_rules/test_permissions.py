@@ -17,7 +17,7 @@ from palimpsest.tools.permission_rules.permissions import (
     disabled,
     evaluate,
     from_config,
-    refusal,
+    permission_refusal,
 )
 from palimpsest.tools.permission_rules.wildcard import beginning, matches
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
@@ -195,9 +195,9 @@ def test_answering_twice_changes_nothing() -> None:
 
 
 def test_a_rejection_with_words_does_not_end_the_turn() -> None:
-    assert refusal(Reply(answer="reject")).stops
-    assert not refusal(Reply(answer="reject", by="headless")).stops
-    corrected = refusal(Reply(answer="reject", feedback="use the other file"))
+    assert permission_refusal(Reply(answer="reject")).stops
+    assert not permission_refusal(Reply(answer="reject", by="headless")).stops
+    corrected = permission_refusal(Reply(answer="reject", feedback="use the other file"))
     assert not corrected.stops
     assert "use the other file" in str(corrected)
 

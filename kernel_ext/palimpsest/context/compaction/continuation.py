@@ -15,20 +15,20 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages, 
 from palimpsest.transcript.parts import CompactionPart, TextPart, ToolFailed, ToolPart
 from palimpsest.transcript.values import Todo
 
-GO_ON = (
+CONTINUE = (
     "Earlier messages were put into the summary above to make room. Go on with the request that is "
     "not answered yet."
 )
-GO_ON_WITH = (
+CONTINUE_WITH = (
     "Earlier messages were put into the summary above to make room. Go on with this request, which "
     "is not answered yet:\n\n{request}"
 )
-GO_ON_TODO = (
+CONTINUE_TODO = (
     "Earlier messages were put into the summary above to make room. Go on with what is still open on the "
     "todo list:\n\n{items}"
 )
 
-GO_ON_FREELY = (
+CONTINUE_FREELY = (
     "Earlier messages were put into the summary above to make room. Go on if there is a next step, or stop and ask "
     "if you are unsure how to proceed."
 )
@@ -74,14 +74,14 @@ def continuation_text(
     if compact.continue_text:
         return (compact.refused_text if refused else "") + compact.continue_text
     if left is None:
-        return GO_ON_FREELY
+        return CONTINUE_FREELY
     if left == "todo":
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
-        return GO_ON_TODO.format(items=items)
+        return CONTINUE_TODO.format(items=items)
     # As the summary's request tells it, so that nothing is quoted that a person left out.
     hidden = next((one for one in made.head if unanswered and one.id == unanswered.id), None)
     texts = [part.text for part in hidden.parts if isinstance(part, TextPart)] if hidden else []
-    return GO_ON_WITH.format(request="\n\n".join(texts)) if texts else GO_ON
+    return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
 
 
 def _speaks(message: Message) -> bool:

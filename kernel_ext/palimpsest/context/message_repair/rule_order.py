@@ -57,19 +57,19 @@ def repaired_in_order(
         return pair(limit(messages))
     if rule == "palimpsest":
         limited = limit(messages)
-        return limited if is_valid(limited, target) else mended(limited, target)
-    sane = sanitized(one_result_per_message(messages), rule, target)
-    return results_joined(pairing(limit(ordered(sane, rule, target)), rule).messages)
+        return limited if is_valid(limited, target) else repaired_by_default(limited, target)
+    sane = sanitized_as_recorded(one_result_per_message(messages), rule, target)
+    return results_joined(paired(limit(in_turn_order(sane, rule, target)), rule).messages)
 
 
-def mended(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
+def repaired_by_default(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
     """Return the messages repaired by the default's rules, whatever is wrong with them."""
     usable = repaired(messages, "palimpsest")
-    in_order = ordered(usable, "palimpsest", target)
-    return results_joined(pairing(one_result_per_message(in_order), "palimpsest").messages)
+    in_order = in_turn_order(usable, "palimpsest", target)
+    return results_joined(paired(one_result_per_message(in_order), "palimpsest").messages)
 
 
-def pairing(
+def paired(
     messages: NeutralMessages, rule: HygieneRule, of_failed: FailedCalls | None = None
 ) -> RepairReport:
     """Give every call its result; expects a message for each result."""
@@ -138,7 +138,7 @@ def recorded_target(rule: HygieneRule, target: ProviderProfile) -> OpenclawTarge
     return recorded.openclaw_2026_2 if rule == "openclaw-2026.2" else recorded.openclaw_2026_9
 
 
-def sanitized(
+def sanitized_as_recorded(
     messages: NeutralMessages, rule: HygieneRule, target: ProviderProfile
 ) -> NeutralMessages:
     """RepairReport calls, ids and pairs as a recorded agent does before it looks at turns."""
@@ -151,7 +151,7 @@ def sanitized(
         messages = without_thinking(messages, rule)
     whole = to.keep_native and not thoughtless
     messages = repair_calls(messages, call_rule(rule, whole_thinking=whole)).messages
-    messages = pairing(messages, rule).messages
+    messages = paired(messages, rule).messages
     if to.ids and not early_ids:
         messages = with_tool_ids(
             messages, to.ids, rule, keep_native=to.keep_native, keep_signed=whole
@@ -169,10 +169,10 @@ def repaired(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
     usable = repair_calls(
         readable_names(with_ids(one_result_per_message(sayable))), call_rule(rule)
     ).messages
-    return names_as_called(own_ids(pairing(drop_silent(usable), rule).messages))
+    return names_as_called(own_ids(paired(drop_silent(usable), rule).messages))
 
 
-def ordered(
+def in_turn_order(
     messages: NeutralMessages, rule: HygieneRule, target: ProviderProfile
 ) -> NeutralMessages:
     """Put turns into the order that the provider demands.

@@ -32,7 +32,7 @@ CLEARED = "[Old tool result content cleared]"
 def apply_decisions(messages: Messages, view: View) -> Messages:
     """Return the messages with every standing decision applied and blobs read in."""
     holding = EffectiveDecisions(view.decisions)
-    newest = newest_standing(messages, holding)
+    newest = newest_visible_prompt(messages, holding)
     named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
     shown = tuple(
         _message(message, holding, view.texts, is_newest=message is newest)
@@ -44,7 +44,7 @@ def apply_decisions(messages: Messages, view: View) -> Messages:
     return wrapped(shown, view.decisions)
 
 
-def newest_standing(messages: Messages, holding: EffectiveDecisions) -> Message | None:
+def newest_visible_prompt(messages: Messages, holding: EffectiveDecisions) -> Message | None:
     """Return the newest user message but those that the engine took back itself."""
     for message in reversed(messages):
         if not isinstance(message.info, UserMessage):

@@ -48,7 +48,7 @@ FAILED = "Your call {call} failed:"
 ATTACHED = "The user attached {name}."
 
 
-def with_pinned(messages: NeutralMessages, view: View) -> NeutralMessages:
+def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
     """Return the messages with every pinned part that they lack, after the summary if there is one."""
     pinned = pinned_parts(view.messages, view.decisions)
     shown = {

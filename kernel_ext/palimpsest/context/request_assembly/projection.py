@@ -15,7 +15,7 @@ from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.message_repair.pairing import pair
 from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.request_assembly.pinned_parts import with_pinned
+from palimpsest.context.request_assembly.pinned_parts import with_pinned_parts
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages.fold import fold
 from palimpsest.context.visible_messages.view import View
@@ -72,9 +72,9 @@ def project(
     and weighed.
     """
     everything = (
-        _first(view, head(system), model, policy)
+        _project_v1(view, head(system), model, policy)
         if version == 1
-        else _second(view, head(system), model, policy, flatten, version)
+        else _project_v2(view, head(system), model, policy, flatten, version)
     )
     return Projection(
         messages=everything,
@@ -93,14 +93,14 @@ def head(system: tuple[str, ...]) -> NeutralMessages:
     )
 
 
-def _first(
+def _project_v1(
     view: View, opening: NeutralMessages, model: ModelInfo, policy: Policy
 ) -> NeutralMessages:
     flat = neutral_messages(apply_decisions(fold(view.messages), view), model.ref)
     return opening + pair(with_turn_limit(flat, policy.history_limit, policy.limit))
 
 
-def _second(
+def _project_v2(
     view: View,
     opening: NeutralMessages,
     model: ModelInfo,
@@ -111,7 +111,7 @@ def _second(
     messages = apply_decisions(view.folded(policy.compact), view)
     flat = repaired_in_order(
         flatten(messages, model.ref, policy.convert),
-        lambda newest: with_pinned(
+        lambda newest: with_pinned_parts(
             with_turn_limit(newest, policy.history_limit, policy.limit), view
         ),
         policy.hygiene.rule,

@@ -36,7 +36,7 @@ def real_prompts(messages: Messages) -> tuple[Message, ...]:
 def project_title(view: View, *, system: tuple[str, ...], count: Count) -> Projection:
     """Project a session to the request that asks for its title."""
     first = real_prompts(view.messages)[:1]
-    told = shortened("\n\n".join(_words(first[0]))) if first else ""
+    told = shortened_title("\n\n".join(_words(first[0]))) if first else ""
     text = f"{ASKING}\n\n<conversation>\n{told}\n</conversation>"
     asked = NeutralMessage(role="user", blocks=(TextBlock(text=text),))
     everything = (*head(system), asked)
@@ -61,7 +61,7 @@ def _text(part: Part) -> str:
             return ""
 
 
-def shortened(text: str, most: int = MOST_CHARS) -> str:
+def shortened_title(text: str, most: int = MOST_CHARS) -> str:
     """Return a text without its middle where it has more characters than ``most``."""
     if len(text) <= most:
         return text

@@ -13,7 +13,7 @@ from palimpsest.context.budget.token_estimate import Count, message_tokens
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection, head
-from palimpsest.context.request_kinds.title_request import shortened
+from palimpsest.context.request_kinds.title_request import shortened_title
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.prompted_turns import turn_of
 from palimpsest.context.visible_messages.view import View
@@ -77,11 +77,11 @@ def project_turn_summary(
     told = [text for one in turns[:-1] if (text := _told(view, one))]
     pieces = [ASKING]
     if before:
-        pieces.append(f"<before>\n{shortened(before, MOST_SESSION)}\n</before>")
+        pieces.append(f"<before>\n{shortened_title(before, MOST_SESSION)}\n</before>")
     if told:
-        earlier = shortened("\n\n".join(told), MOST_EARLIER)
+        earlier = shortened_title("\n\n".join(told), MOST_EARLIER)
         pieces.append(f"<not-told-yet>\n{earlier}\n</not-told-yet>")
-    newest = shortened(_told(view, turns[-1]), MOST_CHARS) if turns else ""
+    newest = shortened_title(_told(view, turns[-1]), MOST_CHARS) if turns else ""
     pieces.append(f"<newest-turn>\n{newest}\n</newest-turn>")
     asked = NeutralMessage(role="user", blocks=(TextBlock(text="\n\n".join(pieces)),))
     everything = (*head(system), asked)

@@ -12,11 +12,9 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from palimpsest.frontends.magic import permission_arguments
-from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, refusal
-from palimpsest.frontends.magic.session_arguments import COMMANDS as SHELF
-from palimpsest.frontends.magic.session_arguments import session_argument
-from palimpsest.frontends.magic.sharing_arguments import COMMANDS as GIVING
-from palimpsest.frontends.magic.sharing_arguments import sharing_argument
+from palimpsest.frontends.magic.misspelled_commands import CLOSE_ENOUGH, misspelling_sentence
+from palimpsest.frontends.magic.session_arguments import SESSION_COMMANDS, session_argument
+from palimpsest.frontends.magic.sharing_arguments import SHARING_COMMANDS, sharing_argument
 
 Command = Literal[
     "status",
@@ -66,7 +64,7 @@ Command = Literal[
 
 COMMANDS: dict[str, str] = {
     "status": "the session of this notebook, its model, what runs and what waits",
-    **{name: text for name, text in SHELF.items() if name != "storage"},
+    **{name: text for name, text in SESSION_COMMANDS.items() if name != "storage"},
     "use": "go on with another session: %agent use ID",
     "stop": "stop the turn that runs",
     "wait": "wait for the turn that runs, and show its answer",
@@ -95,8 +93,8 @@ COMMANDS: dict[str, str] = {
     "config": "every setting and where it came from; %agent config trust believes this project's file",
     "hooks": "functions that take part in each turn, where they come from, and which failed",
     "mcp": "MCP servers, their state and tools; %agent mcp connect tries them again",
-    "storage": SHELF["storage"],
-    **GIVING,
+    "storage": SESSION_COMMANDS["storage"],
+    **SHARING_COMMANDS,
     "help": "this text",
 }
 
@@ -246,7 +244,9 @@ def parse(line: str, body: str | None = None) -> MagicLine:
                 f"%agent {command.command} takes no options before it. To send {rest!r} as a prompt, "
                 "write -- before it."
             )
-        if rest and (sentence := refusal(rest, COMMANDS, _is_command, alone=not values)):
+        if rest and (
+            sentence := misspelling_sentence(rest, COMMANDS, _is_command, alone=not values)
+        ):
             raise OptionError(sentence)
     prompt = rest.removeprefix("-- ") if rest != "--" else ""
     if body is not None:
@@ -295,9 +295,9 @@ def _with_argument(word: str, words: list[str], rest: str) -> MagicLine | None:
         return MagicLine(command=word, argument=about)  # type: ignore[arg-type]  # as above
     if word in REVERT_COMMANDS and (given := revert_words(words)) is not None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
-    if word in SHELF and (given := session_argument(words, rest)) is not None:
+    if word in SESSION_COMMANDS and (given := session_argument(words, rest)) is not None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
-    if word in GIVING and (given := sharing_argument(words, rest)) is not None:
+    if word in SHARING_COMMANDS and (given := sharing_argument(words, rest)) is not None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word == "compact":
         return _compact(rest)

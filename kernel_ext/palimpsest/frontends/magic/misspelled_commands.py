@@ -68,7 +68,7 @@ _NUMBER = re.compile(r"[-+$]*\d[\d.,_]*\w*")
 _MOST_QUOTED = 60
 
 
-def refusal(
+def misspelling_sentence(
     rest: str, commands: Mapping[str, str], is_command: Callable[[str], bool], *, alone: bool
 ) -> str | None:
     """Return the sentence for a line that is no subcommand and looks like one; None for a prompt.

@@ -10,7 +10,7 @@ SESSION = re.compile(r"ses_\w+")
 PIECE = re.compile(r"\w{4,}")
 SESSIONS_OPTIONS = frozenset({"--all", "--archived", "--page"})
 
-COMMANDS: dict[str, str] = {
+SESSION_COMMANDS: dict[str, str] = {
     "sessions": "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",
     "open": "go on with another session: %agent open ID",
     "title": "call this session otherwise: %agent title NEW TITLE",

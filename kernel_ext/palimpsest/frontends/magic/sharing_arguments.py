@@ -7,7 +7,7 @@ prompts; a form is one of a few words, and a path has a dot, a tilde or a slash 
 import shlex
 from pathlib import Path
 
-COMMANDS: dict[str, str] = {
+SHARING_COMMANDS: dict[str, str] = {
     "share": "make a page of this session that can be passed on",
     "unshare": "delete that page",
     "export": "write this session to a file: %agent export [md|ipynb|json|html|opencode] [path]",

@@ -8,7 +8,7 @@ from palimpsest.frontends.protocol.connection import CommandBase
 from palimpsest.transcript.values import Value
 
 
-class Cut(Value):
+class SegmentCut(Value):
     """A place in a turn: before the character ``offset`` of the part number ``part``."""
 
     part: int = Field(ge=0)
@@ -23,8 +23,8 @@ class CloseSegment(CommandBase):
     type: Literal["close"] = "close"
     session: str
     turn: str
-    start: Cut
-    end: Cut | None = None
+    start: SegmentCut
+    end: SegmentCut | None = None
     first_step: int = 1
     first_seq: int = 0
 

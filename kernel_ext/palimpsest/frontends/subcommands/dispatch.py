@@ -12,12 +12,12 @@ from IPython.core.error import UsageError
 
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
 from palimpsest.frontends.magic.line_parser import MagicLine, policy_words
-from palimpsest.frontends.magic.session_arguments import COMMANDS as SHELF
-from palimpsest.frontends.magic.sharing_arguments import COMMANDS as GIVING
+from palimpsest.frontends.magic.session_arguments import SESSION_COMMANDS
+from palimpsest.frontends.magic.sharing_arguments import SHARING_COMMANDS
 from palimpsest.frontends.subcommands import parts, permissions, policy, reverts
 from palimpsest.frontends.subcommands.definitions import LibraryCommands
 from palimpsest.frontends.subcommands.extensions import ExtensionCommands
-from palimpsest.frontends.subcommands.sessions import Said, SessionCommands
+from palimpsest.frontends.subcommands.sessions import SessionCommands, SessionLines
 from palimpsest.frontends.subcommands.sharing import sharing_lines
 from palimpsest.frontends.subcommands.storage import StorageCommands
 from palimpsest.frontends.subcommands.todos import todo_words
@@ -67,7 +67,7 @@ class Subcommands:
             "use": functools.partial(self._told, shelf.open),
             **{
                 name: functools.partial(self._told, getattr(shelf, name))
-                for name in SHELF
+                for name in SESSION_COMMANDS
                 if name != "storage"
             },
             "stop": self._stop,
@@ -95,7 +95,7 @@ class Subcommands:
             "hooks": functools.partial(self._told, guests.hooks),
             "mcp": functools.partial(self._told, guests.mcp),
             "storage": self._storage,
-            **{name: functools.partial(self._give, name) for name in GIVING},
+            **{name: functools.partial(self._give, name) for name in SHARING_COMMANDS},
         }
 
     def run(self, request: MagicLine, place: CellPlace) -> CommandOutput:
@@ -257,7 +257,7 @@ class Subcommands:
         return self._told(lambda _argument, _place: said, argument, place)
 
     def _told(
-        self, tell: Callable[[str, CellPlace], Said], argument: str, place: CellPlace
+        self, tell: Callable[[str, CellPlace], SessionLines], argument: str, place: CellPlace
     ) -> CommandOutput:
         """Return sentences and tables as one text."""
         texts: list[CommandOutput] = []

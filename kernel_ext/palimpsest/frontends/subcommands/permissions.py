@@ -16,10 +16,10 @@ from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.budgets import Budget, Measure, Spent
 
-Said = tuple[str, str]
+MarkdownAndText = tuple[str, str]
 """Markdown and plain text."""
 Row = tuple[str, ...]
-Table = Callable[[tuple[str, ...], Sequence[Row]], Said]
+Table = Callable[[tuple[str, ...], Sequence[Row]], MarkdownAndText]
 
 NOTHING_ALLOWED = (
     "Nothing was always allowed yet. Answer a question with always, and it is listed here."
@@ -39,7 +39,7 @@ UNKNOWN = "A model whose price is not known asks before it answers."
 
 def run_permission_command(
     name: str, argument: str, control: SessionControls, table: Table
-) -> Said:
+) -> MarkdownAndText:
     """Do what a line asks for."""
     match name:
         case "mode":
@@ -52,7 +52,7 @@ def run_permission_command(
             return _budget(argument, control)
 
 
-def _mode(argument: str, control: SessionControls, table: Table) -> Said:
+def _mode(argument: str, control: SessionControls, table: Table) -> MarkdownAndText:
     if argument:
         mode = control.use_mode(argument)
         return _sentence(
@@ -64,7 +64,7 @@ def _mode(argument: str, control: SessionControls, table: Table) -> Said:
     return _joined(table(("mode", "what it means"), rows), _sentence(words))
 
 
-def _permissions(argument: str, control: SessionControls, table: Table) -> Said:
+def _permissions(argument: str, control: SessionControls, table: Table) -> MarkdownAndText:
     verb, *numbers = argument.split() or [""]
     if verb.lower() == "revoke":
         if not numbers:
@@ -97,7 +97,7 @@ def _permissions(argument: str, control: SessionControls, table: Table) -> Said:
     return _joined(*said)
 
 
-def _trust(argument: str, control: SessionControls) -> Said:
+def _trust(argument: str, control: SessionControls) -> MarkdownAndText:
     """Show what was held back of the session's log; allow it once all of it was shown."""
     claims = control.withheld
     if not claims:
@@ -111,14 +111,14 @@ def _trust(argument: str, control: SessionControls) -> Said:
     return _joined(_list(WITHHELD, claims), _sentence(AGAIN if argument else ALLOW))
 
 
-def _list(title: str, lines: Sequence[str]) -> Said:
+def _list(title: str, lines: Sequence[str]) -> MarkdownAndText:
     return (
         f"{inline(title)}\n\n" + "\n".join(f"- {code_span(line)}" for line in lines),
         "\n".join([title, *(f"- {line}" for line in lines)]),
     )
 
 
-def _budget(argument: str, control: SessionControls) -> Said:
+def _budget(argument: str, control: SessionControls) -> MarkdownAndText:
     if argument:
         wanted = amounts(argument)
         if not wanted and argument.lower() not in ("off", "none"):
@@ -144,7 +144,7 @@ def _of(budget: Budget, spent: Spent, measure: Measure) -> str:
     return f"{spent_words(spent, measure).removesuffix(' tokens')} of {reached_limit_text(budget, measure)}"
 
 
-def config_words(config: Any, table: Table) -> Said:
+def config_words(config: Any, table: Table) -> MarkdownAndText:
     """Say every setting and where it comes from, what is wrong, and what waits for trust."""
     rows = [tuple(str(cell) for cell in row) for row in config.rows()]
     said = [table(("setting", "value", "from"), rows)]
@@ -175,7 +175,7 @@ def waiting_words(held: Sequence[Any]) -> str:
     )
 
 
-def trust_words(held: Sequence[Any]) -> Said:
+def trust_words(held: Sequence[Any]) -> MarkdownAndText:
     """Say what is trusted now."""
     if not held:
         return _sentence("This project's files say nothing that needs your trust.")
@@ -216,9 +216,9 @@ def rules_of(control: SessionControls) -> tuple[RuleRow, ...]:
     )
 
 
-def _sentence(words: str) -> Said:
+def _sentence(words: str) -> MarkdownAndText:
     return inline(words), words
 
 
-def _joined(*said: Said) -> Said:
+def _joined(*said: MarkdownAndText) -> MarkdownAndText:
     return "\n\n".join(one[0] for one in said), "\n\n".join(one[1] for one in said)

@@ -33,11 +33,13 @@ SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
 KERNEL_STAYS = "Variables in the kernel and cells of the notebook stay as they are."
 
 Submit = Callable[[Coroutine[Any, Any, Any]], Any]
-Said = tuple[str, str]
+MarkdownAndText = tuple[str, str]
 """Markdown and plain text."""
 
 
-def run_revert_command(name: str, text: str, reverts: RevertOperations, submit: Submit) -> Said:
+def run_revert_command(
+    name: str, text: str, reverts: RevertOperations, submit: Submit
+) -> MarkdownAndText:
     """Do what a line asks for; ``submit`` runs a coroutine on the engine and waits."""
     words = text.split()
     target = next((one for one in words if not one.startswith("--")), "")
@@ -94,7 +96,7 @@ def _overwritten(flag: str, look: Callable[[], RevertPreview]) -> tuple[str, ...
     return files
 
 
-def said(preview: RevertPreview, *, back: bool = False) -> Said:
+def said(preview: RevertPreview, *, back: bool = False) -> MarkdownAndText:
     """Say what a revert does, or did, or what undoing it did."""
     lines = [_head(preview, back=back)]
     if preview.problem:
@@ -172,7 +174,7 @@ def revert_state_text(picture: Snapshot) -> str:
     return f"{_messages(number)}; %agent unrevert undoes it, the next prompt removes them"
 
 
-def _cleaned(removed: int) -> Said:
+def _cleaned(removed: int) -> MarkdownAndText:
     if not removed:
         words = "Nothing is reverted in this session, so there is nothing to remove."
     else:
@@ -180,7 +182,7 @@ def _cleaned(removed: int) -> Said:
     return words, words
 
 
-def diff_words(diffs: Sequence[FileDiff], target: str = "") -> Said:
+def diff_words(diffs: Sequence[FileDiff], target: str = "") -> MarkdownAndText:
     """Say what a turn or the session changed."""
     whose = "That turn" if target else "This session"
     if not diffs:

@@ -15,7 +15,7 @@ from palimpsest.session.records.session_search import Page, Query
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
-Said = list[str | PolicySection]
+SessionLines = list[str | PolicySection]
 """Sentences and tables, in order."""
 
 HEAD = ("session", "title", "notebook", "last used", "messages")
@@ -31,13 +31,13 @@ class SessionCommands:
         self._services = services
         self._pages = pages
 
-    def sessions(self, argument: str, place: CellPlace) -> Said:
+    def sessions(self, argument: str, place: CellPlace) -> SessionLines:
         """List sessions."""
         query = read_query(argument)
         found = self._done(self._services.workspace.page(query))
         return list_words(found, query, self._services.workspace.current_id(place.notebook))
 
-    def open(self, argument: str, place: CellPlace) -> Said:
+    def open(self, argument: str, place: CellPlace) -> SessionLines:
         """Go on with another session."""
         if not argument:
             raise UserError(WHICH.format(name="open"))
@@ -45,7 +45,7 @@ class SessionCommands:
         self._pages.adopt(session)
         return [opened_words(session)]
 
-    def title(self, argument: str, place: CellPlace) -> Said:
+    def title(self, argument: str, place: CellPlace) -> SessionLines:
         """Call the notebook's session otherwise; without words, say what it is called."""
         session = self._done(self._services.workspace.current(place.notebook))
         if not argument:
@@ -54,21 +54,21 @@ class SessionCommands:
         title = self._done(self._services.workspace.retitle(session.id, argument))
         return [f"This session is called {title} now."]
 
-    def archive(self, argument: str, place: CellPlace) -> Said:
+    def archive(self, argument: str, place: CellPlace) -> SessionLines:
         """Put a session away."""
         session_id = argument or self._current_id(place)
         full = self._done(self._services.workspace.archive(session_id))
         back = f"%agent unarchive {full} lists it again."
         return [f"Archived {full}: it keeps all it has and is not listed. {back}"]
 
-    def unarchive(self, argument: str, _place: CellPlace) -> Said:
+    def unarchive(self, argument: str, _place: CellPlace) -> SessionLines:
         """List a session again."""
         if not argument:
             raise UserError(WHICH.format(name="unarchive"))
         full = self._done(self._services.workspace.archive(argument, archived=False))
         return [f"{full} is listed again. %agent open {full} goes on with it."]
 
-    def delete(self, argument: str, _place: CellPlace) -> Said:
+    def delete(self, argument: str, _place: CellPlace) -> SessionLines:
         """Delete a session, when it is said twice."""
         words = argument.split()
         named = [word for word in words if word != "--yes"]
@@ -87,7 +87,7 @@ class SessionCommands:
             self._pages.forget(one)
         return [f"Deleted {_quoted(family[-1])}{_with_children(len(gone) - 1)}."]
 
-    def fork(self, argument: str, place: CellPlace) -> Said:
+    def fork(self, argument: str, place: CellPlace) -> SessionLines:
         """Begin a session with what another one has."""
         words = argument.split()
         session_id = words.pop(0) if words and words[0] != "at" else self._current_id(place)
@@ -97,7 +97,7 @@ class SessionCommands:
         self._pages.adopt(session)
         return [f"Forked. {opened_words(session)}"]
 
-    def children(self, argument: str, place: CellPlace) -> Said:
+    def children(self, argument: str, place: CellPlace) -> SessionLines:
         """List what tasks began."""
         session_id = argument or self._current_id(place)
         found = self._done(self._services.workspace.children(session_id))
@@ -146,11 +146,11 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def list_words(found: Page, query: Query, current: str) -> Said:
+def list_words(found: Page, query: Query, current: str) -> SessionLines:
     """Word a page of the session list."""
     if not found.sessions:
         return [_nothing(found, query)]
-    said: Said = [table_of(found.sessions, current)]
+    said: SessionLines = [table_of(found.sessions, current)]
     last = found.first + len(found.sessions) - 1
     if found.total > len(found.sessions):
         about = "about " if found.unread else ""

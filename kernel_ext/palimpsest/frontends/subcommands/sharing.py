@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.render.content.phrases import count, size
+from palimpsest.render.content.phrases import count, size_text
 from palimpsest.session.engine.thread import EngineThread
 from palimpsest.session.interfaces.sharing_operations import Exported, Form, SharingOperations
 from palimpsest.session.sharing.exports import form_of
@@ -46,7 +46,7 @@ def share_words(engine: EngineThread, sharing: SharingOperations, session_id: st
     """Share a session and say where the page is."""
     path: Path = engine.submit(sharing.share(session_id)).result()
     return (
-        f"The page of this session is {path} ({size(path.stat().st_size)}). It is one file that needs no "
+        f"The page of this session is {path} ({size_text(path.stat().st_size)}). It is one file that needs no "
         "network; open it in a browser, look through it, and pass it on. %agent unshare deletes it."
     )
 
@@ -64,7 +64,7 @@ def export_words(
     """Export a session as the words say, and say where the file is."""
     form, path = export_request(argument)
     made: Exported = engine.submit(sharing.export(session_id, form, path)).result()
-    words = f"This session is written to {made.path} ({size(made.bytes)})."
+    words = f"This session is written to {made.path} ({size_text(made.bytes)})."
     if made.form in ("json", "opencode"):
         return f"{words} %agent import brings it into another project."
     return words

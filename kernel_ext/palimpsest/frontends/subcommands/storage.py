@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from palimpsest.frontends.cell_turn.services import FrontendServices, Pages
 from palimpsest.frontends.subcommands.policy import PolicySection, Rows
-from palimpsest.frontends.subcommands.sessions import Said, day
-from palimpsest.render.content.phrases import count, size
+from palimpsest.frontends.subcommands.sessions import SessionLines, day
+from palimpsest.render.content.phrases import count, size_text
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
 from palimpsest.session.records.retention import (
@@ -77,7 +77,7 @@ class StorageCommands:
         self._services = services
         self._pages = pages
 
-    def run(self, argument: str) -> Said:
+    def run(self, argument: str) -> SessionLines:
         """Show what the folder holds; with ``prune``, what may go, and with ``--yes`` delete it."""
         workspace, done = self._services.workspace, self._services.engine.submit
         config = getattr(self._services, "config", None)
@@ -106,30 +106,30 @@ class StorageCommands:
         ]
 
 
-def storage_words(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Said:
+def storage_words(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> SessionLines:
     """Say what the folder holds, the largest sessions first."""
     rows: Rows = [
         (
             "sessions",
-            size(sizes.logs),
+            size_text(sizes.logs),
             f"{count(len(sizes.sessions))} {'log' if len(sizes.sessions) == 1 else 'logs'}",
         ),
         (
             "long texts and pictures",
-            size(sizes.blobs),
+            size_text(sizes.blobs),
             f"{count(sizes.blob_count)} {'file' if sizes.blob_count == 1 else 'files'}",
         ),
-        ("snapshots of files", size(sizes.snapshots), ""),
-        ("shared pages", size(sizes.share), ""),
-        ("the rest", size(sizes.other), ""),
-        ("together", size(sizes.total), ""),
+        ("snapshots of files", size_text(sizes.snapshots), ""),
+        ("shared pages", size_text(sizes.share), ""),
+        ("the rest", size_text(sizes.other), ""),
+        ("together", size_text(sizes.total), ""),
     ]
-    said: Said = [PolicySection("", ("what", "takes", ""), rows)]
+    said: SessionLines = [PolicySection("", ("what", "takes", ""), rows)]
     found = sorted(session_trees(summaries, sizes), key=lambda one: -one.bytes)
     if found:
         head = ("session", "title", "takes", "last used")
         told: Rows = [
-            (one.summary.id, one.summary.title, size(one.bytes), day(one.updated))
+            (one.summary.id, one.summary.title, size_text(one.bytes), day(one.updated))
             for one in found[:MOST_ROWS]
         ]
         said.append(PolicySection("The largest sessions, with what only they need", head, told))
@@ -138,33 +138,34 @@ def storage_words(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Said
     return said
 
 
-def plan_words(found: PrunePlan, gone: Sequence[SessionTree] | None) -> Said:
+def plan_words(found: PrunePlan, gone: Sequence[SessionTree] | None) -> SessionLines:
     """Say which sessions would go, or went, and which are never taken."""
     limits = limits_words(found.limits)
     if not limits:
         return []
     if not found.due and not found.spared:
         return [f"No session is over the limits ({limits})."]
-    said: Said = []
+    said: SessionLines = []
     if gone is not None:
-        said.append(f"Deleted {_sessions(gone)} ({size(sum(one.bytes for one in gone))}).")
+        said.append(f"Deleted {_sessions(gone)} ({size_text(sum(one.bytes for one in gone))}).")
         left = [one for one in found.due if one not in gone]
         if left:
             said.append(f"{_sessions(left)} came into use meanwhile and stayed.")
     elif found.due:
         head = ("session", "title", "takes", "last used")
         rows: Rows = [
-            (one.summary.id, one.summary.title, size(one.bytes), day(one.updated))
+            (one.summary.id, one.summary.title, size_text(one.bytes), day(one.updated))
             for one in found.due
         ]
         said.append(PolicySection(f"Would go ({limits})", head, rows))
         said.append(
-            f"{_sessions(found.due)}, {size(found.freed)}. The same with --yes deletes "
+            f"{_sessions(found.due)}, {size_text(found.freed)}. The same with --yes deletes "
             f"{'it' if len(found.due) == 1 else 'them'}, for good."
         )
     if found.spared:
         kept: Rows = [
-            (one.summary.id, one.summary.title, size(one.bytes), one.stays) for one in found.spared
+            (one.summary.id, one.summary.title, size_text(one.bytes), one.stays)
+            for one in found.spared
         ]
         said.append(PolicySection("Never taken", ("session", "title", "takes", "why"), kept))
     return said
@@ -176,7 +177,7 @@ def limits_words(limits: RetentionLimits) -> str:
     if limits.days is not None:
         said.append(f"not used for {_days(limits.days)}")
     if limits.most_bytes is not None:
-        said.append(f"more than {size(limits.most_bytes)} together")
+        said.append(f"more than {size_text(limits.most_bytes)} together")
     return ", ".join(said)
 
 
@@ -184,7 +185,7 @@ def sweep_words(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) 
     """Say what was found, and what went; ``gone`` is None for a look that deletes nothing."""
     said = []
     if found.snapshot_bytes:
-        takes = f"snapshots of files that no session needs ({size(found.snapshot_bytes)})"
+        takes = f"snapshots of files that no session needs ({size_text(found.snapshot_bytes)})"
         said.append(
             f"Deleted {takes}."
             if gone is not None
@@ -217,7 +218,7 @@ def _sessions(found: Sequence[SessionTree]) -> str:
 
 def _texts(found: Sequence[UnneededBlob]) -> str:
     what = "kept text" if len(found) == 1 else "kept texts"
-    return f"{count(len(found))} {what} ({size(sum(one.bytes for one in found))})"
+    return f"{count(len(found))} {what} ({size_text(sum(one.bytes for one in found))})"
 
 
 def _them(found: Sequence[UnneededBlob]) -> str:

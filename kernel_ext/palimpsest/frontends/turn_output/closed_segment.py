@@ -9,7 +9,7 @@ Border: pure; a picture of the session goes in, one bundle comes out, made as th
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from palimpsest.frontends.protocol.segments import CloseSegment, Cut
+from palimpsest.frontends.protocol.segments import CloseSegment, SegmentCut
 from palimpsest.frontends.turn_output.file_changes import turn_changes
 from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode
 from palimpsest.frontends.turn_output.segments import Position, Segment, slices
@@ -77,5 +77,5 @@ def _begins(info: UserMessage, before: Sequence[Message]) -> bool:
     return isinstance(last, AssistantMessage) and (last.error is not None or last.finish in OVER)
 
 
-def _position(cut: Cut | None) -> Position | None:
+def _position(cut: SegmentCut | None) -> Position | None:
     return None if cut is None else Position(cut.part, cut.offset, cut.joint)

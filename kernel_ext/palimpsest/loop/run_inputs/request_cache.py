@@ -9,7 +9,7 @@ window is long. One memory belongs to one session and holds what its newest requ
 from collections.abc import Callable, Iterator
 from operator import is_
 
-from palimpsest.context.reduction.applied_decisions import apply_decisions, newest_standing
+from palimpsest.context.reduction.applied_decisions import apply_decisions, newest_visible_prompt
 from palimpsest.context.visible_messages.blob_texts import Read, read_texts
 from palimpsest.context.visible_messages.fold import marker
 from palimpsest.context.visible_messages.undone_compactions import CONTINUES
@@ -169,7 +169,7 @@ class _CachedRequest:
         """Return the prompts that are, or no longer are, the newest, where that makes a difference."""
         if not self._drops:
             return set()
-        newest = newest_standing(shown, EffectiveDecisions(decisions))
+        newest = newest_visible_prompt(shown, EffectiveDecisions(decisions))
         before, self._prompt = self._prompt, newest.id if newest is not None else None
         return {one for one in (before, self._prompt) if one is not None} - (
             {before} & {self._prompt}

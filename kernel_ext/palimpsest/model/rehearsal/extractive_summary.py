@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from palimpsest.model.rehearsal.parsing.conversation import (
     COMPACTED,
-    ENGINE_TAGS,
+    ENGINE_TAGS_PATTERN,
     Conversation,
     Exchange,
     PastTurn,
@@ -33,7 +33,7 @@ _MARK = re.compile(
     r"(?m)^\[(User|Assistant|Assistant reasoning|Assistant tool calls?|Tool calls?|Tool result|Tool error)\]:? ?"
 )
 
-_ASIDE_LINE = re.compile(rf"\n+(?=<(?:{ENGINE_TAGS})>\n)", re.IGNORECASE)
+_ASIDE_LINE = re.compile(rf"\n+(?=<(?:{ENGINE_TAGS_PATTERN})>\n)", re.IGNORECASE)
 """Where a note of the engine begins below a prompt that was written out."""
 
 
@@ -57,11 +57,11 @@ def title_of(conversation: Conversation) -> str:
         quoted = _MARK.split(text)
         text = quoted[2] if len(quoted) > 2 else re.sub(r"</?conversation>", " ", text)
         if text.strip():
-            return shortened(text)
+            return shortened_text(text)
     return "Conversation"
 
 
-def shortened(text: str) -> str:
+def shortened_text(text: str) -> str:
     """Return the first sentence of a prompt as one line of at most fifty characters."""
     prompt = ParsedPrompt(text)
     prose = " ".join(
@@ -87,7 +87,7 @@ def turn_summary_of(conversation: Conversation) -> str:
         if (found := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt))
     }
     turns = _serialised(blocks.get("newest-turn", ""))
-    title = shortened(next((one.prompt for one in turns if one.prompt.strip()), ""))
+    title = shortened_text(next((one.prompt for one in turns if one.prompt.strip()), ""))
     done = _told(turns)
     missed = _told(_serialised(blocks.get("not-told-yet", "")))
     session = " ".join(one for one in (blocks.get("before", ""), missed, done) if one)
@@ -98,7 +98,7 @@ def turn_summary_of(conversation: Conversation) -> str:
 
 def _told(turns: list[PastTurn]) -> str:
     """Say in a few sentences what was asked, which tools were called, and what was said at the end."""
-    asked = [shortened(one.prompt) for one in turns if one.prompt.strip()]
+    asked = [shortened_text(one.prompt) for one in turns if one.prompt.strip()]
     tools = dict.fromkeys(each.call.tool for one in turns for each in one.exchanges)
     said = [text for one in turns for each in one.said if (text := _without_notice(each))]
     sentences = [f"Asked: {'; '.join(asked)}."] if asked else []

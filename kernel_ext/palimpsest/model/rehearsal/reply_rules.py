@@ -43,7 +43,7 @@ from palimpsest.model.rehearsal.plans.small_talk import (
     open_question,
 )
 from palimpsest.model.rehearsal.plans.table_search import paths_in
-from palimpsest.model.rehearsal.structured_answer import filled
+from palimpsest.model.rehearsal.structured_answer import filled_schema
 from palimpsest.transcript.values import ToolSpec
 
 FORM = "StructuredOutput"
@@ -87,7 +87,7 @@ def reply(
 def _in_form(answered: RehearsalReply, form: ToolSpec) -> RehearsalReply:
     """Return an answer by the tool that takes it, where the words hold what its form must have."""
     words = "\n\n".join(one for one in answered.text.split("\n\n") if NOTICE_MARK not in one)
-    given = filled(form.parameters, words)
+    given = filled_schema(form.parameters, words)
     if given is None:
         return answered
     return replace(answered, calls=(ToolUse(FORM, given),))

@@ -11,7 +11,7 @@ from typing import Any
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
 
 
-def filled(schema: Mapping[str, Any], answer: str) -> dict[str, Any] | None:
+def filled_schema(schema: Mapping[str, Any], answer: str) -> dict[str, Any] | None:
     """Return a form with what an answer says; None where a field that it must have cannot be filled."""
     numbers = iter([one.replace(",", "") for one in _NUMBER.findall(answer)])
     found = _object(schema, answer.strip(), numbers)

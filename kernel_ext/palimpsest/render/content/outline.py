@@ -16,7 +16,7 @@ from palimpsest.render.content.phrases import (
     error_words,
     first_code_line,
     reply_words,
-    size,
+    size_text,
     step_words,
     subject,
 )
@@ -483,7 +483,7 @@ def _kept(part: ToolPart, *pieces: Excerpt | None) -> str:
         where = f".palimpsest/blobs/{blob.sha256[:2]}/{blob.sha256}"
     else:
         where = f".palimpsest/sessions/{one_line(part.session_id)}"
-    return f"{size(left_out)} not shown here; the whole text is kept in {where}"
+    return f"{size_text(left_out)} not shown here; the whole text is kept in {where}"
 
 
 def _own_seconds(state: ToolState) -> float | None:

@@ -52,7 +52,7 @@ def short_count(number: int) -> str:
     return f"{number / 1_000_000:.1f}M"
 
 
-def size(number: int) -> str:
+def size_text(number: int) -> str:
     """Return a number of bytes: ``640 bytes``, ``12.3 kB``, ``4.0 MB``."""
     if number < 1_000:
         return f"{number} bytes"

@@ -27,7 +27,7 @@ from palimpsest.render.content.outline import (
     outline_error,
     outline_message,
 )
-from palimpsest.render.content.phrases import SIGNS, duration, share_words, size, thought_words
+from palimpsest.render.content.phrases import SIGNS, duration, share_words, size_text, thought_words
 from palimpsest.render.reports.gauge import TokenShare, gauge
 from palimpsest.render.safety.escaping import clean, in_html, one_line
 from palimpsest.render.safety.markdown_to_html import to_html
@@ -117,7 +117,11 @@ def _join(blocks: Iterable[str]) -> str:
 def _item(item: Item) -> str:
     match item:
         case TextItem():
-            more = _muted(f"{size(item.left_out)} of text not shown here") if item.left_out else ""
+            more = (
+                _muted(f"{size_text(item.left_out)} of text not shown here")
+                if item.left_out
+                else ""
+            )
             return f'<div class="said" dir="auto">{to_html(item.text)}{more}</div>'
         case ReasoningItem():
             return _thought(item)

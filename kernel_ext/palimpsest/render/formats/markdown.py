@@ -31,7 +31,7 @@ from palimpsest.render.content.phrases import (
     duration,
     gauge_bar,
     share_words,
-    size,
+    size_text,
     thought_words,
 )
 from palimpsest.render.safety.escaping import code_block, code_span, inline, one_line
@@ -168,7 +168,7 @@ def _notice(item: NoticeItem) -> str:
 
 def _left_out(number: int) -> str:
     return (
-        f"*{size(number)} of text not shown here; all of it is kept in the session*"
+        f"*{size_text(number)} of text not shown here; all of it is kept in the session*"
         if number
         else ""
     )

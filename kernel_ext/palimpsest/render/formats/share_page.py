@@ -24,7 +24,7 @@ from palimpsest.render.content.outline import (
     outline_error,
     outline_message,
 )
-from palimpsest.render.content.phrases import count, size
+from palimpsest.render.content.phrases import count, size_text
 from palimpsest.render.formats.html import render_item
 from palimpsest.render.safety.escaping import clean, in_html, one_line
 from palimpsest.transcript.messages import Message
@@ -311,7 +311,7 @@ class _Body:
 def _less(call: OutlineCall) -> str:
     """Say how much of a call is not on this page; where it is kept means nothing to its reader."""
     left_out = sum(piece.left_out for piece in (call.input, call.output) if piece is not None)
-    return f"{size(left_out)} of this call are not on this page." if left_out else ""
+    return f"{size_text(left_out)} of this call are not on this page." if left_out else ""
 
 
 def _under(words: str, text: str) -> str:

@@ -28,7 +28,7 @@ from palimpsest.render.content.phrases import (
     duration,
     gauge_bar,
     share_words,
-    size,
+    size_text,
     thought_words,
 )
 from palimpsest.render.safety.escaping import clean, one_line
@@ -95,7 +95,7 @@ def _join(blocks: Iterable[str]) -> str:
 def _item(item: Item) -> str:
     match item:
         case TextItem():
-            more = f"\n[{size(item.left_out)} of text not shown here]" if item.left_out else ""
+            more = f"\n[{size_text(item.left_out)} of text not shown here]" if item.left_out else ""
             return clean(item.text).strip("\n") + more
         case ReasoningItem():
             return _thought(item)

@@ -45,7 +45,7 @@ def usual_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
     return (*system, *ipython, *(Path(one) for one in ENV_CONFIG_PATH))
 
 
-def read(
+def read_jupyter_config(
     folders: tuple[Path, ...], problems: list[str]
 ) -> Iterator[tuple[str, Path, dict[str, Any], dict[str, Any]]]:
     """Yield origin, folder, defaults and locked values of each file that says something."""

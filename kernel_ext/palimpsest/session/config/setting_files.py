@@ -122,7 +122,9 @@ def layers(
 ) -> Iterator[Layer]:
     """Yield what is there, low to high; what cannot be read is told in ``problems``."""
     reader = _ConfigReader(places.home, problems)
-    for origin, folder, defaults, locked in jupyter_config.read(places.admin, problems):
+    for origin, folder, defaults, locked in jupyter_config.read_jupyter_config(
+        places.admin, problems
+    ):
         yield Layer(origin, defaults, folder)
         yield Layer(origin, locked, folder, may_lock=True)
     for folder in places.organisation:

@@ -23,7 +23,7 @@ from palimpsest.tools.permission_rules.permissions import (
     apply_reply,
     as_limits,
     decide,
-    refusal,
+    permission_refusal,
     rules_of,
 )
 from palimpsest.tools.tool import Abort
@@ -151,7 +151,7 @@ class Asks:
         if reply.answer == "reject":
             if reply.by == "cancel":
                 raise Aborted("Stopped.")
-            raise refusal(reply)
+            raise permission_refusal(reply)
 
     async def question(
         self, permission: str, patterns: Sequence[str], *, title: str, abort: Abort

@@ -59,7 +59,7 @@ def files_of(options: Mapping[str, Any]) -> tuple[Attachment, ...]:
     return tuple(files)
 
 
-def switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str, bool] | None:
+def tool_switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str, bool] | None:
     """Return which tools a choice switches on and off; names alone switch off all others."""
     if tools is None:
         return None

@@ -31,8 +31,8 @@ from palimpsest.session.prompts.answers import (
     is_summary,
     journaled_options,
     newest_turn,
-    switches,
     text_of,
+    tool_switches,
 )
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.errors import (
@@ -415,7 +415,7 @@ class Runner:
             agent=agent,
             model=model,
             system=prompt.options.get("system"),
-            tools=switches(prompt.options.get("tools")),
+            tools=tool_switches(prompt.options.get("tools")),
             format=journaled_format(prompt.options) or self._format_of(run),
             origin=prompt.origin,
             max_steps=prompt.options.get("max_steps"),

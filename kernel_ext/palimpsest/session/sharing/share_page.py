@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes
 
 from palimpsest import __version__
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.render.content.phrases import count, money, size
+from palimpsest.render.content.phrases import count, money, size_text
 from palimpsest.render.formats.share_page import Embedded, SharePageHead, share_page
 from palimpsest.session.sharing.visible_state import without_reverted
 from palimpsest.store.exchange.json_export import full_output
@@ -340,7 +340,7 @@ class Attachments:
         if content is None:
             return self._without(shown, self._elsewhere(file.url))
         if len(content) > FILE_BYTES:
-            return self._without(shown, f"{size(len(content))} are too many for this page")
+            return self._without(shown, f"{size_text(len(content))} are too many for this page")
         if len(content) > self._room:
             return self._without(shown, "this page holds as many attachments as it can")
         if _is_text(file.mime):

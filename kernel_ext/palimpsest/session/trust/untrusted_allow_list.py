@@ -216,13 +216,13 @@ def _names(key: list[str], path: tuple[str, ...]) -> tuple[str, ...] | None:
     return tuple(p for k, p in zip(key, path, strict=True) if k == "*")
 
 
-def tight(table: Any) -> Any:
+def tightens(table: Any) -> Any:
     """Return what of a table of rules denies or asks; the rest is left out."""
     if isinstance(table, str):
         return table if table in ("deny", "ask") else None
     if not isinstance(table, Mapping):
         return None
-    found = {name: tight(value) for name, value in table.items()}
+    found = {name: tightens(value) for name, value in table.items()}
     return {name: value for name, value in found.items() if value is not None and value != {}}
 
 
@@ -231,7 +231,7 @@ def asks(table: Any) -> bool:
     return _says(table, "ask")
 
 
-def denies(table: Any) -> bool:
+def has_denies(table: Any) -> bool:
     """Tell whether a table of rules, or one of several, denies anything."""
     return _says(table, "deny")
 

@@ -14,10 +14,10 @@ from palimpsest.session.trust.untrusted_allow_list import (
     PERMISSION,
     SettingsBaseline,
     asks,
-    denies,
+    has_denies,
     is_outside,
     may_hold,
-    tight,
+    tightens,
 )
 
 Path = tuple[str, ...]
@@ -63,9 +63,11 @@ def _hold(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
 
 def _rules(into: LayerMerge, layer: Layer, path: Path, table: Any, kept: dict[str, Any]) -> None:
     """Keep what of a table of rules tightens; where something is denied, a question may loosen."""
-    tighter = tight(table)
+    tighter = tightens(table)
     agents = into.data.get("agent", {}).values()
-    denied = denies(into.data.get(PERMISSION)) or denies([one.get(PERMISSION) for one in agents])
+    denied = has_denies(into.data.get(PERMISSION)) or has_denies(
+        [one.get(PERMISSION) for one in agents]
+    )
     if tighter != table or (denied and asks(table)):
         into.held.append(UntrustedSetting(layer.origin, dotted(*path), table))
     if tighter:

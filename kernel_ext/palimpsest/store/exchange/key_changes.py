@@ -58,7 +58,7 @@ REVERT_STANDS = (
 )
 
 
-def plain(key: Key, value: Json) -> dict[str, Any]:
+def plain_value(key: Key, value: Json) -> dict[str, Any]:
     """Return a copy of a value, as JSON has it; raises UserError for what is none."""
     if not isinstance(value, dict):
         raise UserError(f"The value for {list(key)!r} is an object of JSON, not {value!r:.60}.")
@@ -156,7 +156,7 @@ def part_change(store: Store, session_id: str, key: Key, value: dict[str, Any]) 
     return change
 
 
-def removal(key: Key) -> Change:
+def removal_change(key: Key) -> Change:
     """Return how a message or a part is removed from the transcript; the log keeps its lines."""
 
     def change(state: State) -> Sequence[Event]:

@@ -48,10 +48,10 @@ IPython's history with every cell, and keys are not to be copied."""
 Stamp = tuple[int, ...]
 
 
-class Rules(Protocol):
+class SnapshotIgnoreRules(Protocol):
     """Contract: says what is left out of a folder; pure but for reading the rules' own files."""
 
-    def below(self, folder: Path) -> "Rules":
+    def below(self, folder: Path) -> "SnapshotIgnoreRules":
         """Return the rules that hold in a folder inside this one."""
         ...
 
@@ -78,7 +78,7 @@ class _Folder:
     """What is remembered of a folder's rules: they hold while their files are the same."""
 
     stamp: tuple[object, ...]
-    rules: Rules
+    rules: SnapshotIgnoreRules
     verdicts: dict[tuple[str, bool], bool] = field(default_factory=dict)
 
 
@@ -104,7 +104,7 @@ class Snapshots:
         root: Path,
         folder: Path,
         *,
-        rules: Callable[[Path], Rules],
+        rules: Callable[[Path], SnapshotIgnoreRules],
         never: frozenset[str],
         limits: SnapshotLimits | None = None,
         protection: Callable[[str], str | None] = lambda _path: None,

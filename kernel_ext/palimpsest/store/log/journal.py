@@ -21,7 +21,7 @@ from typing import TypeVar
 from palimpsest.store.disk.write_watch import Stall
 from palimpsest.store.format.redaction import Known, Redaction, nothing_known
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
-from palimpsest.store.log.takeover import shifted
+from palimpsest.store.log.takeover import renumbered
 from palimpsest.store.session_state.live_window import live_window, narrow
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError
@@ -371,8 +371,8 @@ class Journal:
             self._moved = str(taken)
             self._writer = taken.writer
             self.state.move(taken.fork, taken.shift)
-            self._queue = shifted(self._queue, taken.shift, taken.fork)
-            self._untold = shifted(self._untold, taken.shift, taken.fork)
+            self._queue = renumbered(self._queue, taken.shift, taken.fork)
+            self._untold = renumbered(self._untold, taken.shift, taken.fork)
             last = self._unwritten[-1].seq if self._unwritten else self._written_seq
             self._written_seq = self._synced_seq = last + taken.shift
             self._unwritten.clear()

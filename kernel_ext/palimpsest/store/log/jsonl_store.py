@@ -45,7 +45,7 @@ from palimpsest.store.log.segments import (
 )
 from palimpsest.store.log.session_index import Index
 from palimpsest.store.log.state_loader import live_state, whole_state
-from palimpsest.store.log.takeover import fork_of, late_fork_session, refusal, shifted
+from palimpsest.store.log.takeover import fork_of, late_fork_session, renumbered, takeover_refusal
 from palimpsest.store.project_folder.layout import Layout, LayoutWatch
 from palimpsest.store.project_folder.lease import (
     HEARTBEAT_SECONDS,
@@ -56,7 +56,7 @@ from palimpsest.store.project_folder.lease import (
     LeaseFile,
     is_dead,
     is_running,
-    started,
+    process_start_time,
     this_owner,
 )
 from palimpsest.store.session_state.state import State
@@ -115,7 +115,7 @@ class JsonlStore:
         if create:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         epoch = max(segment_epochs(directory), default=0) + 1
-        lease = Lease(owner.host, owner.pid, owner.kernel_id, epoch, started(owner.pid))
+        lease = Lease(owner.host, owner.pid, owner.kernel_id, epoch, process_start_time(owner.pid))
         file = LeaseFile(directory)
         polite = self._take_lease(file, lease, steal=steal)
         if not file.lock() and polite:
@@ -184,7 +184,7 @@ class JsonlStore:
         try:
             begun = self._begin_fork(fork, place)
             kept = self.acquire(begun.id, owner)
-            kept.append(shifted(late, 1, begun), sync=True)
+            kept.append(renumbered(late, 1, begun), sync=True)
         except (OSError, StorageFailed) as refused:
             # Half a fork would be read as one: nothing is left of it, and all is tried again later.
             if kept is not None:
@@ -192,7 +192,9 @@ class JsonlStore:
             shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
             why = disk_reason(refused) if isinstance(refused, OSError) else str(refused)
             raise StorageFailed(why) from refused
-        return TakenOver(refusal(writer.session_id, begun), fork=begun, writer=kept, shift=1)
+        return TakenOver(
+            takeover_refusal(writer.session_id, begun), fork=begun, writer=kept, shift=1
+        )
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
         """Begin a session with everything of the parent up to ``seq``, by reference."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import uuid4
 
 from palimpsest.store.interface import ABOUT_CHARS, Owner, Problem, SessionSummary, TakenOver
-from palimpsest.store.log.takeover import fork_of, late_fork_session, refusal, shifted
+from palimpsest.store.log.takeover import fork_of, late_fork_session, renumbered, takeover_refusal
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.session_record.events import Record, SessionCreated, SessionDeleted
@@ -147,8 +147,10 @@ class MemoryStore:
         owner = log.owner or Owner(host="", pid=0, kernel_id=begun.id)
         writer = self.acquire(begun.id, owner)
         shift = state.seq + 2 - first
-        writer.append(shifted(records, shift, begun))
-        return TakenOver(refusal(session_id, begun), fork=begun, writer=writer, shift=shift)
+        writer.append(renumbered(records, shift, begun))
+        return TakenOver(
+            takeover_refusal(session_id, begun), fork=begun, writer=writer, shift=shift
+        )
 
     def delete(self, session_id: str) -> None:
         """Delete a session and its children; a parent that a fork needs is hidden."""

@@ -27,7 +27,7 @@ def fork_of(session: SessionInfo) -> SessionInfo:
     return session.model_copy(update={"id": fork_id, "title": title})
 
 
-def refusal(session_id: str, fork: SessionInfo) -> str:
+def takeover_refusal(session_id: str, fork: SessionInfo) -> str:
     """Say to a person what happened."""
     return (
         f"Another kernel writes session {session_id!r} now; what this kernel did since then is"
@@ -46,7 +46,7 @@ def late_fork_session(
     return session.model_copy(update={"forked_from": place})
 
 
-def shifted(records: Sequence[Record], shift: int, fork: SessionInfo) -> list[Record]:
+def renumbered(records: Sequence[Record], shift: int, fork: SessionInfo) -> list[Record]:
     """Return the records as the fork's: numbered after its beginning, and under its name.
 
     Checkpoints are left out, since they name places of the log that was left.

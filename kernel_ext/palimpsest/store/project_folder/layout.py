@@ -27,7 +27,7 @@ from palimpsest.store.project_folder.migration_run import (
     migrate,
     refuse_newer,
 )
-from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, is_older, newest
+from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, is_older, newest_version
 from palimpsest.store.project_folder.project_id import new_project_id
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
@@ -40,13 +40,13 @@ __all__ = [
     "LayoutNotReady",
     "LayoutWatch",
     "find_project",
-    "foreign",
+    "foreign_folder_reason",
     "prepare",
 ]
 
 FOLDER = ".palimpsest"
 FOLDERS = ("sessions", "blobs", "snapshots", "share")
-LAYOUT_VERSION = newest(STEPS)
+LAYOUT_VERSION = newest_version(STEPS)
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
@@ -101,7 +101,9 @@ def find_project(start: Path) -> Path:
     for directory in (start, *start.parents):
         if directory != start and directory in {Path.home(), Path(directory.anchor)}:
             break
-        if (directory / FOLDER).is_dir() and (directory == start or not foreign(directory)):
+        if (directory / FOLDER).is_dir() and (
+            directory == start or not foreign_folder_reason(directory)
+        ):
             return directory
         if (directory / ".git").exists():
             break
@@ -114,9 +116,9 @@ def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
     Raises LayoutTooNew, LayoutNotReady, ForeignFolder, or OSError when the directory cannot be written.
     """
     root = project / FOLDER
-    if problem := foreign(project):
+    if problem := foreign_folder_reason(project):
         raise ForeignFolder(problem)
-    version = newest(steps)
+    version = newest_version(steps)
     found = refuse_newer(root, version)
     notice = ""
     if found == LayoutFile() and not _holds_sessions(root):
@@ -124,7 +126,7 @@ def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
     elif is_older(root, steps):
         notice = migrate(root, steps)
         _make_folders(root)
-        if problem := foreign(project):
+        if problem := foreign_folder_reason(project):
             raise ForeignFolder(problem)
     _probe(root)
     return Layout(root, read_layout(root).project_id, version, notice)
@@ -162,7 +164,7 @@ class ForeignFolder(OSError):
     """The folder is not this user's own; the message says why."""
 
 
-def foreign(project: Path) -> str | None:
+def foreign_folder_reason(project: Path) -> str | None:
     """Say why a project's folder is not to be written: it is a link, or somebody else's.
 
     A project can be sent with anything in it, and what a link leads to is not the project's.

@@ -63,7 +63,7 @@ def _host() -> str:
     return ":".join(name for name in (socket.gethostname(), boot, space) if name)
 
 
-def started(pid: int) -> str | None:
+def process_start_time(pid: int) -> str | None:
     """Return when a process began; None where the system does not say, or it is gone."""
     fields = _stat(pid)
     return None if fields is None or fields[0] == "Z" else fields[19]
@@ -83,7 +83,7 @@ def is_dead(lease: Lease) -> bool:
     if lease.host != _host():
         return False
     if Path("/proc/self/stat").exists():
-        now = started(lease.pid)
+        now = process_start_time(lease.pid)
         return now is None or (lease.started is not None and now != lease.started)
     try:
         os.kill(lease.pid, 0)

@@ -41,10 +41,15 @@ from palimpsest.store.project_folder.lease import (
     LeaseFile,
     is_dead,
     is_running,
-    started,
+    process_start_time,
     this_owner,
 )
-from palimpsest.store.project_folder.migrations import SESSIONS, LayoutStep, StepRefused, newest
+from palimpsest.store.project_folder.migrations import (
+    SESSIONS,
+    LayoutStep,
+    StepRefused,
+    newest_version,
+)
 from palimpsest.store.project_folder.project_id import find_project_id
 from palimpsest.transcript.errors import LayoutTooNew
 
@@ -91,14 +96,16 @@ def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
 
     Raises LayoutTooNew, and LayoutNotReady where it has to wait for something.
     """
-    old = refuse_newer(root, newest(steps)).version
+    old = refuse_newer(root, newest_version(steps)).version
     try:
         with _holding(root):
             return _Migration(root, steps).run()
     except (LayoutNotReady, LayoutTooNew):
         raise
     except OSError as error:
-        raise LayoutNotReady(_failed(root, old, newest(steps), disk_reason(error))) from error
+        raise LayoutNotReady(
+            _failed(root, old, newest_version(steps), disk_reason(error))
+        ) from error
 
 
 def being_migrated(root: Path) -> str:
@@ -121,7 +128,7 @@ class _Migration:
 
     def run(self) -> str:
         """Go on with what was begun, then take each step that is due; returns what a person is told."""
-        found = refuse_newer(self._root, newest(self._steps))
+        found = refuse_newer(self._root, newest_version(self._steps))
         if found.migration is not None and found.migration.stage != "copying":
             self._move(found, found.migration)
         for step in self._steps:
@@ -268,7 +275,7 @@ def _holding(root: Path) -> Iterator[None]:
             _wait(root, file, until)
         try:
             owner = this_owner(f"migration-{uuid4().hex[:8]}")
-            lease = Lease(owner.host, owner.pid, owner.kernel_id, 1, started(owner.pid))
+            lease = Lease(owner.host, owner.pid, owner.kernel_id, 1, process_start_time(owner.pid))
             while not file.create(lease):
                 held = file.read()
                 if held is None or is_dead(held) or not file.is_fresh(WATCH_SECONDS):

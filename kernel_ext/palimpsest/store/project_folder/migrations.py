@@ -79,7 +79,7 @@ STEPS: Sequence[LayoutStep] = (
 """All steps, in order, without a gap."""
 
 
-def newest(steps: Sequence[LayoutStep]) -> int:
+def newest_version(steps: Sequence[LayoutStep]) -> int:
     """Return the layout that the last step leads to."""
     return steps[-1].number
 
@@ -87,4 +87,6 @@ def newest(steps: Sequence[LayoutStep]) -> int:
 def is_older(root: Path, steps: Sequence[LayoutStep]) -> bool:
     """Tell whether a folder is of an older layout, is on the way to another, or names no project."""
     found = read_layout(root)
-    return found.version < newest(steps) or found.migration is not None or not found.project_id
+    return (
+        found.version < newest_version(steps) or found.migration is not None or not found.project_id
+    )

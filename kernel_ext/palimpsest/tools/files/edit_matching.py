@@ -45,7 +45,7 @@ class _Line:
 Finder = Callable[[str, str, str], Iterator[SpanEdit]]
 
 
-def find(text: str, old: str, new: str) -> EditMatch:
+def find_edit(text: str, old: str, new: str) -> EditMatch:
     """Find every place that ``old`` means, by the strictest reading that finds any."""
     for how, finder in FINDERS:
         spans = _disjoint(finder(text, old, new))

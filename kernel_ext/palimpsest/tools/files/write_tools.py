@@ -16,7 +16,7 @@ from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
 from palimpsest.tools.file_access.safe_open import read_real, replace_real
 from palimpsest.tools.file_access.textfile import TextFile, is_binary
-from palimpsest.tools.files.edit_matching import EditMatch, SpanEdit, closest, find, line_of
+from palimpsest.tools.files.edit_matching import EditMatch, SpanEdit, closest, find_edit, line_of
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.text import REDACTED, scrub
@@ -263,7 +263,7 @@ def _chosen(text: str, edit: Replacement, name: str, which: str) -> EditMatch:
         raise UserError(
             f"{which}old and new are the same, so there is nothing to change in {name}."
         )
-    found = find(text, old, new)
+    found = find_edit(text, old, new)
     if not found.spans:
         raise UserError(which + _not_found(text, old, name))
     if len(found.spans) > 1 and not edit.replace_all:

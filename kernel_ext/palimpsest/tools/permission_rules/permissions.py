@@ -411,7 +411,7 @@ def _now_allowed(one: PendingAsk, approved: Rules) -> bool:
     return isinstance(verdict, Allowed)
 
 
-def refusal(reply: Reply) -> PermissionDenied:
+def permission_refusal(reply: Reply) -> PermissionDenied:
     """Turn a rejection into what the tool call raises; the turn ends when a person gave no reason."""
     if reply.feedback:
         return PermissionDenied(

@@ -3,11 +3,11 @@
 from palimpsest.model.rehearsal.generation.pandas_code import statistics_of
 from palimpsest.model.rehearsal.generation.result_text import (
     NAMES,
+    column_names,
     counted,
     extremes,
     grouped_rows,
     merged,
-    names,
     table,
     table_words,
     where,
@@ -35,8 +35,8 @@ def plot_result_text(spec: QuerySpec, result: ToolResult, chart: str | None = No
 def _plot(spec: QuerySpec, result: ToolResult, chart: str | None) -> str | None:
     kind = CHART_NAMES.get(chart or "", "plot")
     numbers = tuple(column for column in spec.measures if column.numeric)
-    subject = names(numbers or spec.groups or spec.measures) or "every column of numbers"
-    by = f" by {names(spec.groups)}" if spec.groups and numbers else ""
+    subject = column_names(numbers or spec.groups or spec.measures) or "every column of numbers"
+    by = f" by {column_names(spec.groups)}" if spec.groups and numbers else ""
     body = _behind(spec, result, numbers, chart)
     if body is None:
         return None
@@ -67,7 +67,7 @@ def _behind(
         return counted(spec, result.value, column=columns[0])
     value = scalar(result.value)
     if value is not None:
-        return f"The correlation (Pearson) of {names(numbers[:2])} is **{tidy(value)}**."
+        return f"The correlation (Pearson) of {column_names(numbers[:2])} is **{tidy(value)}**."
     if not spec.groups:
         rows = [*series(result.value)]
         return table(["statistic", numbers[0].label], rows) if rows else None

@@ -49,7 +49,7 @@ def _condition(condition: Filter) -> str:
     return f"{span(condition.column.label)} {TESTS[condition.test]} {shown}"
 
 
-def names(columns: Sequence[Column]) -> str:
+def column_names(columns: Sequence[Column]) -> str:
     """Return the columns' names as code, joined by commas and *and*."""
     shown = [span(column.label) for column in columns]
     return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]])) if shown else ""
@@ -106,14 +106,14 @@ def _statistic(spec: QuerySpec, result: ToolResult) -> str | None:
     name = NAMES.get(spec.statistic or "", spec.statistic or "value")
     value = scalar(result.value)
     if len(spec.measures) == 1 and value is not None:
-        return f"The {name} of {names(spec.measures)}{where(spec)} is **{tidy(value)}**."
+        return f"The {name} of {column_names(spec.measures)}{where(spec)} is **{tidy(value)}**."
     rows: Cells = [*series(result.value)]
     if not rows:
         return None
     if spec.several:
         if len(spec.measures) != 1:
             return None
-        title = f"{names(spec.measures)}{where(spec)}:"
+        title = f"{column_names(spec.measures)}{where(spec)}:"
         return f"{title}\n\n{table(['statistic', spec.measures[0].label], rows)}"
     return f"The {name} of each column{where(spec)}:\n\n{table(['column', name], rows)}"
 
@@ -132,7 +132,7 @@ def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
     if headers is None:
         if spec.several:
             return None
-        return f"The {spec.statistic} of every column of numbers by {names(spec.groups)}{where(spec)}:\n\n{quoted(result.value)}"
+        return f"The {spec.statistic} of every column of numbers by {column_names(spec.groups)}{where(spec)}:\n\n{quoted(result.value)}"
     rows = grouped_rows(spec, result.value, headers)
     if not rows:
         return None
@@ -145,7 +145,7 @@ def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
     labels = [column.label for column in spec.groups]
     shown = [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
     parts = [
-        f"{title} {names(spec.measures)} by {names(spec.groups)}{where(spec)}:",
+        f"{title} {column_names(spec.measures)} by {column_names(spec.groups)}{where(spec)}:",
         table([*labels, *shown], rows, len(labels)),
         extremes([merged(row, len(labels)) for row in rows], column + 1, what),
     ]
@@ -183,7 +183,7 @@ def _count(spec: QuerySpec, result: ToolResult) -> str | None:
         rows = grouped_rows(spec, result.value, ["count"])
         labels = [column.label for column in spec.groups]
         return (
-            f"Rows by {names(spec.groups)}{where(spec)}:\n\n{table([*labels, 'rows'], rows, len(labels))}"
+            f"Rows by {column_names(spec.groups)}{where(spec)}:\n\n{table([*labels, 'rows'], rows, len(labels))}"
             if rows
             else None
         )
@@ -193,7 +193,7 @@ def _count(spec: QuerySpec, result: ToolResult) -> str | None:
     if value is None:
         return None
     if spec.measures:
-        return f"There are **{value}** values of {names(spec.measures)}{where(spec)} (missing ones are not counted)."
+        return f"There are **{value}** values of {column_names(spec.measures)}{where(spec)} (missing ones are not counted)."
     subject = f"{span(spec.table.name)} has **{value}** rows"
     tests = " and ".join(_condition(condition) for condition in spec.filters)
     return f"{subject} where {tests}." if tests else f"{subject}."
@@ -235,7 +235,7 @@ def _distinct(spec: QuerySpec, result: ToolResult) -> str | None:
 def _nunique(spec: QuerySpec, result: ToolResult) -> str | None:
     value = scalar(result.value)
     return (
-        f"{names((spec.measures + spec.groups)[:1])} has **{value}** different values{where(spec)}."
+        f"{column_names((spec.measures + spec.groups)[:1])} has **{value}** different values{where(spec)}."
         if value
         else None
     )
@@ -245,7 +245,7 @@ def _missing(spec: QuerySpec, result: ToolResult) -> str | None:
     value = scalar(result.value)
     columns = spec.measures + spec.groups
     if value is not None and len(columns) == 1:
-        return f"{names(columns)} has **{value}** missing values{where(spec)}."
+        return f"{column_names(columns)} has **{value}** missing values{where(spec)}."
     rows: Cells = list(series(result.value))
     return (
         f"Missing values of each column{where(spec)}:\n\n{table(['column', 'missing'], rows)}"
@@ -259,7 +259,7 @@ def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
     value = scalar(result.value)
     if len(numbers) == 2:
         return (
-            f"The correlation (Pearson) of {names(numbers)}{where(spec)} is **{tidy(value)}**."
+            f"The correlation (Pearson) of {column_names(numbers)}{where(spec)} is **{tidy(value)}**."
             if value
             else None
         )
@@ -267,7 +267,7 @@ def _correlation(spec: QuerySpec, result: ToolResult) -> str | None:
         rows: Cells = [*series(result.value)]
         text = table(["column", "correlation"], rows)
         return (
-            f"Correlation (Pearson) of {names(numbers)} with the other columns{where(spec)}:\n\n{text}\n\n{extremes(rows, 1, 'correlation')}"
+            f"Correlation (Pearson) of {column_names(numbers)} with the other columns{where(spec)}:\n\n{text}\n\n{extremes(rows, 1, 'correlation')}"
             if rows
             else None
         )
@@ -285,18 +285,19 @@ def _top(spec: QuerySpec, result: ToolResult) -> str | None:
         method = spec.statistic or ("sum" if additive else "mean")
         labels = [column.label for column in spec.groups]
         return (
-            f"{names(spec.groups)} with the {side} {method} of {names(spec.measures)}{where(spec)}:\n\n{table([*labels, f'{method} of {measure.label}'], rows, len(labels))}"
+            f"{column_names(spec.groups)} with the {side} {method} of {column_names(spec.measures)}{where(spec)}:\n\n{table([*labels, f'{method} of {measure.label}'], rows, len(labels))}"
             if rows
             else None
         )
     shown = [column.label for column in (shown_columns(spec) or spec.table.columns)]
     found = frame(result.value, shown) if len(set(shown)) == len(shown) else None
-    text = f"Rows{where(spec)} with the {side} {names(spec.measures)}:\n\n"
+    text = f"Rows{where(spec)} with the {side} {column_names(spec.measures)}:\n\n"
     if not found:
         return text + quoted(result.value)
     best = found[0][measure.label]
-    return f"The {side} {names(spec.measures)}{where(spec)} is **{tidy(best)}**.\n\n{text}" + table(
-        shown, [tuple(row[h] for h in shown) for row in found], 0
+    return (
+        f"The {side} {column_names(spec.measures)}{where(spec)} is **{tidy(best)}**.\n\n{text}"
+        + table(shown, [tuple(row[h] for h in shown) for row in found], 0)
     )
 
 
@@ -322,7 +323,7 @@ def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
         if not columns[0].numeric:
             return counted(spec, result.value, column=columns[0])
         return (
-            f"{names(columns)}{where(spec)}:\n\n{table(['statistic', columns[0].label], rows)}"
+            f"{column_names(columns)}{where(spec)}:\n\n{table(['statistic', columns[0].label], rows)}"
             if rows
             else None
         )

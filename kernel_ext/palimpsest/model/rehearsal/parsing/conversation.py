@@ -15,19 +15,19 @@ Messages = tuple[dict[str, Any], ...]
 
 COMPACTED = "What did we do so far?"
 """The question under which the engine files a compaction's summary."""
-ENGINE_TAGS = "system-reminder|reminder|env|environment|variables|context|note"
+ENGINE_TAGS_PATTERN = "system-reminder|reminder|env|environment|variables|context|note"
 _OPENING_ASIDE = re.compile(
-    rf"\A\s*<({ENGINE_TAGS})\b[^>]*>.*?</\1>\s*(?=\S)", re.DOTALL | re.IGNORECASE
+    rf"\A\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*?</\1>\s*(?=\S)", re.DOTALL | re.IGNORECASE
 )
 _CLOSING_ASIDE = re.compile(
-    rf"(?<=\S)\s*\n\n<({ENGINE_TAGS})>(?:(?!</?\1>).)*</\1>\s*\Z", re.DOTALL | re.IGNORECASE
+    rf"(?<=\S)\s*\n\n<({ENGINE_TAGS_PATTERN})>(?:(?!</?\1>).)*</\1>\s*\Z", re.DOTALL | re.IGNORECASE
 )
 _STEERED = re.compile(
     r"\A\s*<system-reminder>\nThe user sent the following message:\n(.*)\n\nPlease address .*</system-reminder>\s*\Z",
     re.DOTALL,
 )
 """How an older system says that words came in the middle of a turn."""
-_ASIDE = re.compile(rf"\s*<({ENGINE_TAGS})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
+_ASIDE = re.compile(rf"\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
 _MEDIA_NOTE = re.compile(r"\s*(\[|attached|figure|image|media)", re.IGNORECASE)
 
 

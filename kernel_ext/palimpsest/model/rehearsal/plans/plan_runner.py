@@ -101,7 +101,7 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
                 return act
             result = ToolResult(output)
             if result.refused:
-                return refusal(act, result)
+                return refused_answer(act, result)
             act = plan.send(result)
     except StopIteration as end:
         answer: PlanAnswer = end.value
@@ -119,7 +119,7 @@ def _take(waiting: list[Exchange], tool: str) -> str | None:
     return None
 
 
-def refusal(act: PlannedCall, result: ToolResult) -> PlanAnswer:
+def refused_answer(act: PlannedCall, result: ToolResult) -> PlanAnswer:
     """Say what would have been done, and stop."""
     words = result.text.strip().splitlines()[0][:300]
     return PlanAnswer(
