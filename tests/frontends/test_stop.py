@@ -49,6 +49,23 @@ def test_stops_while_it_waits_for_the_model(kernel: Kernel, cell: str) -> None:
     assert "Stopped" in run.story()
 
 
+def test_stops_a_tool_for_which_a_cell_blocks_by_result(kernel: Kernel) -> None:
+    gate, code = telling(kernel, BLOCKING)
+    kernel.script(f"calls('python', code={code!r}).says('')", "says('It was stopped.')")
+    kernel.run(
+        "from palimpsest.session.interfaces.kernel_session import PromptOptions\n"
+        "live = room.engine.submit(room.workspace.new(None)).result()\n"
+        "future = room.engine.submit(live.prompt('hi', PromptOptions(yes=True)), is_turn=True)"
+    )
+    cell = "said = future.result()"
+
+    seconds, _ = stop(kernel, cell, gate)
+
+    assert seconds < PATIENCE
+    assert kernel.run("1 + 1").status == "ok"
+    assert kernel.value("future.done()") == "True"
+
+
 @pytest.mark.parametrize(
     ("cell", "code"),
     [

@@ -124,6 +124,14 @@ def test_a_prompt_is_steered_into_the_turn_that_runs(hands: ThreeInterfaces, way
     ]
 
 
+def test_a_cell_that_blocks_for_an_answer_lets_its_python_run(hands: ThreeInterfaces) -> None:
+    hands.begin(ASKS, "says('It is 42.')")
+
+    hands.cell("future = now().start('How many?', yes=True)\nsaid = future.result(timeout=40).text")
+
+    assert hands.look("(said, x)") == ("It is 42.", 42)
+
+
 @each_way
 def test_who_joins_the_run_gets_its_final_answer(hands: ThreeInterfaces, way: str) -> None:
     hands.begin(ASKS, "says('It is 42.')")

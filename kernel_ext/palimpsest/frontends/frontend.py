@@ -51,6 +51,7 @@ class Frontend:
         self.shell = shell
         self.channel = Channel(services, main_thread, shell)
         main_thread.cells_running = cells_running
+        services.engine.serve_main_thread = main_thread.serve_until
         self._commands = Subcommands(services, self.channel)
         self._warned = False
 

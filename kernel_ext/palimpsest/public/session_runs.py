@@ -186,7 +186,7 @@ class SessionRuns:
         return self._begun(work()).result()
 
     def _begun(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        future: Future[T] = self.holder.engine.submit(work)
+        future: Future[T] = self.holder.engine.submit(work, is_turn=True)
         return future
 
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -204,6 +204,37 @@ class MainThread:
             self._finish(job, error=error)
         else:
             self._finish(job, result)
+
+    def serve_until(self, future: "Future[Any]", timeout: float | None) -> float | None:
+        """Do what waits for this thread until a future is done or the time over; seconds that are left.
+
+        For a cell that blocks by ``.result()``: what is posted meanwhile would stand behind the cell, and
+        the cell behind it. On another thread, and inside of a job, it does nothing.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while not future.done() and self._may_serve():
+            with self._lock:
+                job = self._idle.popleft() if self._idle else None
+            left = None if end is None else max(0.0, end - time.monotonic())
+            if job is not None:
+                self._perform_caught(job)
+            elif left == 0.0:
+                break
+            else:
+                wait([future], TICK_SECONDS if left is None else min(TICK_SECONDS, left))
+        return None if end is None else max(0.0, end - time.monotonic())
+
+    def _may_serve(self) -> bool:
+        return threading.current_thread() is threading.main_thread() and self._current is None
+
+    def _perform_caught(self, job: Job) -> None:
+        """Do a job that no cell shows, so that it can be interrupted in any case."""
+        catching = None if self.interrupts.caught else self.interrupts.catch(lambda: None)
+        try:
+            self.perform(job, lambda _: None)
+        finally:
+            if catching is not None:
+                catching.end()
 
     def interrupt(self, job: Job) -> None:
         """Stop a job because its call was aborted; from any thread."""

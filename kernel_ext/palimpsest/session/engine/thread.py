@@ -31,25 +31,36 @@ ON_ENGINE = (
 
 
 class EngineFuture(Future[T]):
-    """The result of work on the engine; who waits for it on the engine itself is told so."""
+    """The result of work on the engine; who waits for it on the engine itself is told so.
 
-    def __init__(self, engine: "EngineThread") -> None:
+    A kernel's main thread that waits for a turn does meanwhile what the turn has to do there.
+    """
+
+    def __init__(self, engine: "EngineThread", *, is_turn: bool = False) -> None:
         super().__init__()
         self._engine = engine
+        self._is_turn = is_turn
 
     def result(self, timeout: float | None = None) -> T:
         """Return the result, once it is there; raises UserError on the engine's own thread."""
         self._check()
-        return super().result(timeout)
+        return super().result(self._served(timeout))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Return what the work raised, once it has ended; raises UserError on the engine's own thread."""
         self._check()
-        return super().exception(timeout)
+        return super().exception(self._served(timeout))
 
     def _check(self) -> None:
         if not self.done() and self._engine.is_current():
             raise UserError(ON_ENGINE)
+
+    def _served(self, timeout: float | None) -> float | None:
+        """Wait on the main thread for a turn, and return how many seconds of the time are left."""
+        serve = self._engine.serve_main_thread
+        if not self._is_turn or serve is None or self.done():
+            return timeout
+        return serve(self, timeout)
 
 
 class EngineThread:
@@ -61,6 +72,11 @@ class EngineThread:
         self._ready = threading.Event()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
+        self.serve_main_thread: Callable[[Future[Any], float | None], float | None] | None = None
+        """Does what the engine asks of a kernel's main thread until a future is done or a time over.
+
+        Called by whoever waits, on any thread; returns how many seconds are left.
+        """
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -74,15 +90,16 @@ class EngineThread:
             raise RuntimeError("The engine thread ended before its loop began.")
         return self._loop
 
-    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+    def submit(self, work: Coroutine[Any, Any, T], *, is_turn: bool = False) -> "Future[T]":
         """Run a coroutine on the engine; its result arrives in a future for other threads.
 
-        Raises UserError where the engine has ended.
+        A turn may need the main thread, so who waits for it there serves it. Raises UserError where
+        the engine has ended.
         """
         if self.loop.is_closed():
             work.close()
             raise UserError(CLOSED)
-        loop, future = self.loop, EngineFuture[T](self)
+        loop, future = self.loop, EngineFuture[T](self, is_turn=is_turn)
         loop.call_soon_threadsafe(_begin, loop, work, future)
         return future
 
