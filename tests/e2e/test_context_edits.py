@@ -118,7 +118,7 @@ def test_a_summary_is_asked_for_in_the_panel(
         panel.get_by_role("textbox", name="Prompt for the agent").press("Control+Shift+K")
     else:
         page.keyboard.press("Control+Shift+C")
-        page.keyboard.type("Summarise the Agent")
+        page.keyboard.type("Compact the Agent")
         page.keyboard.press("Enter")
 
     expect(story(panel).get_by_role("button", name="Compacted")).to_be_visible()
