@@ -8,7 +8,7 @@ from palimpsest.context.budget.token_estimate import block_tokens, tools_tokens
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.context.request_assembly.fit import reported_full
 from palimpsest.loop.context_management.fit_driver import FitDriver
-from palimpsest.loop.model_requests.answer_stream import services, stream_answer
+from palimpsest.loop.model_requests.answer_stream import stream_answer, stream_services
 from palimpsest.loop.model_requests.engine_messages import write_notices
 from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
 from palimpsest.loop.model_requests.request_builder import Assembled
@@ -109,7 +109,7 @@ async def _run_request(
 ) -> StepResult:
     """Send a request, process its answer into the message, and say how the turn goes on."""
     processor = StreamProcessor(
-        services(run_context, setup, assembled.record.facts),
+        stream_services(run_context, setup, assembled.record.facts),
         message,
         request_id=assembled.record.id,
         window=setup.info.window,
@@ -299,24 +299,24 @@ async def _run(
 ) -> None:
     message = processor.message
 
-    person = processor.user_wait
+    user_wait = processor.user_wait
 
     def asker(call: ToolCalled) -> AskFunction:
         ask = run_context.ask(message.id, call.id, call.tool)
 
         async def timed(*words: Any, **more: Any) -> None:
-            with person.waiting(call.id):
+            with user_wait.waiting(call.id):
                 await ask(*words, **more)
 
         return timed
 
     async def guard(call: ToolCalled) -> None:
-        with person.waiting(""):
+        with user_wait.waiting(""):
             await run_context.guard(message.id, call)
 
     def context(call: ToolCalled) -> ToolContext:
         interview = run_context.extra.get("interview")
-        timed = {"interview": TimedInterview(interview, person, call.id)} if interview else {}
+        timed = {"interview": TimedInterview(interview, user_wait, call.id)} if interview else {}
         return ToolContext(
             session_id=run_context.session_id,
             message_id=message.id,

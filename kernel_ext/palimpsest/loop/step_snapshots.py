@@ -39,7 +39,7 @@ class StepFiles:
     """The snapshots of one step; that before a turn's first is kept with its prompt, too."""
 
     def __init__(self, run_context: RunContext, processor: StreamProcessor) -> None:
-        self._stage = run_context
+        self._run_context = run_context
         self._files = run_context.files
         self._processor = processor
         self._before: asyncio.Task[str | None] | None = None
@@ -75,17 +75,17 @@ class StepFiles:
     def _taken(self, before: str | None) -> None:
         """Note the files as the step found them, and, once a turn, as its prompt did."""
         self._processor.snapshot_before(before)
-        prompt = self._stage.log.state.message(self._processor.message.parent_id)
+        prompt = self._run_context.log.state.message(self._processor.message.parent_id)
         if before is None or prompt is None or not begins_turn(prompt):
             return
         if not any(isinstance(part, SnapshotPart) for part in prompt.parts):
             found = SnapshotPart(
-                id=self._stage.ids.new("prt"),
-                session_id=self._stage.session_id,
+                id=self._run_context.ids.new("prt"),
+                session_id=self._run_context.session_id,
                 message_id=prompt.id,
                 snapshot=before,
             )
-            self._stage.write(PartUpdated(part=found))
+            self._run_context.write(PartUpdated(part=found))
 
     def cancel(self) -> None:
         """Stop looking; the kernel ends."""

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.loop.model_requests.answer_stream import services
+from palimpsest.loop.model_requests.answer_stream import stream_services
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.model_requests.request_builder import facts_for
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -78,7 +78,7 @@ async def _run(
         path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
     )
     processor = StreamProcessor(
-        services(run_context, setup, facts_for(run_context, setup, 0)), message
+        stream_services(run_context, setup, facts_for(run_context, setup, 0)), message
     )
     call = ToolCalled(id=f"call_{run_context.ids.new('prt')}", tool=TASK, input=_input(subtask))
     tool = TaskTool(lambda: ())

@@ -70,7 +70,7 @@ class Turn:
         """The guard that ended it; None where the last answer says itself how it ended."""
         self.asked = 0
         """How often it was asked for its answer in the form that the prompt wants."""
-        self._stage = run_context
+        self._run_context = run_context
         self._room = FitDriver(run_context)
         self._steps = 0
         self._unknown = 0
@@ -80,7 +80,7 @@ class Turn:
 
     async def run(self, *, again: bool) -> None:
         """Run steps until nothing is left to do."""
-        run_context = self._stage
+        run_context = self._run_context
         while not run_context.abort.is_set():
             run_context.deliver()
             messages = run_context.log.state.messages()
@@ -109,10 +109,10 @@ class Turn:
 
     async def _next(self, setup: StepSetup, user: UserMessage) -> bool:
         """Do what is pending first: subtasks, then a compaction, else a step."""
-        messages = self._stage.log.state.messages()
+        messages = self._run_context.log.state.messages()
         subtasks = pending_subtasks(messages)
         if subtasks:
-            return await run_subtasks(self._stage, setup, user, subtasks)
+            return await run_subtasks(self._run_context, setup, user, subtasks)
         marked = marker_of(messages, user)
         if marked is not None:
             return await self._compact(setup, user, marked)
@@ -120,7 +120,7 @@ class Turn:
 
     async def _compact(self, setup: StepSetup, user: UserMessage, marked: CompactionPart) -> bool:
         """Summarise; where that fails in the middle of work, cut oversized results instead."""
-        outcome = await run_compaction(self._stage, setup, user)
+        outcome = await run_compaction(self._run_context, setup, user)
         self._no_summary = self._no_summary or outcome == "failed"
         if outcome == "failed" and marked.auto and self._room.failed(setup, user):
             return True
@@ -128,7 +128,7 @@ class Turn:
         return outcome == "continue"
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
-        run_context = self._stage
+        run_context = self._run_context
         if self._room.full(setup, user, messages):
             return True
         self._steps += 1
@@ -148,7 +148,7 @@ class Turn:
 
     def _goes_on(self, result: StepResult, *, last: bool) -> bool:
         """Tell whether a step is followed by another one, and note the guard that says no."""
-        newest = self._stage.log.state.messages()[-1]
+        newest = self._run_context.log.state.messages()[-1]
         self._unknown = self._unknown + 1 if _ended_unknown(newest) else 0
         self._refused = self._refused + 1 if refused_unasked(newest) else 0
         if result in ("rejected", "circle"):

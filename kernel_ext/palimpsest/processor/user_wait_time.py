@@ -57,14 +57,14 @@ class TimedInterview:
 
     def __init__(self, interview: Interview, user_wait: UserWaitTime, call_id: str) -> None:
         self._interview = interview
-        self._person = user_wait
+        self._user_wait = user_wait
         self._call_id = call_id
 
     async def ask(
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
         """Ask, and wait for the answers."""
-        with self._person.waiting(self._call_id):
+        with self._user_wait.waiting(self._call_id):
             return await self._interview.ask(
                 questions, message_id=message_id, call_id=call_id, abort=abort
             )

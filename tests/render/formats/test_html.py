@@ -198,6 +198,14 @@ def test_what_lies_deep_in_quotes_and_lists_is_not_lost(mark: str, depth: int) -
     assert "the end" in to_html(mark * depth + "the end")
 
 
+@pytest.mark.parametrize("mark", ["*", "**", "_", "~~", "["])
+@pytest.mark.parametrize("depth", [19, 20, 21, 200])
+def test_what_lies_deep_in_emphasis_and_links_is_not_lost(mark: str, depth: int) -> None:
+    close = "](https://a.b)" if mark == "[" else mark
+
+    assert "the end" in to_html(f"{mark}a " * depth + "the end" + close * depth)
+
+
 def test_a_paragraph_too_long_for_emphasis_keeps_its_words() -> None:
     assert to_html("*a* " * 6_000).count("*a*") == 6_000
 

@@ -153,7 +153,7 @@ async def test_a_defect_of_ours_answers_the_prompt_and_does_not_run_for_ever(
     def broken(_run: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(session.runner, "_stage", broken)
+    monkeypatch.setattr(session.runner, "_run_context", broken)
     answer = await ask(session, "Hello?")
 
     assert isinstance(answer.error, UnknownError)

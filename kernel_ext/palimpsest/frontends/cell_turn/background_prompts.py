@@ -95,16 +95,18 @@ class BackgroundWait:
 
     def __init__(self, services: FrontendServices, main_thread: MainThread, pages: Pages) -> None:
         self._services = services
-        self._pump = main_thread
+        self._main_thread = main_thread
         self._pages = pages
 
     def made(self, answer: Answer) -> AgentAnswer:
         """Return an answer as cells get it."""
-        return AgentAnswer(answer, self._pump.shell)
+        return AgentAnswer(answer, self._main_thread.shell)
 
     def checked(self, made: AgentAnswer) -> AgentAnswer:
         """Return an answer; raises AgentTurnFailed as the cell that asked would have."""
-        cell_failure.raise_if_failed(made, self._services, self._pump.shell, scrubber(os.environ))
+        cell_failure.raise_if_failed(
+            made, self._services, self._main_thread.shell, scrubber(os.environ)
+        )
         return made
 
     def wait(self, session: KernelSession, future: "Future[Answer]") -> AgentAnswer:
@@ -113,7 +115,7 @@ class BackgroundWait:
             return self._result(future)
         left = False
         questions = Questions(
-            self._pump.interrupts,
+            self._main_thread.interrupts,
             lambda: self._pages.present(session.id),
             scrubber(os.environ),
         )
@@ -139,7 +141,7 @@ class BackgroundWait:
         unsubscribe = session.subscribe(replied)
         try:
             # No session of its own: what the agent's Python shows is caught whole, as it is while idle.
-            with CellWait(self._pump, "", _Nobody(), stop, tick) as waits:
+            with CellWait(self._main_thread, "", _Nobody(), stop, tick) as waits:
                 waits.run(future)
         finally:
             unsubscribe()

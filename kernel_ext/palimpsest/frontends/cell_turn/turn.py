@@ -73,7 +73,7 @@ class CellTurn:
         pages: Pages,
     ) -> None:
         self._services = services
-        self._pump = main_thread
+        self._main_thread = main_thread
         self._request = request
         self._options = request.options
         self._place = place
@@ -102,7 +102,7 @@ class CellTurn:
 
     def run(self) -> AgentAnswer:
         """Block until the answer is there."""
-        flush_figures(self._pump.shell)
+        flush_figures(self._main_thread.shell)
         with self._waiting() as wait:
             future = self._send(wait)
             try:
@@ -114,7 +114,7 @@ class CellTurn:
 
     async def run_awaiting(self) -> AgentAnswer:
         """Await the answer."""
-        flush_figures(self._pump.shell)
+        flush_figures(self._main_thread.shell)
         with self._waiting() as wait:
             future = self._send(wait)
             try:
@@ -125,7 +125,7 @@ class CellTurn:
             return self._result(future)
 
     def _waiting(self) -> CellWait:
-        return CellWait(self._pump, "", self._story, self._stop, self._tick)
+        return CellWait(self._main_thread, "", self._story, self._stop, self._tick)
 
     def _send(self, wait: CellWait) -> "Future[Answer]":
         self._future = self._services.engine.submit(self._ask(wait))
@@ -257,12 +257,12 @@ class CellTurn:
         self._tell(lambda: self._story.finish(answer))
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped(told=not self._mute and not self._options.quiet)
-        made = AgentAnswer(answer, self._pump.shell)
-        cell_failure.raise_if_failed(made, self._services, self._pump.shell, self._scrub)
+        made = AgentAnswer(answer, self._main_thread.shell)
+        cell_failure.raise_if_failed(made, self._services, self._main_thread.shell, self._scrub)
         return made
 
     def _new_story(self) -> "CellOutput | TerminalOutput":
-        if not cell_failure.shows_updates(self._pump.shell):
+        if not cell_failure.shows_updates(self._main_thread.shell):
             return TerminalOutput(self._feed, scrub=self._scrub, quiet=self._options.quiet)
         return CellOutput(
             self._feed,

@@ -50,7 +50,7 @@ class CellWait:
         tick: Callable[[], None],
     ) -> None:
         self.session_id = session_id
-        self._pump = main_thread
+        self._main_thread = main_thread
         self._host = host
         self._stop = stop
         self._tick = tick
@@ -60,12 +60,12 @@ class CellWait:
         self._catching: InterruptHold | None = None
 
     def __enter__(self) -> "CellWait":
-        self._catching = self._pump.interrupts.catch(self._stop)
-        self._pump.enter(self)
+        self._catching = self._main_thread.interrupts.catch(self._stop)
+        self._main_thread.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pump.leave(self, self._jobs)
+        self._main_thread.leave(self, self._jobs)
         if self._catching is not None:
             self._catching.end()
 
@@ -88,7 +88,7 @@ class CellWait:
         while not answer.done():
             self._wake.clear()
             while self._jobs:
-                self._pump.perform(self._jobs.popleft(), self._host_for)
+                self._main_thread.perform(self._jobs.popleft(), self._host_for)
             self._tick()
             if not answer.done() and not self._jobs:
                 self._wake.wait(TICK_SECONDS)
@@ -101,7 +101,7 @@ class CellWait:
             future: asyncio.Future[None] = loop.create_future()
             self._wake_loop = loop, future
             while self._jobs:
-                await self._pump.perform_awaiting(self._jobs.popleft(), self._host_for)
+                await self._main_thread.perform_awaiting(self._jobs.popleft(), self._host_for)
             self._tick()
             if not answer.done() and not self._jobs:
                 await asyncio.wait([future], timeout=TICK_SECONDS)

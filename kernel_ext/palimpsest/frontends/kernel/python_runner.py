@@ -35,7 +35,7 @@ class KernelPythonRunner:
     """Runs Python and reads variables for one session (tools.tool.PythonRunner, Namespace)."""
 
     def __init__(self, main_thread: JobQueue, session_id: str) -> None:
-        self._pump = main_thread
+        self._main_thread = main_thread
         self._session_id = session_id
 
     async def run(
@@ -43,8 +43,8 @@ class KernelPythonRunner:
     ) -> PythonOutcome:
         """Run code in the user's namespace and return what came out."""
         job = CodeJob(self._session_id, code, call_id)
-        self._pump.post(job)
-        unregister = abort.on_abort(lambda: self._pump.interrupt(job))
+        self._main_thread.post(job)
+        unregister = abort.on_abort(lambda: self._main_thread.interrupt(job))
         result = asyncio.ensure_future(asyncio.wrap_future(job.future))
         stopped_at: float | None = None
         try:
@@ -79,7 +79,7 @@ class KernelPythonRunner:
 
     async def _read(self, read: Callable[[Any], Any]) -> Any:
         job = ReadJob(self._session_id, read)
-        self._pump.post(job)
+        self._main_thread.post(job)
         try:
             return await asyncio.wrap_future(job.future)
         except Interrupted:

@@ -104,7 +104,7 @@ class Channel:
         self.watches = PageWatches()
         self._presence = PagePresence(self.watches.fresh, lambda: self._send(PingNotice()))
         self._services = services
-        self._pump = main_thread
+        self._main_thread = main_thread
         self._shell = shell
         self._sessions: dict[str, KernelSession] = {}
         self._unsubscribe: list[Callable[[], None]] = []
@@ -275,7 +275,7 @@ class Channel:
         self, command: CommandBase, session: KernelSession, turn: Coroutine[Any, Any, Answer]
     ) -> None:
         """Await a turn that belongs to no cell."""
-        answer = await without_cell(self._pump, self, session, turn, AWAY_SECONDS)
+        answer = await without_cell(self._main_thread, self, session, turn, AWAY_SECONDS)
         # What failed in a message is told there; this turn has none that could tell.
         unsaid = answer.error is not None and answer.turn_id != "" and not answer.messages
         error = answer.error.message if answer.error is not None and unsaid else None

@@ -47,7 +47,7 @@ class FitDriver:
 
     def __init__(self, run_context: RunContext) -> None:
         self.tries = FitAttempts()
-        self._stage = run_context
+        self._run_context = run_context
         self._waiting: Fit | None = None
         """Asked for a summary, or for words that results were cut, and goes on with the next request."""
         self._assembly: Assembly | None = None
@@ -62,7 +62,7 @@ class FitDriver:
             return None
         assembly, self._assembly = self._assembly, None
         return record(
-            self._stage, setup, assembly, found.facts, found.route, message_id, parameters
+            self._run_context, setup, assembly, found.facts, found.route, message_id, parameters
         )
 
     def full(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
@@ -71,7 +71,7 @@ class FitDriver:
 
     def ask(self, setup: StepSetup, user: UserMessage) -> bool:
         """Ask for a summary whatever the next request weighs; false where none may be asked for."""
-        messages = self._stage.log.state.messages()
+        messages = self._run_context.log.state.messages()
         if not self.tries.may_summarise("full", messages, setup.policy):
             return False
         return self._start(setup, user, "full") is not None
@@ -91,7 +91,7 @@ class FitDriver:
     def _start(
         self, setup: StepSetup, user: UserMessage, cause: Cause
     ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
-        running = fit(self._stage.view(), self._inputs(setup), self.tries, cause)
+        running = fit(self._run_context.view(), self._inputs(setup), self.tries, cause)
         return self._drive(running, None, user)
 
     def _go_on(
@@ -99,7 +99,7 @@ class FitDriver:
     ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
         running, self._waiting = self._waiting, None
         assert running is not None
-        outcome = FitOutcome(self._stage.view(), self._inputs(setup), failed=failed)
+        outcome = FitOutcome(self._run_context.view(), self._inputs(setup), failed=failed)
         return self._drive(running, outcome, user)
 
     def _drive(
@@ -116,22 +116,22 @@ class FitDriver:
             outcome = None
             match told:
                 case DecisionBatch():
-                    _write(self._stage, told)
+                    _write(self._run_context, told)
                     continue
                 case SummaryNeeded(overflow=overflow):
-                    write_marker(self._stage, user, auto=True, overflow=overflow)
+                    write_marker(self._run_context, user, auto=True, overflow=overflow)
                 case ResultsShortened():
-                    write_engine_message(self._stage, user, SHORTENED)
+                    write_engine_message(self._run_context, user, SHORTENED)
             self._waiting = running
             return told
 
     def _inputs(self, setup: StepSetup) -> FitInputs:
         def project(_view: View) -> Projection:
             # The view is what is journaled by now, and the session remembers what its newest request was made of.
-            self._assembly = assembly_of(self._stage, setup)
+            self._assembly = assembly_of(self._run_context, setup)
             return self._assembly.projection
 
-        return _inputs(self._stage, setup, project)
+        return _inputs(self._run_context, setup, project)
 
 
 def prune_after_turn(run_context: RunContext, setup: StepSetup) -> None:

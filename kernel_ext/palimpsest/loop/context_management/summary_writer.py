@@ -15,7 +15,7 @@ from palimpsest.context.compaction.stage_selection import StageSelector
 from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
 from palimpsest.context.compaction.summary_request import SYSTEM
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.loop.model_requests.answer_stream import services, stream_answer
+from palimpsest.loop.model_requests.answer_stream import stream_answer, stream_services
 from palimpsest.loop.model_requests.request_builder import build, calibration, facts_for
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup, SummaryModel
 from palimpsest.model.interface import StepFinished
@@ -73,11 +73,11 @@ class SummaryWriter:
     """
 
     def __init__(self, run_context: RunContext, setup: StepSetup, marker_id: str) -> None:
-        self._stage = run_context
+        self._run_context = run_context
         self._setup = setup
         self._marker_id = marker_id
         self._processor: StreamProcessor | None = None
-        self._quiet: StepSetup | None = None
+        self._summary_setup: StepSetup | None = None
         """How the newest request was asked."""
         self._told: dict[str, Any] = {}
         """What the newest request told."""
@@ -100,24 +100,24 @@ class SummaryWriter:
         named = self._setup.summary_model
         if named is not None and self._may_use(named):
             try:
-                await self._write(_quiet(self._setup, named))
+                await self._write(_summary_setup(self._setup, named))
             except ModelFailed as failure:
                 if not self._refused:
                     raise
                 self._notice(named, failure.error.message)
             else:
                 return
-        await self._write(_quiet(self._setup, None))
+        await self._write(_summary_setup(self._setup, None))
 
     async def write_again(self, lacks: Sequence[str]) -> None:
         """Ask for the summary once more, and say what it lacked; raises as ``write`` does."""
-        assert self._quiet is not None
+        assert self._summary_setup is not None
         for part in self._written():
             metadata = {**(part.metadata or {}), REJECTED: list(lacks)}
             aside = part.model_copy(update={"ignored": True, "metadata": metadata})
-            self._stage.write(PartUpdated(part=aside))
-        self._decide(self._quiet, {**self._told, "lacks": list(lacks)})
-        await self._request(self._quiet, last=True)
+            self._run_context.write(PartUpdated(part=aside))
+        self._decide(self._summary_setup, {**self._told, "lacks": list(lacks)})
+        await self._request(self._summary_setup, last=True)
 
     def close(self, error: ErrorValue | None) -> None:
         """End the message: good from now on, or with what went wrong."""
@@ -126,10 +126,10 @@ class SummaryWriter:
             self._processor.close(error)
             self.message = self._processor.message
             return
-        time = self.message.time.model_copy(update={"completed": self._stage.clock()})
+        time = self.message.time.model_copy(update={"completed": self._run_context.clock()})
         update: dict[str, Any] = {"time": time, "error": error, "finish": "error"}
         self.message = self.message.model_copy(update=update)
-        self._stage.write(*answer_ended(self.message), sync=True)
+        self._run_context.write(*answer_ended(self.message), sync=True)
 
     # Who writes
 
@@ -149,88 +149,90 @@ class SummaryWriter:
         """Say in the summary, for people, that the model named for it could not be used."""
         if self._processor is not None:
             self._processor.discard_attempt(1)
-        now = self._stage.clock()
+        now = self._run_context.clock()
         error = ApiError(message=NOT_USED.format(name=named.name, problem=problem))
         part = RetryPart(
-            id=self._stage.ids.new("prt"),
+            id=self._run_context.ids.new("prt"),
             session_id=self.message.session_id,
             message_id=self.message.id,
             attempt=1,
             error=error,
             time=Span(start=now, end=now),
         )
-        self._stage.write(PartUpdated(part=part))
+        self._run_context.write(PartUpdated(part=part))
 
     # How much a request tells
 
-    async def _write(self, without_tools: StepSetup) -> None:
-        if without_tools.info.ref != self.message.model:
-            self._update(model=without_tools.info.ref)
-        told = self._telling(without_tools).whole(self._stage.view())
-        if told.fits or not without_tools.policy.compact.serialize:
-            self._decide(without_tools, told.numbers)
-            await self._request(without_tools, last=True)
-        elif without_tools.policy.compact.stages > 1:
-            await self._write_in_parts(without_tools, told.result_chars)
+    async def _write(self, summary_setup: StepSetup) -> None:
+        if summary_setup.info.ref != self.message.model:
+            self._update(model=summary_setup.info.ref)
+        told = self._telling(summary_setup).whole(self._run_context.view())
+        if told.fits or not summary_setup.policy.compact.serialize:
+            self._decide(summary_setup, told.numbers)
+            await self._request(summary_setup, last=True)
+        elif summary_setup.policy.compact.stages > 1:
+            await self._write_in_parts(summary_setup, told.result_chars)
         else:
-            raise _too_long(without_tools, told.tokens, told.limit)
+            raise _too_long(summary_setup, told.tokens, told.limit)
 
-    async def _write_in_parts(self, without_tools: StepSetup, result_chars: int) -> None:
-        parts = self._telling(without_tools).parts(self._stage.view(), result_chars)
+    async def _write_in_parts(self, summary_setup: StepSetup, result_chars: int) -> None:
+        parts = self._telling(summary_setup).parts(self._run_context.view(), result_chars)
         while True:
             # Each answer tells anew how our estimate compares with what is counted.
-            telling = self._telling(without_tools)
-            numbers = telling.part(self._stage.view(), result_chars, parts)
+            telling = self._telling(summary_setup)
+            numbers = telling.part(self._run_context.view(), result_chars, parts)
             stretch = SummaryStage.of(numbers) if numbers is not None else None
             if numbers is None or stretch is None:
-                raise _too_long(without_tools, parts.total, telling.limit)
-            self._decide(without_tools, numbers)
-            request_id = await self._request(without_tools, last=stretch.final)
+                raise _too_long(summary_setup, parts.total, telling.limit)
+            self._decide(summary_setup, numbers)
+            request_id = await self._request(summary_setup, last=stretch.final)
             if stretch.final:
                 return
-            self._keep_draft(without_tools, request_id)
+            self._keep_draft(summary_setup, request_id)
             parts = parts.after(stretch, request_id)
 
-    def _telling(self, without_tools: StepSetup) -> StageSelector:
+    def _telling(self, summary_setup: StepSetup) -> StageSelector:
         """Return the request that is about to be made."""
         return StageSelector(
             self._marker_id,
-            without_tools.system,
-            without_tools.info,
-            without_tools.policy,
-            without_tools.count,
-            calibration(self._stage.log.state, without_tools.info),
+            summary_setup.system,
+            summary_setup.info,
+            summary_setup.policy,
+            summary_setup.count,
+            calibration(self._run_context.log.state, summary_setup.info),
         )
 
-    def _decide(self, without_tools: StepSetup, numbers: dict[str, Any]) -> None:
+    def _decide(self, summary_setup: StepSetup, numbers: dict[str, Any]) -> None:
         self._told = numbers
-        decision = self._telling(without_tools).decision(self._stage.ids.new("dec"), numbers)
-        request = self._stage.log.state.request
-        facts = facts_for(self._stage, without_tools, request.tokens if request is not None else 0)
-        self._stage.write(DecisionMade(decision=decision, facts=facts))
+        decision = self._telling(summary_setup).decision(self._run_context.ids.new("dec"), numbers)
+        request = self._run_context.log.state.request
+        facts = facts_for(
+            self._run_context, summary_setup, request.tokens if request is not None else 0
+        )
+        self._run_context.write(DecisionMade(decision=decision, facts=facts))
 
     # One request
 
-    async def _request(self, without_tools: StepSetup, *, last: bool) -> str:
+    async def _request(self, summary_setup: StepSetup, *, last: bool) -> str:
         """Send what was decided and take the answer in; returns the request's id."""
-        run_context, self._quiet = self._stage, without_tools
+        run_context, self._summary_setup = self._run_context, summary_setup
         assembled = build(
-            run_context, without_tools, self.message.id, {}, "compaction", marker_id=self._marker_id
+            run_context, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
         if not assembled.route.fits:
-            raise _too_long(without_tools, assembled.route.tokens, assembled.route.budget)
+            raise _too_long(summary_setup, assembled.route.tokens, assembled.route.budget)
         self._processor = StreamProcessor(
-            services(run_context, without_tools, assembled.record.facts),
+            stream_services(run_context, summary_setup, assembled.record.facts),
             self.message,
             request_id=assembled.record.id,
-            window=without_tools.info.window,
+            window=summary_setup.info.window,
         )
         run_context.write(StepRequested(request=assembled.record), sync=True)
-        seconds = without_tools.policy.recovery.compaction_seconds
+        seconds = summary_setup.policy.recovery.compaction_seconds
         try:
             async with asyncio.timeout(seconds):
                 finished = await stream_answer(
-                    run_context, without_tools.model, assembled, self._processor
+                    run_context, summary_setup.model, assembled, self._processor
                 )
         except ModelFailed as failure:
             self._refused = _is_refusal(failure.error)
@@ -254,41 +256,41 @@ class SummaryWriter:
         finish = finished.reason if last else None
         self._update(tokens=self.message.tokens.plus(finished.usage), cost=cost, finish=finish)
 
-    def _keep_draft(self, without_tools: StepSetup, request_id: str) -> None:
+    def _keep_draft(self, summary_setup: StepSetup, request_id: str) -> None:
         """Put what a part wrote aside: the next request goes on with it, and no other sees it."""
         chars = 0
         for part in self._written():
             chars += len(part.text.strip())
             metadata = {**(part.metadata or {}), DRAFT: request_id}
             kept = part.model_copy(update={"ignored": True, "metadata": metadata})
-            self._stage.write(PartUpdated(part=kept))
+            self._run_context.write(PartUpdated(part=kept))
         if chars < (
-            without_tools.policy.compact.min_summary_chars
-            if without_tools.policy.compact.judge
+            summary_setup.policy.compact.min_summary_chars
+            if summary_setup.policy.compact.judge
             else 1
         ):
             raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
 
     def _written(self) -> tuple[TextPart, ...]:
         """Return the words of the newest request."""
-        message = self._stage.log.state.message(self.message.id)
+        message = self._run_context.log.state.message(self.message.id)
         parts = message.parts if message is not None else ()
         texts = (part for part in parts if isinstance(part, TextPart))
         return tuple(part for part in texts if not part.ignored and not _failed(part))
 
     def _update(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
-        self._stage.write(MessageUpdated(info=self.message))
+        self._run_context.write(MessageUpdated(info=self.message))
 
 
-def _quiet(setup: StepSetup, named: SummaryModel | None) -> StepSetup:
+def _summary_setup(setup: StepSetup, named: SummaryModel | None) -> StepSetup:
     """Return how a summary is asked for: without tools, by the session's model or the one named."""
-    without_tools = dataclasses.replace(
+    summary_setup = dataclasses.replace(
         setup, agent=AGENT, system=(setup.summary_system_prompt or SYSTEM,), specs=()
     )
     if named is None or named.model is None or named.info is None:
-        return without_tools
-    return dataclasses.replace(without_tools, model=named.model, info=named.info)
+        return summary_setup
+    return dataclasses.replace(summary_setup, model=named.model, info=named.info)
 
 
 def _is_refusal(error: ErrorValue) -> bool:
@@ -298,8 +300,8 @@ def _is_refusal(error: ErrorValue) -> bool:
     return isinstance(error, AuthError | UnknownError)
 
 
-def _too_long(without_tools: StepSetup, tokens: int, budget: int) -> ModelFailed:
-    words = TOO_LONG.format(model=without_tools.info.ref.id, tokens=tokens, budget=budget)
+def _too_long(summary_setup: StepSetup, tokens: int, budget: int) -> ModelFailed:
+    words = TOO_LONG.format(model=summary_setup.info.ref.id, tokens=tokens, budget=budget)
     return ModelFailed(ContextOverflowError(message=words, tokens=tokens, budget=budget))
 
 

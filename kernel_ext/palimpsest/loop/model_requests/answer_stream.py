@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, Un
 from palimpsest.transcript.values import BlobRef
 
 
-def services(run_context: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:
+def stream_services(run_context: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:
     """Return what a processor writes with."""
 
     def shorten(message_id: str, part_id: str, text: str) -> Decision | None:

@@ -332,9 +332,7 @@ _SAID = (str, type(None))
 def canonical(value: Any) -> bytes:
     """Return the one JSON text of a value."""
     # Nearly all that is written so are messages of three kinds, which go twice as fast by hand.
-    text = (type(value) is dict and (_saying(value) or _tool_gate(value))) or _CANONICAL.encode(
-        value
-    )
+    text = (type(value) is dict and (_saying(value) or _calling(value))) or _CANONICAL.encode(value)
     return clean(text).encode()
 
 
@@ -352,7 +350,7 @@ def _saying(value: dict[str, Any]) -> str | None:
     return None
 
 
-def _tool_gate(value: dict[str, Any]) -> str | None:
+def _calling(value: dict[str, Any]) -> str | None:
     """Return the same JSON of an answer that calls one tool."""
     if value.keys() != _ANSWER:
         return None

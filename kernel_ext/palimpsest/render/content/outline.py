@@ -380,7 +380,7 @@ class _OutlineBuilder:
             output=shown_out,
             remark=self._line(_remark(part, reply)),
             question=self._line(ask.title) if ask and not reply and _is_open(part) else "",
-            reductions=self._strips(part),
+            reductions=self._reductions(part),
             kept=_kept(part, shown_in, shown_out),
             figures=state.attachments if isinstance(state, ToolCompleted) else (),
         )
@@ -419,7 +419,7 @@ class _OutlineBuilder:
             case _:
                 return output_text(part)
 
-    def _strips(self, part: Part) -> tuple[str, ...]:
+    def _reductions(self, part: Part) -> tuple[str, ...]:
         """Return what the model sees of a part, where that is not the part as it is."""
         holding = self.notes.standing
         pinned = holding.pinned(part.id, part.message_id)
@@ -431,7 +431,7 @@ class _OutlineBuilder:
         return self.scrub(decision_reasons.decision_sentence(decision))
 
     def _marks(self, part: Part) -> list[Item]:
-        return [ReductionItem(words) for words in self._strips(part)]
+        return [ReductionItem(words) for words in self._reductions(part)]
 
 
 def _why(part: CompactionPart) -> str:

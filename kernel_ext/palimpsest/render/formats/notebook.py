@@ -136,11 +136,11 @@ class _Book:
         self._ran += 1
         outputs = list(self._outputs(part))
         self.code(self._clean(_code(part) or ""), outputs, ran=self._ran)
-        reductions = () if self._notes is None else self._strips(part)
+        reductions = () if self._notes is None else self._reductions(part)
         for words in reductions:
             self.words(words)
 
-    def _strips(self, part: ToolPart) -> Iterator[str]:
+    def _reductions(self, part: ToolPart) -> Iterator[str]:
         """Yield what was scraped off a call for the model, as the story words it."""
         for line in self._parts([part]).split("\n\n"):
             if line.startswith("╌╌╌"):

@@ -67,7 +67,7 @@ class FollowedSession:
         self._id = session_id
         self.reason = reason
         """Who holds the session, and what to do."""
-        self._undoing = ReadOnlyReverts(reason, lambda: store.load(session_id), snapshots)
+        self._reverts = ReadOnlyReverts(reason, lambda: store.load(session_id), snapshots)
         self._store = store
         self._state = state
         self._reopen = reopen
@@ -109,7 +109,7 @@ class FollowedSession:
     @property
     def reverts(self) -> RevertOperations:
         """Takes back what was said and done, once this kernel writes it."""
-        return self._undoing if self._alive is None else self._alive.reverts
+        return self._reverts if self._alive is None else self._alive.reverts
 
     def take_withheld(self) -> str:
         """Return what its log claims and does not hold, once this kernel writes it."""

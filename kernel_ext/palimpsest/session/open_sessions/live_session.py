@@ -109,7 +109,7 @@ class LiveSession:
             self.log,
             services.ids,
             services.clock,
-            self._stage,
+            self._run_context,
             self._prompt_resolver.accept,
             self._prompt_resolver.recovery,
             self._turn_ended,
@@ -351,7 +351,7 @@ class LiveSession:
 
     # What the runner and the loop call
 
-    def _stage(self, run: Run) -> RunContext:
+    def _run_context(self, run: Run) -> RunContext:
         services = self._services
         self._tool_gate.turn_began()
         self._prompt_resolver.extensions.run_began()

@@ -88,14 +88,14 @@ class Runner:
         run_context: Callable[[Run], RunContext],
         resolve: Callable[[dict[str, Any]], tuple[str, ModelRef]],
         recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
-        ended: Callable[[RunContext], None] = lambda _stage: None,
+        ended: Callable[[RunContext], None] = lambda _run_context: None,
     ) -> None:
         """``ended`` is told of each run that did not break, after its prompts were answered."""
         self._session_id = session_id
         self._log = log
         self._ids = ids
         self._clock = clock
-        self._stage = run_context
+        self._run_context = run_context
         self._resolve = resolve
         self._recovery = recovery
         self._ended = ended
@@ -148,7 +148,7 @@ class Runner:
         """
         if not self.busy:
             if newest_user(self._log.state.messages()) is not None:
-                self._begin(self._work(lambda _run, _stage: None))
+                self._begin(self._work(lambda _run, _run_context: None))
             elif self._log.state.inbox:
                 self._begin(self._work())
             else:
@@ -192,7 +192,7 @@ class Runner:
         future = self._await(key)
         answered = newest.parent_id
 
-        def start(run: Run, _stage: RunContext) -> None:
+        def start(run: Run, _run_context: RunContext) -> None:
             run.delivered[key] = answered
 
         self._begin(self._work(start, again=True))
@@ -322,7 +322,7 @@ class Runner:
             run_turn_time_limit(run.abort, self.compactions, self._recovery())
         )
         try:
-            run_context = self._stage(run)
+            run_context = self._run_context(run)
             if start is None:
                 self._deliver(run, next(iter(self._log.state.inbox.values())))
             else:

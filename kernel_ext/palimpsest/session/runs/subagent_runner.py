@@ -189,7 +189,7 @@ class RelayedInterview:
     """Puts what a child session asks the person into the card of the call that began it."""
 
     def __init__(self, user_questions: UserQuestions, caller: Caller) -> None:
-        self._questioning = user_questions
+        self._user_questions = user_questions
         self._caller = caller
 
     async def ask(
@@ -198,7 +198,7 @@ class RelayedInterview:
         """Ask, and return the answers."""
         del message_id, call_id  # they mean nothing in the session where it is asked
         caller = self._caller
-        return await self._questioning.ask(
+        return await self._user_questions.ask(
             questions, message_id=caller.message_id, call_id=caller.call_id, abort=abort
         )
 

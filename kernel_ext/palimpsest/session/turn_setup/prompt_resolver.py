@@ -216,7 +216,7 @@ class PromptResolver:
             policy = without_recall(policy)
         if not any(spec.name == TASK for spec in specs):
             policy = without_task(policy)
-        summary_system_prompt = services.agents.get(AGENT)
+        compaction_agent = services.agents.get(AGENT)
         return StepSetup(
             agent=agent.name,
             model=services.model(info),
@@ -233,10 +233,10 @@ class PromptResolver:
                 or policy.compact.model
                 or services.locked_settings.free(
                     "compaction.model",
-                    summary_system_prompt.model if summary_system_prompt else None,
+                    compaction_agent.model if compaction_agent else None,
                 )
             ),
-            summary_system_prompt=self._summary_system_prompt(summary_system_prompt),
+            summary_system_prompt=self._summary_system_prompt(compaction_agent),
             parameters=agent.parameters,
             retries=_retries(user),
         )
@@ -327,11 +327,11 @@ class PromptResolver:
             id="", session_id=self._journal.session_id, time=time, agent=agent, model=model
         )
 
-    def _summary_system_prompt(self, summary_system_prompt: Agent | None) -> str | None:
+    def _summary_system_prompt(self, compaction_agent: Agent | None) -> str | None:
         """Return the system prompt of who writes summaries, where somebody wrote another than ours."""
         services = self._services
         own = services.locked_settings.free(
-            "compaction.prompt", summary_system_prompt.prompt if summary_system_prompt else None
+            "compaction.prompt", compaction_agent.prompt if compaction_agent else None
         )
         return services.clean(own) if own else None
 
@@ -359,10 +359,10 @@ class PromptResolver:
 
     def _known(self, name: str, model: ModelRef) -> None:
         """Raise ConfigError for a model that only the session's own log names."""
-        services, summary_system_prompt = self._services, self._services.agents.get(AGENT)
+        services, compaction_agent = self._services, self._services.agents.get(AGENT)
         configured = (
             services.policy.compact.model,
-            summary_system_prompt.model if summary_system_prompt is not None else None,
+            compaction_agent.model if compaction_agent is not None else None,
         )
         if name not in configured and not services.effective_rules.may_use(model):
             raise ConfigError(NOT_USED.format(model=model.id))

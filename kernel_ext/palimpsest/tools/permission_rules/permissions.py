@@ -97,10 +97,10 @@ def _parted(same: "_Same") -> tuple[Rules, Rules, Rules]:
     rules = same.rules
     if all(rule.force is None for rule in rules):
         return rules, (), ()  # the same object, by which what was looked up is remembered
-    plain, limits, locked_settings = (
+    plain, limits, locked_rules = (
         tuple(rule for rule in rules if rule.force == force) for force in (None, "limit", "lock")
     )
-    return plain, limits and (ANYTHING, *limits), locked_settings and (ANYTHING, *locked_settings)
+    return plain, limits and (ANYTHING, *limits), locked_rules and (ANYTHING, *locked_rules)
 
 
 STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
@@ -274,16 +274,14 @@ def decide(
     ``approved`` are the rules of a mode and of earlier "always" answers; they answer questions and
     lift no deny. Limits and locks are decided by themselves, and the strictest verdict holds.
     """
-    plain, limits, locked_settings = _apart(rules)
+    plain, limits, locked_rules = _apart(rules)
     approved = tuple(approved)
     verdicts = [_decide(permission, patterns, plain, approved)]
-    if not limits and not locked_settings:
+    if not limits and not locked_rules:
         return verdicts[0]
     if limits:
         verdicts.append(_decide(permission, patterns, limits, approved))
-    locked: Verdict = (
-        _decide(permission, patterns, locked_settings, ()) if locked_settings else Allowed()
-    )
+    locked: Verdict = _decide(permission, patterns, locked_rules, ()) if locked_rules else Allowed()
     denied = next((one for one in (*verdicts, locked) if isinstance(one, Denied)), None)
     if denied is not None:
         return denied

@@ -1,13 +1,7 @@
 /**
  * The panel: a session beside the notebook.
  */
-import {
-  useEffect,
-  useRef,
-  type FocusEvent,
-  type KeyboardEvent,
-  type RefObject
-} from 'react';
+import { useEffect, useRef, type KeyboardEvent, type RefObject } from 'react';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy } from '../../state/session/status';
 import { ContextEditorProvider } from '../actions/contextEdits';
@@ -44,7 +38,7 @@ export function ChatPanel({
   const place = useRef<HTMLDivElement>(null);
   const { transcript, status, failure } = state;
   const ready = status === 'ready';
-  const focus = useKeptFocus(place);
+  useKeptFocus(place);
   const drafts = useDrafts(state.key);
   const taken = revertedMessages(transcript);
   const canRevert = !state.readOnly && !isBusy(transcript);
@@ -53,7 +47,6 @@ export function ChatPanel({
       <div
         className="plm-Panel"
         ref={place}
-        {...focus}
         onKeyDown={event => {
           answerByKey(event, place.current);
         }}
@@ -137,16 +130,21 @@ function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
 /**
  * Keeps the keyboard in the panel when what had it goes away, such as a question that was
  * answered or the button that loaded the package.
+ *
+ * Whatever takes the focus on the page says whether the panel has the keyboard: a blur alone does
+ * not, since an element that gives it up does not always name the one that follows.
  */
-function useKeptFocus(panel: RefObject<HTMLElement | null>) {
+function useKeptFocus(panel: RefObject<HTMLElement | null>): void {
   const within = useRef(false);
   useEffect(() => {
-    const onPointer = (event: PointerEvent) => {
+    const onTaken = (event: Event) => {
       within.current = panel.current?.contains(event.target as Node) ?? false;
     };
-    document.addEventListener('pointerdown', onPointer, true);
+    document.addEventListener('pointerdown', onTaken, true);
+    document.addEventListener('focusin', onTaken, true);
     return () => {
-      document.removeEventListener('pointerdown', onPointer, true);
+      document.removeEventListener('pointerdown', onTaken, true);
+      document.removeEventListener('focusin', onTaken, true);
     };
   }, [panel]);
   useEffect(() => {
@@ -157,15 +155,4 @@ function useKeptFocus(panel: RefObject<HTMLElement | null>) {
         ?.focus({ preventScroll: true });
     }
   });
-  return {
-    onFocus: () => {
-      within.current = true;
-    },
-    onBlur: ({ relatedTarget }: FocusEvent) => {
-      if (relatedTarget !== null) {
-        within.current =
-          panel.current?.contains(relatedTarget) ?? within.current;
-      }
-    }
-  };
 }

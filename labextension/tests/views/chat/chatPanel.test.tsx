@@ -150,6 +150,19 @@ describe('the panel', () => {
     expect(document.activeElement).toBe(field());
   });
 
+  it('leaves the keyboard to what took it after a blur that named nobody', () => {
+    const palette = document.createElement('input');
+    document.body.append(palette);
+    const { redraw } = draw({});
+    field().focus();
+    field().blur();
+    palette.focus();
+    palette.remove();
+    redraw({ failure: 'The kernel restarted.' });
+
+    expect(document.activeElement).toBe(document.body);
+  });
+
   it('tells where a prompt was written', () => {
     const message = build.user([build.text('How many?')]);
     if (message.info.role === 'user') {
