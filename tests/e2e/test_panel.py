@@ -18,12 +18,26 @@ from tests.e2e.jupyterlab import (
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-RUN = """async index => {
+SCROLLED = """async argument => {
   const { content } = window.jupyterapp.shell.currentWidget;
-  content.deselectAll();
-  content.activeCellIndex = index;
-  await window.jupyterapp.commands.execute('notebook:run-cell');
+  const scrolls = [];
+  content.scrollToItem = (...place) => {
+    const scroll = Object.getPrototypeOf(content).scrollToItem.apply(content, place);
+    scrolls.push(scroll);
+    return scroll;
+  };
+  %s
+  await Promise.allSettled(scrolls);
+  delete content.scrollToItem;
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
+"""Does something to the notebook, and resolves when it has scrolled to its cell and has taken the
+keyboard back, which JupyterLab does after a command has ended, wherever the keyboard is by then."""
+RUN = SCROLLED % """
+  content.deselectAll();
+  content.activeCellIndex = argument;
+  await window.jupyterapp.commands.execute('notebook:run-cell');"""
+CHANGE = SCROLLED % "await window.jupyterapp.commands.execute(argument);"
 BEGIN = """index => {
   const { content } = window.jupyterapp.shell.currentWidget;
   content.deselectAll();
@@ -430,7 +444,7 @@ def test_commands_open_write_and_insert_a_cell(page: Page, lab: Lab, seen: PageE
         "Escape goes back to the notebook"
     )
 
-    page.evaluate(COMMAND, "jupyter-palimpsest:insert-cell")
+    page.evaluate(CHANGE, "jupyter-palimpsest:insert-cell")
     page.keyboard.type("Plot it.")
     expect(page.locator(".jp-CodeCell").last.locator(".cm-line")).to_have_text(
         ["%%agent", "Plot it."]
