@@ -33,10 +33,13 @@ SCROLLED = """async argument => {
 }"""
 """Does something to the notebook, and resolves when it has scrolled to its cell and has taken the
 keyboard back, which JupyterLab does after a command has ended, wherever the keyboard is by then."""
-RUN = SCROLLED % """
+RUN = (
+    SCROLLED
+    % """
   content.deselectAll();
   content.activeCellIndex = argument;
   await window.jupyterapp.commands.execute('notebook:run-cell');"""
+)
 CHANGE = SCROLLED % "await window.jupyterapp.commands.execute(argument);"
 BEGIN = """index => {
   const { content } = window.jupyterapp.shell.currentWidget;
