@@ -48,7 +48,7 @@ from collections.abc import Callable
 from palimpsest.context.reduction.shown_outputs import shown_outputs
 from palimpsest.context.visible_messages.view import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
-from palimpsest.transcript.context_values.effective_decisions import pinned_parts
+from palimpsest.transcript.context_values.decisions import pinned_parts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE
 

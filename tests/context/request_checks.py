@@ -12,8 +12,8 @@ from typing import Any
 from tests.context.request_paths import POLICY, READ, SYSTEM, RequestPath, head
 from tests.provider_rules import gemini, mistral, openai
 
-from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.conversion.model_transform import transform
+from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit

@@ -14,9 +14,8 @@ from typing import Any
 from tests.provider_rules import anthropic, gemini, mistral, openai
 from tests.provider_rules.dialects import problems
 
-from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.conversion.model_transform import transform
-from palimpsest.context.conversion.part_conversion import neutral_messages
+from palimpsest.context.conversion.part_conversion import cache_mark_positions, neutral_messages
 from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project

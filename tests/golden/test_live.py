@@ -12,9 +12,8 @@ from tests.harness.session import SessionHarness, ask
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.context.budget.precheck import precheck
 from palimpsest.context.budget.window_guard import evaluate_guard
-from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.conversion.model_transform import transform
-from palimpsest.context.conversion.part_conversion import neutral_messages
+from palimpsest.context.conversion.part_conversion import cache_mark_positions, neutral_messages
 from palimpsest.context.message_repair.rule_order import (
     anthropic_turns,
     gemini_turns,

@@ -11,8 +11,7 @@ from typing import Any, get_args
 import pytest
 from tests.builders import INFO, MODEL, Builder
 
-from palimpsest.context.budget.budget_check import BudgetCheck
-from palimpsest.context.budget.overflow import longest_answer, overflows, usable
+from palimpsest.context.budget.overflow import BudgetCheck, longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import result_chars
 from palimpsest.context.budget.window_guard import (
     DEFAULT_WINDOW,
@@ -25,9 +24,8 @@ from palimpsest.context.compaction.continuation import continuation_text
 from palimpsest.context.compaction.plan import CompactionPlan
 from palimpsest.context.compaction.summary_request import summary_messages
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.engine_text.model_guidance import manner
 from palimpsest.context.engine_text.reminders import last_step, remind
-from palimpsest.context.engine_text.system_prompt import EnvironmentDetails, system_prompt
+from palimpsest.context.engine_text.system_prompt import EnvironmentDetails, manner, system_prompt
 from palimpsest.context.message_repair.rule_order import paired, repaired_in_order
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions

@@ -10,8 +10,8 @@ from typing import Any
 from tests.golden.data import load
 from tests.golden.modelmessages import anonymous, flat_of, model_of
 
-from palimpsest.context.conversion.cache_marks import cache_mark_positions
 from palimpsest.context.conversion.model_transform import transform
+from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages, ReasoningBlock
 

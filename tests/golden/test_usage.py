@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.golden.data import load, only
 
-from palimpsest.model.adapter.usage import cost, normalise
+from palimpsest.model.adapter.usage import normalise
 from palimpsest.transcript.values import Price, PriceTier, Usage
 
 Case = dict[str, Any]
@@ -98,6 +98,6 @@ def test_every_report_is_counted_and_priced_alike() -> None:
         usage, dollars = expected(case)
 
         assert ours == usage, case["usage"]
-        assert cost(ours, price(case["cost"])) == pytest.approx(dollars)
+        assert ours.cost(price(case["cost"])) == pytest.approx(dollars)
         compared += 1
     assert compared

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.harness.session import SessionHarness, ask, requested, until
 
-from palimpsest.context.policy_overrides import without_task
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import calls, fails, overflows, says, thinks, writes
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
+from palimpsest.session.config.context_policy import without_task
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy, ReminderPolicy

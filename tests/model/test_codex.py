@@ -6,7 +6,7 @@ import pytest
 from tests.harness.unattended_script import settings
 
 from palimpsest.app.wiring import App
-from palimpsest.context.engine_text.model_guidance import MODEL_GUIDANCE
+from palimpsest.context.engine_text.system_prompt import MODEL_GUIDANCE
 from palimpsest.model.script import fails
 from palimpsest.public.session_object import open_session
 from palimpsest.testing import FaultServer

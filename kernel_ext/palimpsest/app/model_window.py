@@ -1,7 +1,7 @@
 """Give a model the window that holds here: configured, else known, else assumed, at most the cap.
 
 Border: values to values. What is known of a model is the catalog's; which configured number is its
-own, and what comes before what, is the context policy's (``context/guard``).
+own, and what comes before what, is the context policy's (``context/budget/window_guard.py``).
 """
 
 from collections.abc import Mapping

@@ -56,8 +56,7 @@ from palimpsest.session.extensions.hooks import close_registry, open_registry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.services import Services, any_model
 from palimpsest.session.open_sessions.workspace import Workspace
-from palimpsest.session.permissions.approvals import Approvals
-from palimpsest.session.permissions.effective_rules import EffectiveRules
+from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants
 from palimpsest.session.permissions.project_move import ProjectMoveWatch
 from palimpsest.session.runs.title_writer import small_model

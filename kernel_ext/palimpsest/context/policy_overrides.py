@@ -269,20 +269,3 @@ def _docs(model: type[BaseModel]) -> dict[str, str]:
             words = str(after.value.value).replace("``", "").replace("None", NONE)
             docs[before.target.id] = " ".join(words.split())
     return docs
-
-
-def without_recall(policy: Policy) -> Policy:
-    """Return the policy for a step to which the tool ``recall`` is not offered: no note names it."""
-    return policy.model_copy(
-        update={
-            "truncate": policy.truncate.model_copy(update={"recall": False}),
-            "prune": policy.prune.model_copy(update={"recall": False}),
-            "recovery": policy.recovery.model_copy(update={"recall": False}),
-        }
-    )
-
-
-def without_task(policy: Policy) -> Policy:
-    """Return the policy for a step to which the tool ``task`` is not offered: no note names it."""
-    truncate = policy.truncate.model_copy(update={"task": False})
-    return policy.model_copy(update={"truncate": truncate})

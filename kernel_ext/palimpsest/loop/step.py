@@ -8,14 +8,16 @@ from palimpsest.context.budget.token_estimate import block_tokens, tools_tokens
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.context.request_assembly.fit import reported_full
 from palimpsest.loop.context_management.fit_driver import FitDriver
-from palimpsest.loop.model_requests.answer_stream import stream_answer, stream_services
-from palimpsest.loop.model_requests.engine_messages import write_notices
+from palimpsest.loop.model_requests.answer_stream import (
+    add_to_session,
+    stream_answer,
+    stream_services,
+)
+from palimpsest.loop.model_requests.engine_messages import write_notices, write_window_notice
 from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import too_large_error
-from palimpsest.loop.model_requests.usage_totals import add_to_session
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
-from palimpsest.loop.small_window_notice import write_window_notice
 from palimpsest.loop.step_snapshots import StepFiles
 from palimpsest.loop.structured_turn import calls_that_run, keep_structured_answer, tool_choice
 from palimpsest.model.interface import StepFinished, ToolCalled
@@ -23,7 +25,7 @@ from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.tool_call_runner import run_calls
 from palimpsest.processor.user_wait_time import TimedInterview
 from palimpsest.tools.tool import AskFunction, ToolContext
-from palimpsest.transcript.context_values.effective_decisions import pinned_parts
+from palimpsest.transcript.context_values.decisions import pinned_parts
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,

@@ -6,7 +6,8 @@ those the provider ran or that were left interrupted.
 """
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
-from palimpsest.loop.context_management.compaction import marker_of, run_compaction
+from palimpsest.context.visible_messages.fold import marker_of
+from palimpsest.loop.context_management.compaction import run_compaction
 from palimpsest.loop.context_management.fit_driver import FitDriver, prune_after_turn
 from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -25,13 +26,14 @@ from palimpsest.transcript.errors import (
     UserError,
 )
 from palimpsest.transcript.messages import (
+    STOP_REASONS,
     AssistantMessage,
     Message,
     Messages,
+    StoppedBy,
     UserMessage,
 )
 from palimpsest.transcript.parts import CompactionPart, StepStartPart, ToolFailed, ToolPart
-from palimpsest.transcript.stop_reasons import STOP_REASONS, StoppedBy
 
 REFUSED_LIMIT = 3
 """Steps in a row of which every call was refused because nobody was there to ask, before the turn stops."""

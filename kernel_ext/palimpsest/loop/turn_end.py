@@ -1,19 +1,53 @@
 """The end of a turn: why it ended, journaled with its last answer and said where it did not finish by itself.
 
 Border: called by the runner when nothing runs any more; the turn itself says which guard ended it.
+
+A turn that takes too long is stopped by its time limit, but a compaction that runs then may come to
+its end, once: who has waited minutes for a summary should not lose it (spec/context-stability.md
+1.8). Most policies have no limit; the presets of systems that have one keep it.
 """
 
+import asyncio
 from collections.abc import Sequence
 
 from palimpsest.loop.model_requests.engine_messages import write_refusal
+from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.processor.tool_call_runner import UNATTENDED
+from palimpsest.tools.tool import Abort
+from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.errors import AbortedError
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    Messages,
+    StoppedBy,
+    UserMessage,
+    stop_reason_of,
+)
 from palimpsest.transcript.parts import ToolFailed, ToolPart
 from palimpsest.transcript.session_record.events import Event, MessageUpdated, PartUpdated
-from palimpsest.transcript.stop_reasons import StoppedBy, stop_reason_of
 from palimpsest.transcript.user_notices import user_notice
+
+TIME_IS_UP = "The turn took longer than {seconds:g} seconds, its time limit. Ask again to go on."
+
+
+async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:
+    """Stop the turn when its time is up; cancelled when it ends before."""
+    if policy.turn_seconds is None:
+        return
+    await asyncio.sleep(policy.turn_seconds)
+    extended = False
+    while _next(state, extended=extended) == "extend":
+        extended = True
+        await asyncio.sleep(policy.compaction_seconds)
+    state.late = True
+    abort.set(TIME_IS_UP.format(seconds=policy.turn_seconds), "interrupted")
+
+
+def _next(state: CompactionState, *, extended: bool) -> str:
+    return at_time_limit(in_flight=state.in_flight, retries=state.retries > 0, extended=extended)
+
 
 STOP = "stop"
 """What the notice about a turn's end is about."""

@@ -1,7 +1,7 @@
 """Know how to reach providers: where their keys and addresses are, and a sensible model of each.
 
 Data and small functions, no network and no clock. Keys themselves are never held here. What a provider
-accepts in a request is another matter, and stands in ``transcript/provider``.
+accepts in a request is another matter, and stands in ``transcript/provider_profile``.
 """
 
 from collections.abc import Mapping

@@ -101,7 +101,7 @@ class ScriptedModel:
             yield event
         finish = answer.finish or "stop"
         used = self._usage(answer, joiner, request)
-        yield StepFinished(joiner.reason(finish), used, usage.cost(used, request.model.price))
+        yield StepFinished(joiner.reason(finish), used, used.cost(request.model.price))
 
     def _usage(self, answer: ModelAnswer, joiner: StreamJoiner, request: ModelRequest) -> Usage:
         prompt = prompt_text(request.messages, request.tools)

@@ -12,9 +12,8 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
-from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.messages import Messages, StoppedBy
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.stop_reasons import StoppedBy
 
 
 class Abort:

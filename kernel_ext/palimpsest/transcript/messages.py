@@ -1,10 +1,21 @@
-"""What one speaker said: who, when, by which model, and the parts in order."""
+"""What one speaker said: who, when, by which model, and the parts in order; and why a turn ended.
 
-from typing import Annotated, Any, Literal
+Why a turn ended is one value, journaled with the turn's last answer: the loop and the runner choose
+it; cell, panel, replay, exports and review read it. What an older version wrote has none, and it is
+derived from how its last answer ended.
+"""
+
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from palimpsest.transcript.errors import ErrorValue
+from palimpsest.transcript.errors import (
+    AbortedError,
+    ContentFilterError,
+    ContextOverflowError,
+    ErrorValue,
+    OutputLengthError,
+)
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.values import ModelRef, Usage, Value
 
@@ -83,7 +94,7 @@ class AssistantMessage(Value):
     structured: dict[str, Any] | list[Any] | str | int | float | bool | None = None
     """The answer in the form that the prompt's ``format`` asked for: an object; any JSON value in imported logs."""
     stopped_by: str | None = None
-    """Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs."""
+    """Why the turn ended, in its last answer; None in the others and in older logs."""
 
 
 MessageInfo = Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]
@@ -102,3 +113,59 @@ class Message(Value):
 
 
 Messages = tuple[Message, ...]
+
+
+StoppedBy = Literal[
+    "finished",
+    "length",
+    "content_filter",
+    "rejected",
+    "cancelled",
+    "steps",
+    "budget",
+    "circle",
+    "window",
+    "compaction",
+    "interrupted",
+    "withdrawn",
+    "error",
+]
+"""``finished`` is the provider's own end of an answer and nothing else."""
+
+STOP_REASONS: tuple[StoppedBy, ...] = get_args(StoppedBy)
+
+KERNEL_ENDED = ("Interrupted: the kernel ended before the answer did.", "The kernel ends.")
+"""What an answer's error says where nobody stopped it."""
+
+_BY_FINISH: dict[str, StoppedBy] = {
+    "stop": "finished",
+    "length": "length",
+    "content-filter": "content_filter",
+    "error": "error",
+    "unknown": "error",
+}
+
+
+def stop_reason_of(info: AssistantMessage) -> StoppedBy | None:
+    """Return why the turn ended whose last answer this is; None where it goes on, or nobody knows."""
+    for known in STOP_REASONS:
+        if info.stopped_by == known:
+            return known
+    if info.error is not None:
+        return stop_reason_of_error(info.error)
+    return _BY_FINISH.get(info.finish or "")
+
+
+def stop_reason_of_error(error: ErrorValue) -> StoppedBy:
+    """Return why a turn ended that ended with this error."""
+    match error:
+        case AbortedError():
+            return "interrupted" if error.message in KERNEL_ENDED else "cancelled"
+        case OutputLengthError():
+            return "length"
+        case ContentFilterError():
+            return "content_filter"
+        case ContextOverflowError():
+            return "window"
+        case _:
+            return "error"

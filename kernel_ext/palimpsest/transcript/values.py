@@ -112,6 +112,25 @@ class Usage(Value):
             estimated=self.estimated or other.estimated,
         )
 
+    def cost(self, price: Price) -> float | None:
+        """Return US dollars, or None when a price that matters is unknown.
+
+        Cache reads and writes without a price of their own are charged as ordinary input, which is
+        what providers without such a price do. Thinking is charged as output.
+        """
+        rates = price.at(self.prompt)
+        if rates.input is None or rates.output is None:
+            return None
+        read = rates.input if rates.cache_read is None else rates.cache_read
+        write = rates.input if rates.cache_write is None else rates.cache_write
+        dollars = (
+            self.input * rates.input
+            + self.cache_read * read
+            + self.cache_write * write
+            + (self.output + self.reasoning) * rates.output
+        )
+        return dollars / 1_000_000
+
 
 class ToolSpec(Value):
     """A tool as it is offered to the model."""

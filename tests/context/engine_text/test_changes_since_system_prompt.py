@@ -15,7 +15,7 @@ from palimpsest.context.engine_text.environment_changes import (
     environment_changes,
     tells_changes,
 )
-from palimpsest.context.engine_text.mode_notes import FROM_PLAN, TO_PLAN
+from palimpsest.context.engine_text.reminders import FROM_PLAN, TO_PLAN
 from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import Message, Messages, Origin, UserMessage
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from tests.harness.session import SessionHarness, ask, requested
 
-from palimpsest.context.engine_text.model_guidance import MODEL_GUIDANCE, manner
-from palimpsest.context.engine_text.system_prompt import HEADER, header
+from palimpsest.context.engine_text.system_prompt import HEADER, MODEL_GUIDANCE, header, manner
 from palimpsest.model.script import calls, says
 from palimpsest.testing import ScriptedModel
 

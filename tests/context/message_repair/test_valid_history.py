@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from tests.context.history_strategies import FAMILIES, MEDIA, PROFILES, TEXTS, THOUGHTS, histories
 from tests.sample_size import sample_size
 
-from palimpsest.context.message_repair.rule_order import repaired_by_default
-from palimpsest.context.message_repair.validity_check import is_valid
+from palimpsest.context.message_repair.rule_order import is_valid, repaired_by_default
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,

@@ -11,8 +11,7 @@ from tests.sample_size import sample_size
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
-from palimpsest.context.visible_messages.blob_texts import load_texts
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages.view import View, load_texts
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_chunks import RequestTerms
 from palimpsest.loop.run_inputs.written_request import Assembly, assemble, recorded_items

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.adapter.usage import cost, estimate, normalise
+from palimpsest.model.adapter.usage import estimate, normalise
 from palimpsest.transcript.values import Price, PriceTier, Usage
 
 SONNET = Price(input=3.0, output=15.0, cache_read=0.3, cache_write=3.75)
@@ -66,21 +66,21 @@ def test_reads_what_providers_report(report: Any, expected: Usage | None) -> Non
 def test_costs_are_added_by_kind() -> None:
     usage = Usage(input=600, output=300, reasoning=200, cache_read=300, cache_write=100)
 
-    assert cost(usage, SONNET) == pytest.approx(0.009765)
+    assert usage.cost(SONNET) == pytest.approx(0.009765)
 
 
 def test_an_unknown_price_is_an_unknown_cost() -> None:
-    assert cost(Usage(input=1), Price()) is None
-    assert cost(Usage(input=1), Price(input=1.0)) is None
-    assert cost(Usage(input=1), Price(input=0.0, output=0.0)) == 0.0
+    assert Usage(input=1).cost(Price()) is None
+    assert Usage(input=1).cost(Price(input=1.0)) is None
+    assert Usage(input=1).cost(Price(input=0.0, output=0.0)) == 0.0
 
 
 def test_a_long_prompt_has_its_own_price() -> None:
     long = Price(input=6.0, output=22.5)
     price = SONNET.model_copy(update={"tiers": (PriceTier(above=200_000, price=long),)})
 
-    assert cost(Usage(input=250_000, output=1_000), price) == pytest.approx(1.5225)
-    assert cost(Usage(input=200_000), price) == pytest.approx(0.6)
+    assert Usage(input=250_000, output=1_000).cost(price) == pytest.approx(1.5225)
+    assert Usage(input=200_000).cost(price) == pytest.approx(0.6)
 
 
 def test_an_estimate_keeps_what_was_reported_of_the_prompt() -> None:

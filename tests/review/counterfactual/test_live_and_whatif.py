@@ -33,8 +33,7 @@ from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
-from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import PRUNE_RULE
+from palimpsest.transcript.context_values.decisions import PRUNE_RULE, Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.parts import CompactionPart, TextPart

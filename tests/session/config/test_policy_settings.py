@@ -7,10 +7,10 @@ import pytest
 from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.app.loaded_config import LoadedConfig, load, trust
-from palimpsest.context.policy_overrides import policy_choice, policy_with_changes, without_task
+from palimpsest.context.policy_overrides import policy_choice, policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
-from palimpsest.session.config.context_policy import ConfiguredPolicy
+from palimpsest.session.config.context_policy import ConfiguredPolicy, without_task
 from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare

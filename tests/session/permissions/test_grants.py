@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.session.permissions.approvals import Approvals
+from palimpsest.session.permissions.effective_rules import Approvals
 from palimpsest.session.permissions.grants import Grants, grants_file
 from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.transcript.values import Rule

@@ -10,8 +10,7 @@ from tests.harness.session import SessionHarness, ask
 from palimpsest.model.script import calls, says
 from palimpsest.session.controls.spending_limit import NO_PRICE, spent_words
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.session.permissions.approvals import Approvals
-from palimpsest.session.permissions.effective_rules import EffectiveRules
+from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants
 from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.testing import ScriptedModel

@@ -14,7 +14,7 @@ from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.interfaces.sharing_operations import Form
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.session.prompts.answer_format import format_of
+from palimpsest.session.prompts.answers import format_of
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel, isolated_session

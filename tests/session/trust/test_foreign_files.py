@@ -10,7 +10,7 @@ from tests.hostile.linked_secrets import plant
 from palimpsest.app.wiring import App
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.public.session_object import Session
-from palimpsest.session.turn_setup.environment import read_files, read_instructions
+from palimpsest.session.turn_setup.environment_updates import read_files, read_instructions
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
 from palimpsest.transcript.user_notices import user_notice_text

@@ -11,8 +11,8 @@ from palimpsest.app.wiring import App
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.script import says
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all
+from palimpsest.session.config.context_policy import session_key, users_of, with_history_limit
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
-from palimpsest.session.turn_setup.history_limit import session_key, users_of, with_history_limit
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime

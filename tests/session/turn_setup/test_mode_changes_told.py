@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from palimpsest.context.engine_text.mode_notes import BUILD_BESIDE_NEWEST, PLAN_BESIDE_NEWEST
+from palimpsest.context.engine_text.reminders import BUILD_BESIDE_NEWEST, PLAN_BESIDE_NEWEST
 from palimpsest.context.presets import PRESETS
 from palimpsest.review.reconstruction.decision_points import DecisionPoint
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says

@@ -38,7 +38,7 @@ FORMATS = {
     "model/errors/refusal_patterns.py": "the words of a refusal",
 }
 WORDS = {
-    "context/engine_text/model_guidance.py": "the paragraphs themselves, by the profile's guidance",
+    "context/engine_text/system_prompt.py": "the paragraphs themselves, by the profile's guidance",
     "model/errors/classification.py": "how a server is started",
     "model/errors/exception_details.py": "the form of keys, which are scrubbed",
     "transcript/redaction/secret_patterns.py": "the form of keys, which are scrubbed",

@@ -10,9 +10,15 @@ from palimpsest.transcript.errors import (
     ErrorValue,
     OutputLengthError,
 )
-from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
+from palimpsest.transcript.messages import (
+    KERNEL_ENDED,
+    STOP_REASONS,
+    AssistantMessage,
+    MessagePath,
+    MessageTime,
+    stop_reason_of,
+)
 from palimpsest.transcript.session_record.events import MessageUpdated, Record, parse_record
-from palimpsest.transcript.stop_reasons import KERNEL_ENDED, STOP_REASONS, stop_reason_of
 from palimpsest.transcript.values import ModelRef
 
 

@@ -5,7 +5,7 @@ called tools, a tool message with one result for each call, so the result of thi
 always pairs calls and results. What the recorded agents do otherwise is in the policy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, assert_never
 
@@ -40,7 +40,20 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.provider_profile.recorded_agents import OPENCODE_SIGNED_BY
-from palimpsest.transcript.values import ModelRef
+from palimpsest.transcript.values import ModelInfo, ModelRef
+
+SYSTEM_MARKS = 2
+NEWEST_MARKS = 2
+
+
+def cache_mark_positions(roles: Sequence[str], model: ModelInfo) -> tuple[int, ...]:
+    """Return the positions of the provider messages that carry a cache mark."""
+    if profile(model.ref).cache_marks == "none":
+        return ()
+    system = [i for i, role in enumerate(roles) if role == "system"][:SYSTEM_MARKS]
+    newest = [i for i, role in enumerate(roles) if role != "system"][-NEWEST_MARKS:]
+    return tuple(system + newest)
+
 
 INTERRUPTED = "[Tool execution was interrupted]"
 FAILED_ATTEMPT = "failed_attempt"

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.context.engine_text.mode_notes import (
+from palimpsest.context.engine_text.reminders import (
     FROM_PLAN,
     IN_PLAN,
     NEWS,

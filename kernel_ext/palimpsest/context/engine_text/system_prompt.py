@@ -4,6 +4,8 @@ Two parts, byte-stable within a session, because providers cache by prefix: what
 as a date or the user's variables, is appended to the conversation later, never edited in here.
 Where a model works is told in our words, and under the presets of OpenCode in those that the seed
 documents and spec/session-engine.md 1.17 quote; the day stays that of the session's beginning.
+The profile of a provider says which paragraph its family of models gets besides: each answers a
+habit of the family that costs turns or tokens in notebook work.
 """
 
 import functools
@@ -14,7 +16,41 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.context.budget.token_estimate import weigh_chars
-from palimpsest.context.engine_text.model_guidance import MODEL_GUIDANCE, manner
+from palimpsest.transcript.provider_profile.profile import guidance_of
+from palimpsest.transcript.provider_profile.provider_table import Guidance
+
+MODEL_GUIDANCE: dict[Guidance, str] = {
+    "codex": """\
+- This is a notebook and no terminal: there is no apply_patch. Files are changed with edit and write, and what
+  can be computed in the kernel is computed with python, not in a shell.
+- No preamble and no plan before the work: call the tools, several at once where none needs another's
+  result. When the work is done, say in a few lines what came out.""",
+    "reasoning": """\
+- Do not end a turn with a plan that you could carry out yourself: carry it out, then say what came
+  out. Before a series of calls, one line says what they are for.
+- Calls that do not need each other's results go into one answer.""",
+    "gpt": """\
+- Go on until the request is met. When you say that you will do something, call the tool in the same
+  answer; an announcement alone ends the turn.
+- Do not answer from memory what a tool can look up here.""",
+    "gemini": """\
+- Call a tool instead of writing its name or its code into the answer. Call only the tools that are
+  listed, with the arguments they name.
+- Keep what you say between calls to a line; the conclusion comes once, at the end.""",
+    "claude": """\
+- Calls that do not need each other's results go into one answer.
+- Do what was asked, no more: no extra files, no summaries in files, no tests nobody asked for.""",
+    "other": """\
+- Call one tool at a time, with arguments exactly as its description names them, and wait for the
+  result. Never write a call into the text of an answer.
+- When the same call has failed twice, stop and say what is in the way.""",
+}
+
+
+def manner(model_id: str) -> Guidance:
+    """Return which of them a model is given."""
+    return guidance_of(model_id)
+
 
 HEADER = """\
 You are Palimpsest, an agent that lives in the kernel of a Jupyter notebook. You work with the

@@ -8,12 +8,10 @@ since a request without it would ask nothing: leaving it out holds from the next
 from collections.abc import Mapping
 from operator import is_
 
-from palimpsest.context.engine_text.mode_notes import MODE
-from palimpsest.context.engine_text.reminders import wrapped
+from palimpsest.context.engine_text.reminders import MODE, wrapped
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages.view import View, whole_output
-from palimpsest.transcript.context_values.decisions import EXCLUDE, Decision
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import EXCLUDE, Decision, EffectiveDecisions
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
     FilePart,

@@ -17,9 +17,11 @@ from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages.view import View
-from palimpsest.transcript.context_values.decisions import Decision, DecisionAction, Facts
-from palimpsest.transcript.context_values.effective_decisions import (
+from palimpsest.transcript.context_values.decisions import (
+    Decision,
+    DecisionAction,
     EffectiveDecisions,
+    Facts,
     effective_reductions,
     pinned_parts,
 )

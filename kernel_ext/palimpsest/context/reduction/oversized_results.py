@@ -17,8 +17,7 @@ from palimpsest.context.budget.token_estimate import WIDE_CHARS, weigh_chars
 from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages.view import View
-from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule
-from palimpsest.transcript.context_values.effective_decisions import pinned_parts
+from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, pinned_parts
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Messages

@@ -11,9 +11,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.context.budget.budget_check import BudgetCheck, check_budget
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
-from palimpsest.context.budget.overflow import overflows
+from palimpsest.context.budget.overflow import BudgetCheck, check_budget, overflows
 from palimpsest.context.budget.precheck import FitAction, precheck, reducible
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.engine_text.reminders import remind

@@ -7,9 +7,8 @@ from palimpsest.frontends.turn_output.segments import parts_of
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.messages import Message
+from palimpsest.transcript.messages import Message, StoppedBy
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.stop_reasons import StoppedBy
 from palimpsest.transcript.values import Usage
 
 

@@ -5,8 +5,7 @@ Border: rows of words from values; ``commands`` makes a table of them.
 
 from palimpsest.context.visible_messages.view import View
 from palimpsest.session.records.part_lookup import Target, describe, is_summary, is_used
-from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart

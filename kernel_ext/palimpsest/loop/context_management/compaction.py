@@ -17,8 +17,7 @@ from palimpsest.context.compaction.quality_check import RejectedSummary, summary
 from palimpsest.context.compaction.quality_check import messages_tokens as size_of
 from palimpsest.context.compaction.summary_request import messages_seen_at
 from palimpsest.context.engine_text.environment_changes import mentioned_words
-from palimpsest.context.visible_messages.fold import marker
-from palimpsest.context.visible_messages.undone_compactions import CONTINUES
+from palimpsest.context.visible_messages.fold import CONTINUES, marker_of
 from palimpsest.context.visible_messages.view import messages_before
 from palimpsest.loop.context_management.failed_compaction import (
     history_snapshot,
@@ -26,13 +25,13 @@ from palimpsest.loop.context_management.failed_compaction import (
     show_marker_again,
 )
 from palimpsest.loop.context_management.summary_writer import SummaryWriter
+from palimpsest.loop.model_requests.answer_stream import add_to_session
 from palimpsest.loop.model_requests.engine_messages import (
     engine_message,
     write_engine_message,
     write_notices,
 )
 from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
-from palimpsest.loop.model_requests.usage_totals import add_to_session
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.tools.execution.variables import MOST_VARIABLES
 from palimpsest.tools.tool import TYPES, ShownVariables
@@ -101,12 +100,6 @@ def write_marker(
     )
     run_context.write(MessageUpdated(info=marked), PartUpdated(part=part), sync=True)
     return marked
-
-
-def marker_of(messages: Messages, user: UserMessage) -> CompactionPart | None:
-    """Return the marker that a user message carries."""
-    found = next((message for message in reversed(messages) if message.info.id == user.id), None)
-    return marker(found) if found is not None else None
 
 
 Outcome = Literal["continue", "stop", "failed"]

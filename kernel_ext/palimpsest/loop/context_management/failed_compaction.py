@@ -19,8 +19,7 @@ from palimpsest.loop.run_inputs.compaction_state import (
     is_answerable,
 )
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
-from palimpsest.transcript.context_values.decisions import Decision, OwnRule
-from palimpsest.transcript.context_values.effective_decisions import effective_reductions
+from palimpsest.transcript.context_values.decisions import Decision, OwnRule, effective_reductions
 from palimpsest.transcript.errors import ApiError, ErrorValue
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import CompactionPart, Part, StepStartPart, TextPart

@@ -1,7 +1,11 @@
-"""Stream one answer into the session: again after a failure that may pass, and until it is stopped."""
+"""Stream one answer into the session, again after a failure that may pass, until it is stopped; and add up what it took.
+
+Tokens and money of every model request are added to the session's record.
+"""
 
 import asyncio
 import functools
+from typing import Any
 
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
@@ -13,7 +17,40 @@ from palimpsest.processor.stream_services import StreamServices
 from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, UnknownError
-from palimpsest.transcript.values import BlobRef
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.session_record.budgets import Spent
+from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.values import BlobRef, Usage
+
+
+def add_to_session(run_context: RunContext, message: AssistantMessage) -> None:
+    """Add what an answer took to its session; an unknown price leaves the cost as it is."""
+    session = run_context.log.state.session
+    if session is None:
+        return
+    took = usage_cost(message.tokens, message.cost)
+    time = session.time.model_copy(update={"updated": run_context.clock()})
+    update = {**with_usage(session, took), "time": time}
+    run_context.write(SessionUpdated(session=session.model_copy(update=update)))
+    if run_context.spent is not None:
+        run_context.spent(took)
+
+
+def usage_cost(usage: Usage, cost: float | None) -> Spent:
+    """Return what one request took; one without tokens was never answered."""
+    asked = usage.prompt + usage.output + usage.reasoning > 0
+    return Spent(cost=cost, tokens=usage, unpriced=1 if asked and cost is None else 0)
+
+
+def with_usage(session: SessionInfo, took: Spent) -> dict[str, Any]:
+    """Return what changes in a session's record; a price nobody knows is counted, never as 0."""
+    changed: dict[str, Any] = {"tokens": session.tokens.plus(took.tokens)}
+    if took.cost is not None:
+        changed["cost"] = (session.cost or 0.0) + took.cost
+    if took.unpriced:
+        changed["unpriced"] = (session.unpriced or 0) + took.unpriced
+    return changed
 
 
 def stream_services(run_context: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:

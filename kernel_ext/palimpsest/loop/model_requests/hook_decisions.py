@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.context.budget.budget_check import check_budget
+from palimpsest.context.budget.overflow import check_budget
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS
 from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
 from palimpsest.context.reduction.applied_decisions import CLEARED
@@ -24,8 +24,12 @@ from palimpsest.model.wire.provider_messages import (
     request_hash,
     without_marks,
 )
-from palimpsest.transcript.context_values.decisions import ContextItem, Decision, Facts
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import (
+    ContextItem,
+    Decision,
+    EffectiveDecisions,
+    Facts,
+)
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.redaction.structured_values import redacted_value

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.budget_check import BudgetCheck, answer_tokens, check_budget
-from palimpsest.context.budget.budget_check import usage_ratio as ratio
-from palimpsest.context.budget.overflow import reserve
+from palimpsest.context.budget.overflow import BudgetCheck, answer_tokens, check_budget, reserve
+from palimpsest.context.budget.overflow import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
-from palimpsest.context.conversion.cache_marks import cache_mark_positions
+from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.request_chunks import RequestTerms

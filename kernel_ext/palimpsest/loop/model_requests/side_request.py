@@ -9,8 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.context.budget.budget_check import check_budget
-from palimpsest.context.budget.overflow import reserve
+from palimpsest.context.budget.overflow import check_budget, reserve
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
 from palimpsest.context.request_kinds.title_request import SYSTEM as TITLE_SYSTEM
 from palimpsest.context.request_kinds.title_request import project_title

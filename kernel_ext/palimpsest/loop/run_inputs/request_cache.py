@@ -10,14 +10,11 @@ from collections.abc import Callable, Iterator
 from operator import is_
 
 from palimpsest.context.reduction.applied_decisions import apply_decisions, newest_visible_prompt
-from palimpsest.context.visible_messages.blob_texts import Read, read_texts
-from palimpsest.context.visible_messages.fold import marker
-from palimpsest.context.visible_messages.undone_compactions import CONTINUES
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages.fold import CONTINUES, marker
+from palimpsest.context.visible_messages.view import Read, View, read_texts
 from palimpsest.loop.run_inputs.request_chunks import NotIncremental, RequestChunks, RequestTerms
 from palimpsest.loop.run_inputs.written_request import Assembly, Recorded
-from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions, says_pinned
+from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions, says_pinned
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import BlobRef

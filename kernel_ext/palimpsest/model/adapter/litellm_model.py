@@ -246,7 +246,7 @@ class LitellmModel:
         yield StepFinished(
             reason=joiner.reason(tap.finish),
             usage=used,
-            cost=usage.cost(used, request.model.price),
+            cost=used.cost(request.model.price),
             metadata={"provider_finish": tap.finish},
         )
 

@@ -8,7 +8,7 @@ that is not known makes a cost that is not known, never zero.
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.transcript.values import Price, Usage
+from palimpsest.transcript.values import Usage
 
 
 def field(value: Any, *path: str) -> Any:
@@ -81,23 +81,3 @@ def estimate(
     return Usage(
         input=count(prompt), output=count(text), reasoning=count(reasoning), estimated=True
     )
-
-
-def cost(usage: Usage, price: Price) -> float | None:
-    """Return US dollars, or None when a price that matters is unknown.
-
-    Cache reads and writes without a price of their own are charged as ordinary input, which is
-    what providers without such a price do. Thinking is charged as output.
-    """
-    rates = price.at(usage.prompt)
-    if rates.input is None or rates.output is None:
-        return None
-    read = rates.input if rates.cache_read is None else rates.cache_read
-    write = rates.input if rates.cache_write is None else rates.cache_write
-    dollars = (
-        usage.input * rates.input
-        + usage.cache_read * read
-        + usage.cache_write * write
-        + (usage.output + usage.reasoning) * rates.output
-    )
-    return dollars / 1_000_000

@@ -99,7 +99,7 @@ PAGE = (
 """For a page of its own."""
 
 SAVED = ".plm-Saved > .plm-Saved-words"
-"""What the words of a session in a cell are called; see ``render.excerpt``."""
+"""What the words of a session in a cell are called; see ``render/content/excerpts.py``."""
 
 _NOTEBOOK = """
   --page: var(--jp-layout-color0, #fff); --text: var(--jp-content-font-color1, #1b1b1f);

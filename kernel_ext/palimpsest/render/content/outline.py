@@ -22,8 +22,7 @@ from palimpsest.render.content.phrases import (
 )
 from palimpsest.render.content.tool_calls import input_text, output_text
 from palimpsest.render.safety.escaping import clean, one_line
-from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import (

@@ -1,6 +1,6 @@
 """A session as a piece of HTML inside a page of others: what a cell keeps of ``session.view()``.
 
-Border: pure. The same words and the same escaping as the page of ``render.html``; the style ends
+Border: pure. The same words and the same escaping as the page of ``render/formats/html.py``; the style ends
 at the piece's own border. The newest turns come first when there is not room for all of them.
 """
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.compaction.continuation import continuation_text, continues, work_left
 from palimpsest.context.compaction.plan import CompactionPlan
-from palimpsest.context.visible_messages.undone_compactions import CONTINUES
+from palimpsest.context.visible_messages.fold import CONTINUES
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import (
     AssistantMessage,

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
-from palimpsest.context.engine_text.mode_notes import MODE
-from palimpsest.context.engine_text.reminders import STEERED
+from palimpsest.context.engine_text.reminders import MODE, STEERED
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.request_assembly.fit import (
     Cause,
@@ -41,8 +40,7 @@ from palimpsest.review.counterfactual.step_builder import StepBuilder
 from palimpsest.review.counterfactual.steps import Compaction, Step
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.decisions import BESIDE, Decision, StepRequest
-from palimpsest.transcript.context_values.effective_decisions import PRUNE_RULE
+from palimpsest.transcript.context_values.decisions import BESIDE, PRUNE_RULE, Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.budget_check import answer_tokens
+from palimpsest.context.budget.overflow import answer_tokens
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, tools_tokens
-from palimpsest.context.conversion.cache_marks import cache_mark_positions
+from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.request_kinds.token_kinds import tokens_by_kind

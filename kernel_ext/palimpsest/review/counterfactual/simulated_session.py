@@ -8,13 +8,12 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from palimpsest.context.budget.budget_check import usage_ratio
-from palimpsest.context.budget.overflow import reserve
+from palimpsest.context.budget.overflow import reserve, usage_ratio
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.request_assembly.fit import FitInputs
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
-from palimpsest.context.visible_messages.undone_compactions import policy_after_undo
+from palimpsest.context.visible_messages.fold import policy_after_undo
 from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
 from palimpsest.store.session_state.state import State

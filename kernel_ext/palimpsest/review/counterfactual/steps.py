@@ -55,7 +55,7 @@ class Step:
     refused: str = ""
     """Why nothing would have been sent: the window is too small for the policy."""
     request: ModelRequest | None = None
-    """What would have been sent; a recorded request is rebuilt by ``review.requests``."""
+    """What would have been sent; a recorded request is rebuilt by ``review/reconstruction/requests.py``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,12 @@ from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
-from palimpsest.context.visible_messages.fold import good_summaries, marker
-from palimpsest.context.visible_messages.undone_compactions import without_undone
+from palimpsest.context.visible_messages.fold import good_summaries, marker, without_undone
 from palimpsest.render.content.decision_reasons import reason
 from palimpsest.render.content.phrases import count, first_code_line, some, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.inspection.window_contents import DecisionTime, Reduction, Way
-from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (

@@ -32,8 +32,8 @@ from palimpsest.review.inspection.reductions import Scrub, decisions_to_date, na
 from palimpsest.review.inspection.window_contents import DecisionTime, ReportItem, Shown
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.decisions import StepRequest
-from palimpsest.transcript.context_values.effective_decisions import (
+from palimpsest.transcript.context_values.decisions import (
+    StepRequest,
     effective_reductions,
     pinned_parts,
 )

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from palimpsest import __version__
 from palimpsest.context.budget.token_estimate import Count
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
-from palimpsest.context.engine_text.mode_notes import MODE
-from palimpsest.context.engine_text.reminders import STEERED, remind
+from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import truncate_oversized
 from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
@@ -26,8 +25,13 @@ from palimpsest.review.reconstruction.decision_points import Decider, DecisionPo
 from palimpsest.review.reconstruction.requests import policy_of
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.decisions import BESIDE, Decision, Facts, StepRequest
-from palimpsest.transcript.context_values.effective_decisions import PRUNE_RULE
+from palimpsest.transcript.context_values.decisions import (
+    BESIDE,
+    PRUNE_RULE,
+    Decision,
+    Facts,
+    StepRequest,
+)
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo

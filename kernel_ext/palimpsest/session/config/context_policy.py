@@ -3,9 +3,13 @@
 A policy is a preset and what is changed of it (``context/policy_overrides.py``). The settings have two ways
 to change a number: ``[policy]`` names it as it is, and ``[compaction]`` and ``[tool_output]`` name
 the few that people look for; those win, since flags of the environment speak through them too.
+
+As many turns of a session are sent as the configuration allows sessions of its key. A key says
+whose conversation it is: a person's, a group's when several people asked in it, and with a thread
+behind it for a task of another session.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,11 +21,55 @@ from palimpsest.context.policy_overrides import (
     read_number,
     value_text,
 )
+from palimpsest.context.request_assembly.turn_limit import history_limit
 from palimpsest.model.tokenizer import RANK_FILES
 from palimpsest.session.config.settings import Config, PolicyPart
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ConfigError
+from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.sessions import SessionInfo
+
+PROVIDER = "jupyter"
+"""Where the conversation is held: the second field of a key, under which limits are looked up."""
+
+
+def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
+    """Return the key of a session in which these users ask."""
+    if len(users) == 1:
+        owner = f"direct:{_field(next(iter(users)))}"
+    else:
+        owner = f"group:{_field(session.project_id)}"
+    thread = f":thread:{session.time.created}" if session.parent_id else ""
+    return f"agent:{_field(agent)}:{PROVIDER}:{owner}{thread}"
+
+
+def users_of(messages: Messages, user: str) -> frozenset[str]:
+    """Return who asked in a session, with the one who asks now."""
+    origins = [one.info.origin for one in messages if isinstance(one.info, UserMessage)]
+    return frozenset([user, *(one.user for one in origins if one is not None and one.user)])
+
+
+def with_history_limit(
+    policy: Policy,
+    limits: Mapping[str, Any],
+    *,
+    agent: str,
+    session: SessionInfo | None,
+    messages: Messages,
+    user: str,
+) -> Policy:
+    """Return the policy with the history limit of the session's key, when there is one."""
+    if not limits or session is None:
+        return policy
+    key = session_key(agent, session, users_of(messages, user))
+    turns = history_limit(key, {PROVIDER: limits}, policy.limit)
+    return policy if turns is None else policy.model_copy(update={"history_limit": turns})
+
+
+def _field(text: str) -> str:
+    """Return text that can stand between two colons."""
+    return text.strip().replace(":", "_") or "_"
+
 
 DEFAULT = "default"
 """The word that goes back to the configured policy."""
@@ -191,3 +239,20 @@ def _fixed(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
             if name == setting or name.startswith(f"{setting}."):
                 found[key] = origin
     return found
+
+
+def without_recall(policy: Policy) -> Policy:
+    """Return the policy for a step to which the tool ``recall`` is not offered: no note names it."""
+    return policy.model_copy(
+        update={
+            "truncate": policy.truncate.model_copy(update={"recall": False}),
+            "prune": policy.prune.model_copy(update={"recall": False}),
+            "recovery": policy.recovery.model_copy(update={"recall": False}),
+        }
+    )
+
+
+def without_task(policy: Policy) -> Policy:
+    """Return the policy for a step to which the tool ``task`` is not offered: no note names it."""
+    truncate = policy.truncate.model_copy(update={"task": False})
+    return policy.model_copy(update={"truncate": truncate})

@@ -10,8 +10,7 @@ from typing import Literal
 
 from palimpsest.context.compaction.plan import completed_compactions
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.visible_messages.fold import marker
-from palimpsest.context.visible_messages.undone_compactions import newest_prompt
+from palimpsest.context.visible_messages.fold import marker, newest_prompt
 from palimpsest.context.visible_messages.view import View
 from palimpsest.session.records.part_lookup import Target, describe, find_part, is_summary
 from palimpsest.transcript.context_values.decisions import (
@@ -22,9 +21,9 @@ from palimpsest.transcript.context_values.decisions import (
     UNPIN,
     Decision,
     DecisionAction,
+    EffectiveDecisions,
     undone,
 )
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages, UserMessage

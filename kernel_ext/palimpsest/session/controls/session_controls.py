@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeVar
 
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.engine.session_log import SessionLog
-from palimpsest.session.permissions.approvals import Approval
 from palimpsest.session.permissions.asks import Asks
-from palimpsest.session.permissions.effective_rules import EffectiveRules
+from palimpsest.session.permissions.effective_rules import Approval, EffectiveRules
 from palimpsest.session.permissions.recorded_claims import without_claims
 from palimpsest.session.permissions.withheld_claims import (
     claimed_names,

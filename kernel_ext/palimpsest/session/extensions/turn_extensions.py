@@ -82,7 +82,7 @@ class TurnExtensions:
             event = SystemEvent(self._session_id(), agent, model, texts)
             texts = await self.hooks.system(event, fixed=fixed)
         said = self._servers.connected() if self._servers is not None else ()
-        return with_added(texts, "", instructions(said))
+        return with_added(texts, "", instructions(said)) if said else texts
 
     def offer(self, offer: ToolLookup) -> ToolLookup:
         """Return the tools of a step, with hooks around them where there are any."""

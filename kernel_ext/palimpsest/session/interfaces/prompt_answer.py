@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.messages import Message, Origin
+from palimpsest.transcript.messages import Message, Origin, StoppedBy
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.stop_reasons import StoppedBy
 from palimpsest.transcript.values import Usage
 
 Delivery = Literal["steer", "queue"]

@@ -103,6 +103,7 @@ class LiveSession:
         self.user_questions = UserQuestions(self.log, services.ids)
         self.interview: Interview = self.user_questions
         """Who is asked what the model asks; of a task's session, who began it."""
+        self._todos = JournaledTodos(self.log)
         self._prompt_resolver = PromptResolver(services, journal, self.log, self._configured)
         self.runner = Runner(
             session.id,
@@ -388,7 +389,7 @@ class LiveSession:
                 "archive": self.archive,
                 "interview": self.interview,
                 "subagent_runner": ChildSessionRunner(services, self, run),
-                "todos": JournaledTodos(self.log),
+                "todos": self._todos,
             },
         )
         run_context = self.title_writer.watch(

@@ -23,7 +23,6 @@ from palimpsest.session.open_sessions.followed_session import FollowedSession
 from palimpsest.session.open_sessions.live_session import UNWRITTEN, LiveSession
 from palimpsest.session.open_sessions.open_children import OpenChildren
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold, withheld_text
-from palimpsest.session.records.notebook_paths import in_project
 from palimpsest.session.records.retention import (
     PrunePlan,
     RetentionLimits,
@@ -44,6 +43,7 @@ from palimpsest.session.revert.fork import forked_session
 from palimpsest.session.runs.child_sessions import depth_of, with_own_rules
 from palimpsest.session.sharing.share_page import remove_page
 from palimpsest.session.sharing.sharing_service import SharingService
+from palimpsest.session.turn_setup.environment_updates import in_project
 from palimpsest.store.blobs.blob_sweep import Sweep, UnneededBlob, find_unneeded
 from palimpsest.store.blobs.blob_sweep import delete_unneeded as delete_blobs
 from palimpsest.store.blobs.disk_usage import DiskUsage, measure_disk_usage

@@ -1,6 +1,8 @@
-"""What a prompt is journaled with, and what it is answered with.
+"""What a prompt is journaled with, and what it is answered with; also the form that the answer must have.
 
-Border: reads messages, runs nothing; the runner decides when.
+Border: reads messages, runs nothing; the runner decides when. A form is a JSON schema, or a pydantic
+model that has one; it is journaled with the prompt as OpenCode writes it: ``type``, ``schema`` and
+``retryCount``.
 """
 
 import threading
@@ -8,17 +10,84 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, PydanticUserError, ValidationError
 
 from palimpsest.processor.tool_call_runner import no_more_threads
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.prompts.answer_format import format_of
+from palimpsest.tools.calls.json_schema import schema_problem
 from palimpsest.tools.registration.registry import EVERY
-from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.errors import AbortedError, ErrorValue, UnknownError, UserError
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    Messages,
+    StoppedBy,
+    UserMessage,
+    stop_reason_of,
+    stop_reason_of_error,
+)
 from palimpsest.transcript.parts import Attachment, TextPart
-from palimpsest.transcript.stop_reasons import StoppedBy, stop_reason_of, stop_reason_of_error
 from palimpsest.transcript.values import Usage
+
+JSON_SCHEMA = "json_schema"
+RETRIES = 1
+"""How often a model that answered in words is asked for the form, where the prompt does not say."""
+MOST_RETRIES = 10
+WHAT = (
+    "format is the JSON schema of an object, such as {'type': 'object', 'properties': {'rows': {'type': "
+    "'integer'}}, 'required': ['rows']}, or a pydantic model"
+)
+
+
+def format_of(given: Any) -> dict[str, Any] | None:
+    """Return a form as it is journaled; raises UserError for what is none."""
+    if given is None:
+        return None
+    retries: Any = RETRIES
+    schema: Any = given
+    if isinstance(given, type) and issubclass(given, BaseModel):
+        schema = _schema_of(given)
+    elif isinstance(given, Mapping) and given.get("type") == JSON_SCHEMA:
+        schema, retries = given.get("schema"), given.get("retryCount", RETRIES)
+    if not isinstance(schema, Mapping):
+        raise UserError(f"{WHAT}, not {given!r:.60}.")
+    if (
+        isinstance(retries, bool)
+        or not isinstance(retries, int)
+        or not 0 <= retries <= MOST_RETRIES
+    ):
+        raise UserError(
+            f"retryCount is a whole number from 0 to {MOST_RETRIES}, not {retries!r:.60}."
+        )
+    _check(schema)
+    return {"type": JSON_SCHEMA, "schema": dict(schema), "retryCount": retries}
+
+
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    try:
+        return model.model_json_schema()
+    except (PydanticUserError, ValueError, TypeError) as problem:
+        first = str(problem).split("\n", 1)[0]
+        raise UserError(f"No JSON schema can be made of {model.__name__}: {first}") from None
+
+
+def _check(schema: Mapping[str, Any]) -> None:
+    if schema.get("type", "object") != "object" or not isinstance(
+        schema.get("properties"), Mapping
+    ):
+        raise UserError(f"{WHAT}; this one has no properties: {schema!r:.60}.")
+    problem = schema_problem(schema)
+    if problem:
+        raise UserError(f"The format is no JSON schema: {problem}.")
+
+
+def journaled_format(options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the form of a prompt that was journaled; what is none is left out."""
+    try:
+        return format_of(options.get("format"))
+    except UserError:
+        return None
+
 
 UNSAID = "The provider ended the answer without saying why. Ask it to go on."
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from pydantic import BaseModel
 
 from palimpsest.session.interfaces.prompt_answer import Delivery, PromptOptions
-from palimpsest.session.prompts.answer_format import format_of
+from palimpsest.session.prompts.answers import format_of
 from palimpsest.session.prompts.prompt_files import prompt_files
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin

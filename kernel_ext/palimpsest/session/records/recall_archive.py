@@ -15,8 +15,7 @@ from palimpsest.session.records.part_lookup import Target, find_part
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.tool import ArchivedText
-from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages

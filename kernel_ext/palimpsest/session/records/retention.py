@@ -11,7 +11,7 @@ from palimpsest.session.records.session_search import with_children
 from palimpsest.store.blobs.disk_usage import DiskUsage, SessionSize
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.transcript.context_values.effective_decisions import pinned_parts
+from palimpsest.transcript.context_values.decisions import pinned_parts
 from palimpsest.transcript.errors import UserError
 
 PINS = (b'"action":"pin"', b'"pinned":true')

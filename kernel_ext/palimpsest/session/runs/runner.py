@@ -17,11 +17,9 @@ from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.run_context import Log, RunContext
 from palimpsest.loop.turn import newest_user, run_turn, turn_error
-from palimpsest.loop.turn_end import journal_end, say_stopped
-from palimpsest.loop.turn_time_limit import run_turn_time_limit
+from palimpsest.loop.turn_end import journal_end, run_turn_time_limit, say_stopped
 from palimpsest.session.engine.run_state import Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
-from palimpsest.session.prompts.answer_format import journaled_format
 from palimpsest.session.prompts.answers import (
     answers_after,
     collect_answer,
@@ -29,6 +27,7 @@ from palimpsest.session.prompts.answers import (
     ends_runner,
     files_of,
     is_summary,
+    journaled_format,
     journaled_options,
     newest_turn,
     text_of,
@@ -50,7 +49,10 @@ from palimpsest.transcript.messages import (
     Messages,
     MessageTime,
     Origin,
+    StoppedBy,
     UserMessage,
+    stop_reason_of,
+    stop_reason_of_error,
 )
 from palimpsest.transcript.parts import FilePart, TextPart
 from palimpsest.transcript.session_record.events import (
@@ -62,7 +64,6 @@ from palimpsest.transcript.session_record.events import (
     SessionStatus,
 )
 from palimpsest.transcript.session_record.sessions import Busy, Idle
-from palimpsest.transcript.stop_reasons import StoppedBy, stop_reason_of, stop_reason_of_error
 from palimpsest.transcript.values import ModelRef
 
 BUSY = "The agent works already; wait for its answer, or stop it."

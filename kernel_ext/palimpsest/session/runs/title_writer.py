@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from palimpsest.context.request_kinds.title_request import real_prompts
+from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_title
-from palimpsest.loop.model_requests.usage_totals import usage_cost, with_usage
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model import providers
 from palimpsest.session.definitions.agents import Agent

@@ -1,7 +1,7 @@
 """Make a session into a page that can be passed on, keep it up to date, and take it back.
 
 Border: writes below ``.palimpsest/share`` only, under a name that nobody can guess, for the user's
-eyes until they hand it to somebody. Nothing is sent anywhere. ``render.sharing`` says how the page
+eyes until they hand it to somebody. Nothing is sent anywhere. ``render/formats/share_page.py`` says how the page
 looks; here is decided what is on it.
 """
 

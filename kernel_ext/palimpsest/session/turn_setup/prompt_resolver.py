@@ -8,25 +8,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.overflow import reserve
-from palimpsest.context.policy_overrides import without_recall, without_task
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
-from palimpsest.context.visible_messages.undone_compactions import policy_after_undo
+from palimpsest.context.visible_messages.fold import marker_of, policy_after_undo
 from palimpsest.context.visible_messages.view import View
-from palimpsest.loop.context_management.compaction import marker_of
 from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.request_builder import calibration
 from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
-from palimpsest.session.config.context_policy import ConfiguredPolicy
+from palimpsest.session.config.context_policy import (
+    ConfiguredPolicy,
+    with_history_limit,
+    without_recall,
+    without_task,
+)
 from palimpsest.session.definitions.agents import Agent, find_agent
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.prompts.answer_format import MOST_RETRIES, RETRIES
+from palimpsest.session.prompts.answers import MOST_RETRIES, RETRIES
 from palimpsest.session.revert.plan import standing_revert, without_taken_back
 from palimpsest.session.runs.child_sessions import is_child, tools_hidden_by_limits
 from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
-from palimpsest.session.turn_setup.history_limit import with_history_limit
 from palimpsest.session.turn_setup.system_prompts import SystemPrompts
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.registration.registry import EVERY, Registry

@@ -1,7 +1,7 @@
 """The system prompt of a session: the same bytes for its whole life, for each agent and model.
 
 A changed byte would make the provider read the whole conversation anew, so what changes (day,
-mode, variables) is told later, in messages (``session.news``).
+mode, variables) is told later, in messages (``session/turn_setup/environment_updates.py``).
 """
 
 import json
@@ -14,9 +14,8 @@ from palimpsest.session.definitions.agents import SUBAGENT_NOTE, Agent
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.engine.thread import off_loop
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.records.notebook_paths import from_start
 from palimpsest.session.runs.child_sessions import is_child
-from palimpsest.session.turn_setup.environment import read_surroundings
+from palimpsest.session.turn_setup.environment_updates import from_start, read_surroundings
 from palimpsest.tools.permission_rules.permissions import disabled
 from palimpsest.tools.workflow.skill import SKILL, listed
 from palimpsest.tools.workflow.structured_output import ANSWER_BY_TOOL

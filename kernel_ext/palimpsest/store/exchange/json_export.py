@@ -20,7 +20,7 @@ from palimpsest.store.exchange.opencode_format import (
 from palimpsest.store.interface import Store
 from palimpsest.store.project_folder.layout import SAFE_NAME
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment, FilePart, Part, ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import Checkpoint, DecisionMade, Record

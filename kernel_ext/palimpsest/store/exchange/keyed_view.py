@@ -13,7 +13,7 @@ from palimpsest.store.exchange.opencode_format import info_json, session_json, w
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.effective_decisions import EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part

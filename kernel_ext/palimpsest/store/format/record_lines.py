@@ -1,9 +1,13 @@
-"""Look at a line of the log without parsing it.
+"""Read a line of the log no further than is needed: its number, and its head without its JSON.
 
 The fold of a long session needs the place of every record but the content of few: a part that
 was written ten times counts once. A line in the form that we write ourselves is recognised by
 its head, so that its JSON is read only when somebody asks for the part. Any other line, such as
-one that a person edited, takes the slow road through ``json.loads``.
+one that a person edited, is parsed by ``json.loads``.
+
+A log is read in the order of its lines, and a record that was taken in before changes nothing. One
+damaged digit must not make all that follows look old: a number that jumps ahead is believed, but
+where the very next record falls back into what was jumped over, reading goes on from that one.
 """
 
 import json
@@ -16,6 +20,30 @@ from pydantic import ValidationError
 
 from palimpsest.transcript.session_record.events import EVENT_ADAPTER, Event, Record, parse_record
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
+
+
+class RecordNumbering:
+    """Something that takes in records in order."""
+
+    def __init__(self, seq: int = 0) -> None:
+        self.seq = seq
+        """The number of the newest record that was taken in."""
+        self._jumped = (0, 0)
+        """The numbers between which the last jump left some out."""
+
+    def is_new(self, seq: int) -> bool:
+        """Take note of a record's number; False for one that was taken in before."""
+        low, high = self._jumped
+        if seq > self.seq:
+            if seq > self.seq + 1:
+                self._jumped = self.seq, seq
+        elif self.seq == high and low < seq < high:
+            self._jumped = low, seq
+        else:
+            return False
+        self.seq = seq
+        return True
+
 
 _NAME = rb"([!#-\[\]-~]+)"
 HEAD = re.compile(

@@ -1,6 +1,6 @@
 """Keep secrets and halves of characters out of a session's log: of events, and of words in pieces.
 
-Border: knows events; forms of secrets stand in ``transcript.secrets``. The state is folded from what
+Border: knows events; forms of secrets stand in ``transcript/redaction/secret_patterns.py``. The state is folded from what
 was cleaned, and requests are made from the state, so that what stands in the log is what was sent.
 """
 
@@ -14,9 +14,8 @@ from palimpsest.transcript.parts import (
     ToolPending,
     ToolRunning,
 )
-from palimpsest.transcript.redaction.streamed_text import SecretStream
 from palimpsest.transcript.redaction.structured_values import redacted_event
-from palimpsest.transcript.redaction.text import scrub
+from palimpsest.transcript.redaction.text import SecretStream, scrub
 from palimpsest.transcript.session_record.events import (
     Checkpoint,
     Event,

@@ -8,8 +8,7 @@ the records come again from the beginning.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from palimpsest.store.format.record_lines import UnreadableLine, record_of
-from palimpsest.store.format.record_numbers import RecordNumbering
+from palimpsest.store.format.record_lines import RecordNumbering, UnreadableLine, record_of
 from palimpsest.store.format.request_shorthand import FullRequests
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import SegmentRange, full_requests, lines_forward, locate_record

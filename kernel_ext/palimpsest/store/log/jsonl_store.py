@@ -19,13 +19,13 @@ from palimpsest.store.blobs.blob_sweep import note_unneeded
 from palimpsest.store.disk.disk_errors import disk_reason, storage_errors
 from palimpsest.store.disk.file_writing import write_fully
 from palimpsest.store.format.record_lines import (
+    RecordNumbering,
     UnreadableLine,
     is_intact,
     record_of,
     seq_of,
     type_of,
 )
-from palimpsest.store.format.record_numbers import RecordNumbering
 from palimpsest.store.format.request_shorthand import FullRequests
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.late_records import late_records

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import AbortedError
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    Messages,
+    stop_reason_of,
+    stop_reason_of_error,
+)
 from palimpsest.transcript.parts import (
     Part,
     ReasoningPart,
@@ -29,7 +35,6 @@ from palimpsest.transcript.session_record.events import (
     SessionUpdated,
 )
 from palimpsest.transcript.session_record.sessions import Idle
-from palimpsest.transcript.stop_reasons import stop_reason_of, stop_reason_of_error
 from palimpsest.transcript.values import Reply
 
 ABORTED = "Tool execution aborted"

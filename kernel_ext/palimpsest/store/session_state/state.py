@@ -17,11 +17,11 @@ from palimpsest.store.format.record_lines import (
     OTHER,
     PART,
     Head,
+    RecordNumbering,
     UnreadableLine,
     record_of,
     seq_of,
 )
-from palimpsest.store.format.record_numbers import RecordNumbering
 from palimpsest.store.session_state.changing_values import LatestValue, MessageSlot, event_of
 from palimpsest.store.session_state.message_list import MessageList
 from palimpsest.store.session_state.state_values import StateSnapshot, Summary

@@ -1,8 +1,8 @@
 """Keep this kernel's own keys out of what tools return and out of what they start.
 
-Border: knows environments; the shapes and names of secrets are in ``transcript.scrub``.
+Border: knows environments; the shapes and names of secrets are in ``transcript/redaction``.
 Here only values that this kernel holds as keys go; what has the form of a key goes when the output
-is journaled (``store.redaction``), before the model sees it.
+is journaled (``store/format/redaction.py``), before the model sees it.
 """
 
 import os

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from palimpsest.tools.calls.worker_threads import aborted
+from palimpsest.tools.calls.error_containment import aborted
 from palimpsest.tools.tool import Abort
 
 RUNNER = Path(__file__).with_name("shell_runner.py")

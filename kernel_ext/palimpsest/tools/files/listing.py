@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls.worker_threads import in_thread
+from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.file_access.gitignore import GitignoreRules, WalkEntry, scan
 from palimpsest.tools.file_access.paths import reach_folder
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome

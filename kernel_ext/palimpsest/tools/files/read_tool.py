@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.calls.images import fit_image, kind_of
-from palimpsest.tools.calls.worker_threads import in_thread
 from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
 from palimpsest.tools.file_access.instruction_files import (
     ShownInstructions,

@@ -15,7 +15,7 @@ import regex
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls import key_redaction
-from palimpsest.tools.calls.worker_threads import in_thread
+from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.file_access.gitignore import walk
 from palimpsest.tools.file_access.globs import compile_glob, split_base
 from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach, reach_folder

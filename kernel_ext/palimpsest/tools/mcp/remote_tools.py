@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.calls.error_containment import aborted, in_thread
 from palimpsest.tools.calls.json_schema import schema_arguments
-from palimpsest.tools.calls.worker_threads import aborted, in_thread
 from palimpsest.tools.mcp.content import contents, outcome
 from palimpsest.tools.mcp.values import (
     McpContent,

@@ -1,7 +1,7 @@
 """How freely the agent may work: ask, plan, accept edits, bypass.
 
 Border: pure. A mode answers questions beforehand or denies beforehand; like "always", no mode lifts
-a deny, none answers for a doom loop or a spending limit, and of the files of ``tools.protected`` only
+a deny, none answers for a doom loop or a spending limit, and of the files of ``tools/file_access/protected_files.py`` only
 ``bypass`` answers for. ``plan`` denies behind every
 other rule, so nothing that a file says lets it change something.
 """

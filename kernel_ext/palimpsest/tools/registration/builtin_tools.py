@@ -94,7 +94,7 @@ DEFAULT_RULES: Rules = (
 )
 """Reading inside the project is allowed, what changes something asks; what no rule names asks too.
 
-Files of ``tools.protected`` ask whatever stands here.
+Files of ``tools/file_access/protected_files.py`` ask whatever stands here.
 """
 
 

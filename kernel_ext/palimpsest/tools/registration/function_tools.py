@@ -17,8 +17,7 @@ from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
 from palimpsest.tools.calls import key_redaction
-from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained
-from palimpsest.tools.calls.worker_threads import in_thread
+from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained, in_thread
 from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError

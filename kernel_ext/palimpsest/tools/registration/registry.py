@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from palimpsest.tools.calls.input_schema import clean_schema
+from palimpsest.tools.calls.json_schema import clean_schema
 from palimpsest.tools.permission_rules.permissions import disabled
 from palimpsest.tools.registration.builtin_tools import builtin_tools as builtin_tools
 from palimpsest.tools.registration.function_tools import FunctionTool

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls import key_redaction
+from palimpsest.tools.calls.error_containment import in_thread, until_abort
 from palimpsest.tools.calls.images import SIGNATURES, fit_image, kind_of
-from palimpsest.tools.calls.worker_threads import in_thread, until_abort
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.tools.web.http_fetch import (
     FetchedPage,

@@ -10,7 +10,7 @@ import regex
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls import key_redaction
-from palimpsest.tools.calls.worker_threads import in_thread
+from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.files.search import LONGEST_MATCH_SECONDS, compiled
 from palimpsest.tools.tool import ArchivedText, RecallArchive, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError

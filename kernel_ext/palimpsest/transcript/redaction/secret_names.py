@@ -2,7 +2,7 @@
 
 A name is read word by word (``SMTP_PASS``, ``dbPassword``, ``MYSQL_PWD``), so that ``AUTHOR``, ``MONKEY`` and
 ``TOKENIZERS_PARALLELISM`` are none. Border: pure. The forms of keys in any text stand in
-``transcript.secrets``; here a whole value is judged, so that a short password in an address counts too.
+``transcript/redaction/secret_patterns.py``; here a whole value is judged, so that a short password in an address counts too.
 """
 
 import re

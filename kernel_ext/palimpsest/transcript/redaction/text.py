@@ -1,13 +1,23 @@
-"""Take secrets out of text before it is shown, exported or sent.
+"""Take secrets out of text before it is shown, exported or sent, also where it arrives in pieces.
 
 Border: pure; the values to remove are handed in. Two nets: exact values (the keys this kernel
-holds) and forms of known keys, which stand in ``transcript.secrets``.
+holds) and forms of known keys (``transcript/redaction/secret_patterns.py``). Text that arrives in
+pieces may be cut anywhere, also within a character: what may still become a secret is held back
+until it is known, and so is the first half of a character; everything else comes out at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 
 from palimpsest.transcript.redaction.secret_names import holds_password, is_secret_name
-from palimpsest.transcript.redaction.secret_patterns import Span, merged_spans, secret_spans
+from palimpsest.transcript.redaction.secret_patterns import (
+    CONTEXT,
+    MOST_GROWING,
+    Span,
+    merged_spans,
+    secret_spans,
+    unfinished_secret_start,
+)
+from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
 REDACTED = "[redacted]"
 
@@ -95,3 +105,76 @@ def redacted(text: str, found: Iterable[Span]) -> str:
         pieces += [text[at:begin], REDACTED]
         at = end
     return "".join([*pieces, text[at:]])
+
+
+SHORTEST_BEGINNING = 4
+"""Fewer letters of a known value tell nothing, and every other word ends like that."""
+
+
+class SecretStream:
+    """Takes the pieces of one text in order and returns what may be shown of it.
+
+    Responsibilities: hold back the end while it may grow into a secret; remember enough of what
+    came out to know the beginning of what comes next.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        """The end of what came out, and all that is held back."""
+        self._out = 0
+        """So much of it came out."""
+
+    @property
+    def held(self) -> bool:
+        """Whether something is held back."""
+        return self._out < len(self._text)
+
+    @property
+    def half(self) -> str:
+        """The first half of a character, where nothing else is held back."""
+        held = self._text[self._out :]
+        return held if len(held) == 1 and held == open_surrogate(held) else ""
+
+    def feed(self, piece: str, values: Iterable[str] = ()) -> str:
+        """Take the next piece; return what is now known to be no secret, with a word for what is."""
+        known = tuple(values)
+        text = self._text + piece
+        # What came out has no halves, so that its length stays.
+        half = open_surrogate(text)
+        text = joined_surrogates(text.removesuffix(half)) + half
+        until = min(unfinished_secret_start(text), _value_growing(text, known))
+        if len(text) - until > MOST_GROWING:
+            until = len(text)
+        until = min(until, len(text) - len(half))
+        return self._take(text, max(until, self._out), known)
+
+    def rest(self, values: Iterable[str] = ()) -> str:
+        """Return what was held back; nothing more comes."""
+        text = joined_surrogates(self._text)
+        return self._take(text, len(text), tuple(values))
+
+    def _take(self, text: str, until: int, values: tuple[str, ...]) -> str:
+        begin, found = self._out, redaction_spans(text, values)
+        for first, last in found:
+            if first < until < last:
+                until = max(first, begin)
+        cut = max(0, until - CONTEXT)
+        self._text, self._out = text[cut:], until - cut
+        inside = [(max(first, begin), last) for first, last in found if last > begin]
+        return redacted(text[begin:until], _shifted(inside, begin, until))
+
+
+def _shifted(found: Iterable[Span], begin: int, until: int) -> list[Span]:
+    return [(first - begin, last - begin) for first, last in found if last <= until]
+
+
+def _value_growing(text: str, values: Iterable[str]) -> int:
+    """Return where the beginning of a known value stands at the end of the text."""
+    first = len(text)
+    for value in values:
+        longest = min(len(value) - 1, len(text))
+        for length in range(longest, SHORTEST_BEGINNING - 1, -1):
+            if text.endswith(value[:length]):
+                first = min(first, len(text) - length)
+                break
+    return first

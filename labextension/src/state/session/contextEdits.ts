@@ -1,7 +1,7 @@
 /**
  * What a person edited in the model's context, as the journal tells it: pinned, excluded, undone.
  *
- * The same rule as in the kernel (transcript/context_values/effective_decisions.py): decisions about a part are a pile, a
+ * The same rule as in the kernel (transcript/context_values/decisions.py): decisions about a part are a pile, a
  * restore takes the newest one off, and of those that reach a part the newest holds.
  */
 import type { Decision } from '../../protocol/generated';
