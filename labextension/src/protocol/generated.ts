@@ -276,7 +276,7 @@ export interface AssistantMessage {
     | number
     | boolean;
   /**
-   * Why the turn ended, in its last answer (``transcript.stops``); None in the others and in older logs.
+   * Why the turn ended, in its last answer; None in the others and in older logs.
    */
   stopped_by?: string;
 }
