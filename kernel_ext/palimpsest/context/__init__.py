@@ -1,1 +1,1 @@
-"""What the model sees, and why: deciders and the projection. Pure."""
+"""Build the request that a model is sent from the transcript: deciders and the projection. Pure."""

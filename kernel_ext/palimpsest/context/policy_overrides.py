@@ -1,7 +1,7 @@
-"""Change single numbers of a policy by their dotted names, and say what they mean.
+"""Change single numbers of a policy by their dotted names, and describe what each means.
 
-Border: pure. A policy that a person made is a preset and what differs from it, so that is what
-``differences`` finds and ``choice`` keeps. The meanings are the docstrings of
+Border: pure. A policy that a user made is a preset and the values that differ from it, so that is what
+``policy_differences`` finds and ``policy_choice`` keeps. The descriptions are the docstrings of
 ``transcript/context_values/policies.py``, so that there is one place to write them.
 """
 
@@ -22,9 +22,9 @@ from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError
 
 NOT_CHANGED = frozenset({"name", "version"})
-"""What a policy says of itself."""
+"""Fields that identify a policy; they cannot be changed."""
 NONE = "none"
-"""How a person writes that a number is not given."""
+"""How the user writes that a number is not set."""
 _SHARES = ("share", "_ratio", "max_share_after")
 _AT_LEAST_ONE = frozenset({"truncate.max_lines", "truncate.max_bytes", "overflow.output_cap"})
 _SHOWN_CHARS = 60
@@ -42,7 +42,7 @@ def number_names() -> tuple[str, ...]:
 
 
 def preset_policy(name: str) -> Policy:
-    """Return the policy of that name; raises ConfigError with the nearest right one."""
+    """Return the policy of that name; raises ConfigError that suggests the nearest known name."""
     if name in PRESETS:
         return PRESETS[name]
     known = ", ".join(sorted(PRESETS))
@@ -86,7 +86,7 @@ def number_bounds(key: str) -> tuple[float, float]:
 
 
 def read_number(text: str) -> tuple[str, Any]:
-    """Read ``name=value`` as a person writes it; raises ConfigError with one sentence."""
+    """Read ``name=value`` as the user writes it; raises ConfigError with one sentence."""
     key, equals, written = text.partition("=")
     key, written = key.strip(), written.strip()
     annotation = _annotation(key)
@@ -98,7 +98,7 @@ def read_number(text: str) -> tuple[str, Any]:
 
 
 def policy_differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
-    """Return what differs from the preset that the policy was made from: its value, and this one."""
+    """Return the numbers that differ from the policy's preset: the preset's value, and the policy's."""
     base = policy_numbers(preset_policy(policy.name))
     return {
         key: (base[key], value)
@@ -108,19 +108,19 @@ def policy_differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
 
 
 def policy_choice(policy: Policy) -> PolicyChoice:
-    """Return a policy as what it is made of."""
+    """Return a policy as its preset and the values that differ from it."""
     found = policy_differences(policy).items()
     made = {key: NONE if value is None else value for key, (_, value) in found}
     return PolicyChoice(base=policy.name, changes=made)
 
 
 def chosen_policy(made: PolicyChoice) -> Policy:
-    """Return the policy that was chosen; raises ConfigError where this version lacks something."""
+    """Return the policy that was chosen; raises ConfigError where this version lacks a preset or number."""
     return policy_with_changes(preset_policy(made.base), made.changes)
 
 
 def value_text(value: Any) -> str:
-    """Return a value as a person writes it."""
+    """Return a value as the user writes it."""
     match value:
         case None:
             return NONE
@@ -135,7 +135,7 @@ def value_text(value: Any) -> str:
 
 
 def possible_values(key: str) -> tuple[str, ...]:
-    """Return the words that a choice may have; none for a number."""
+    """Return the values that a choice may have; empty for a number."""
     found: list[str] = []
     for one in _members(_annotation(key)):
         if get_origin(one) is Literal:
@@ -149,7 +149,7 @@ def possible_values(key: str) -> tuple[str, ...]:
 
 @functools.cache
 def meanings() -> dict[str, str]:
-    """Return what each number means, in one line; empty where the source is not at hand."""
+    """Return what each number means, in one line; empty where the source code is not available."""
     found = {key: text for key, text in _docs(Policy).items() if key not in NOT_CHANGED}
     for section, field in Policy.model_fields.items():
         if isinstance(field.default, BaseModel):
@@ -160,7 +160,7 @@ def meanings() -> dict[str, str]:
 
 @functools.cache
 def section_meanings() -> dict[str, str]:
-    """Return what each group of numbers is about, as its class says."""
+    """Return what each group of numbers is about, from the docstring of its class."""
     return {
         name: " ".join((type(field.default).__doc__ or "").split())
         for name, field in Policy.model_fields.items()
@@ -190,7 +190,7 @@ def _annotation(key: str) -> Any:
 
 
 def _parsed(written: str, annotation: Any) -> Any:
-    """Return what was written as the type that is wanted; a wrong one is found by ``check``."""
+    """Parse a value that the user wrote as the wanted type; ``check_number`` rejects a wrong one."""
     if get_origin(annotation) is tuple:
         words = (word.strip() for word in written.strip("\"'[]").split(","))
         return tuple(word.strip("\"'") for word in words if word.strip("\"'"))
@@ -221,7 +221,7 @@ def _members(annotation: Any) -> tuple[Any, ...]:
 
 
 def _wrong(key: str, annotation: Any, value: Any) -> str:
-    """Say what a number may be, that it is something else, and which value was perhaps meant."""
+    """Return the error message for a wrong value: what is allowed, what was given, the nearest choice."""
     low, high = number_bounds(key)
     words = []
     for one in _members(annotation):

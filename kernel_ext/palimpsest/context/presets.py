@@ -1,4 +1,4 @@
-"""Which numbers and choices make up a named policy.
+"""The presets: named context policies with all their numbers and choices.
 
 The presets of other systems follow what their recorded versions do (spec/session-engine.md and
 spec/context-stability.md); ``palimpsest`` takes the best of them (DESIGN.md 4). The old numbers
@@ -31,7 +31,7 @@ OPENCODE_TRUNCATE = TruncatePolicy(
 OPENCLAW_TRUNCATE = TruncatePolicy(
     max_lines=2_000, max_bytes=51_200, window_share=None, direction="head"
 )
-"""Its tools know nothing of the window: what is too long for that is the recovery's work."""
+"""OpenClaw's tools ignore the window: what is too long for it is truncated by the recovery."""
 
 OPENCODE_CONTINUE_1_1 = "Continue if you have next steps"
 OPENCODE_CONTINUE_1_18 = (
@@ -50,7 +50,7 @@ OPENCODE_SUMMARY_1_1 = (
     "we're working on, and what we're going to do next considering new session will not have access to "
     "our conversation."
 )
-"""Literal strings of the recorded agent: rebuilding its sessions needs them to the byte."""
+"""Literal strings of OpenCode: rebuilding its sessions needs them to the byte."""
 
 OPENCODE_TRANSFORM = TransformPolicy(
     rule="opencode",

@@ -1,7 +1,7 @@
-"""Everything of the front end that needs the application: prompts, subcommands, the channel.
+"""The front end of one kernel: prompts of cells, subcommands and the channel to the page.
 
-Border: built in the background after ``%load_ext`` (its imports take a second); the magics hold
-it as soon as they are used. One per kernel.
+Border: the part of the front end that needs the application. It is built in the background after
+``%load_ext`` (its imports take a second), and the magics get it when they are first used.
 """
 
 import sys
@@ -92,7 +92,7 @@ class Frontend:
         return CellTurn(self.services, self.main_thread, request, place, self.channel)
 
     def _warn(self) -> None:
-        """Say once what is wrong with the place where sessions are kept, and with the settings."""
+        """Print once what is wrong with the folder of the sessions and with the settings."""
         if self._warned:
             return
         self._warned = True
@@ -109,7 +109,7 @@ class Frontend:
         self.main_thread.shell.display_pub.publish(text.bundle)
 
     def known(self, field: str) -> Sequence[str]:
-        """Return values of an option for completion, without asking anybody."""
+        """Return values of an option for completion, without any request."""
         known = getattr(self.services, "known", None)
         if field == "session":
             return [one.id for one in self.services.workspace.sessions()]
@@ -122,7 +122,7 @@ class Frontend:
         return list(known(field)) if callable(known) else ()
 
     def close(self) -> None:
-        """Close the sessions and give the signal back."""
+        """Close the channel, the socket for interrupts and the application."""
         self.channel.close()
         self.main_thread.interrupts.close()
         close = getattr(self.services, "close", None)

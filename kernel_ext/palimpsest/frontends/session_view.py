@@ -1,9 +1,9 @@
-"""``session.view()``: a session in a cell, to look at.
+"""Show a session in a cell as a widget; ``session.view()`` returns it.
 
 Border: the widget's half in the kernel. The cell itself holds HTML and plain text only, written
-anew after each turn; the widget is opened beside it and its page draws the live views in the
-words' place (``labextension/src/widget``). So a notebook never holds a widget that could be dead,
-and one that is reopened without a kernel, or sent to somebody, reads as it did.
+anew after each turn; the widget is opened beside it and its page draws the live views in place of
+the HTML (``labextension/src/widget``). So a notebook never holds a widget that could be dead, and
+one that is reopened without a kernel, or sent to another person, looks as it did.
 """
 
 import asyncio
@@ -40,15 +40,15 @@ from palimpsest.transcript.session_record.sessions import Idle
 
 STATIC = Path(__file__).parent / "static"
 PLAIN_CHARS = 20_000
-"""What plain text keeps: the session's end."""
+"""Length of the plain text, which is the end of the session."""
 SHOWN = 8
-"""The newest outputs that are written anew; a cell that runs again makes another one."""
+"""How many of the newest outputs are updated; a cell that runs again makes another output."""
 
 _log = logging.getLogger(__name__)
 
 
 def _built(name: str, otherwise: str) -> str:
-    """Return a file of the front end; a clone where nobody ran ``make front`` shows words only."""
+    """Return a built file of the front end, or ``otherwise`` in a clone without ``make front``."""
     path = STATIC / name
     return path.read_text(encoding="utf-8") if path.is_file() else otherwise
 
@@ -56,14 +56,14 @@ def _built(name: str, otherwise: str) -> str:
 class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no types
     """One session's widget; every output that shows it is drawn from the same one.
 
-    Responsibilities: display the page of words and write it anew after each turn; tell a page
-    that watches what the session tells.
+    Responsibilities: display the static HTML and write it anew after each turn; send the session's
+    records to a page that watches.
     """
 
     _esm = _built("view.js", "export default {};")
     _css = _built("view.css", "")
     key = traitlets.Unicode().tag(sync=True)
-    """Names the place in the page where the live view belongs."""
+    """Identifies the element of the page that the live view replaces."""
     session = traitlets.Unicode().tag(sync=True)
 
     def __init__(self, live: KernelSession, engine: EngineThread) -> None:
@@ -81,13 +81,13 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
         super().open()
         comm = self.comm
         if comm is not None:
-            # ipykernel 7.4 sends what comes to the thread that published last: a busy cell's.
+            # ipykernel 7.4 delivers messages to the thread that published last, maybe a busy cell's.
             comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001
-            # comm's own would tell IPython that a cell begins and ends, and flush its figures.
+            # comm's own handler would tell IPython that a cell begins and ends, and flush its figures.
             comm.handle_msg = self._handle_msg
 
     def close(self) -> None:
-        """Follow the session no more."""
+        """Stop following the session and close the comm."""
         self._unsubscribe()
         super().close()
 
@@ -104,7 +104,7 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
         shell.display_pub.publish(self.bundle(), {}, transient={"display_id": display_id})
 
     def bundle(self) -> dict[str, str]:
-        """Return the session as HTML and as plain text, without keys."""
+        """Return the session as HTML and as plain text, without secrets."""
         picture = self._live.snapshot()
         clean = scrubber(os.environ)
         notes = OutlineNotes(
@@ -128,7 +128,7 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
         return f"<SessionView of {self._live.id}>"
 
     async def _refresh(self) -> None:
-        """Write what the cells hold anew; on the engine."""
+        """Update the outputs in the cells; on the engine."""
         kernel = getattr(get_ipython(), "kernel", None)
         if kernel is None:
             return
@@ -137,10 +137,10 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
             content = {"data": data, "metadata": {}, "transient": {"display_id": display_id}}
             kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=parent)
 
-    # What the page is told
+    # Messages from and to the page
 
     def _told(self, records: Sequence[Record]) -> None:
-        """Pass records on, and write the words anew when a turn ended; on the writer thread."""
+        """Send records to the page, and update the outputs when a turn ended; on the writer thread."""
         if self._watches.fresh():
             for batch in in_batches([page_record(record) for record in records]):
                 self._tell(RecordsNotice(session=self._live.id, records=batch))
@@ -148,7 +148,7 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
             self._on_engine(self._refresh)
 
     def _heard(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the page; on whatever thread its message arrives, so it only hands over."""
+        """Answer the page; on the thread where its message arrives, so the work goes to the engine."""
         match content:
             case {"kind": "watch"}:
                 self._watches.renew("view", None)
@@ -185,7 +185,7 @@ class SessionView(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has n
 def view_of(
     live: KernelSession, engine: EngineThread, views: dict[str, SessionView]
 ) -> SessionView:
-    """Return the session's widget, made when there is none or its page closed it."""
+    """Return the session's widget; makes one when there is none or its page closed it."""
     known = views.get(live.id)
     if known is None or known.comm is None:
         known = views[live.id] = SessionView(live, engine)
@@ -197,7 +197,7 @@ def _ends_a_turn(record: Record) -> bool:
 
 
 def _title(picture: Snapshot) -> str:
-    """Return the session's title; until its first answer it has none but a date."""
+    """Return the session's title, or "New session" before its first message, when the title is a date."""
     return picture.session.title if picture.session and picture.messages else "New session"
 
 

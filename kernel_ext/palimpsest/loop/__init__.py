@@ -1,1 +1,1 @@
-"""The turn: steps until done, with retry, limits and recovery."""
+"""Run a turn: steps until done, with retry, limits and recovery."""

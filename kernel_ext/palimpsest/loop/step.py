@@ -1,4 +1,4 @@
-"""One step: a request, its answer, the tools it calls, and a clean end whatever happens."""
+"""Run one step: send a request, stream its answer, run its tool calls, and always close the message."""
 
 import asyncio
 from typing import Any, Literal
@@ -60,9 +60,10 @@ SILENT = (
 StepResult = Literal[
     "continue", "asked", "compact", "overflow", "full", "stop", "rejected", "circle"
 ]
-"""``rejected``: a person refused a call; ``circle``: the guard against circles ended the turn; ``asked``: nothing was
-sent, a summary comes first; ``compact``: the answer reported a full window; ``overflow``: the provider refused the
-request as too long, with or without another way left; ``full``: and a summary is known not to help."""
+"""``rejected``: the user refused a call; ``circle``: the guard against doom loops ended the turn; ``asked``:
+nothing was sent, a summary comes first; ``compact``: the answer reported a full window; ``overflow``: the
+provider refused the request as too long, whether or not something is left to try; ``full``: it did, and a
+summary is known not to help."""
 
 
 async def run_step(
@@ -75,7 +76,7 @@ async def run_step(
 ) -> StepResult:
     """Send one request and process the answer; ``last`` turns the tools off.
 
-    A request that does not fit is an error only where the room asks for no summary first.
+    A request that does not fit is an error only where ``room`` does not request a summary first.
     """
     message = AssistantMessage(
         id=run_context.ids.new("msg"),
@@ -109,7 +110,7 @@ async def _run_request(
     *,
     last: bool,
 ) -> StepResult:
-    """Send a request, process its answer into the message, and say how the turn goes on."""
+    """Send a request, process its answer into the message, and return how the turn continues."""
     processor = StreamProcessor(
         stream_services(run_context, setup, assembled.record.facts),
         message,
@@ -191,7 +192,7 @@ def _pins(run_context: RunContext, setup: StepSetup, assembled: Assembled) -> di
 
 
 def summary_failure(messages: Messages) -> str:
-    """Return why the newest summary of this turn came to nothing; empty where none failed."""
+    """Return why the newest summary of this turn failed; empty where none did."""
     for message in reversed(messages):
         info = message.info
         if isinstance(info, UserMessage):
@@ -203,7 +204,7 @@ def summary_failure(messages: Messages) -> str:
 
 
 def _cut_in_silence(setup: StepSetup, message: AssistantMessage) -> ContextOverflowError | None:
-    """Tell by the reported tokens that the provider read only a part of what was sent."""
+    """Return an error where the reported tokens show that the provider read only a part of the request."""
     window = setup.info.window
     if not cut_in_silence(message.tokens, message.finish, setup.info, setup.policy.overflow):
         return None
@@ -242,7 +243,7 @@ async def _finish(
     *,
     last: bool,
 ) -> ErrorValue | None:
-    """Run the tools, close the step, and say whether the answer as a whole is an error."""
+    """Run the tools, close the step, and return the error of the answer as a whole, if any."""
     processor.reported(finished)
     calls = processor.take_calls()
     running = calls_that_run(calls, setup, last=last)
@@ -269,7 +270,7 @@ async def _finish(
 
 
 def _alone(run_context: RunContext, processor: StreamProcessor) -> bool:
-    """Tell whether this is the only answer of its turn; after tools, silence may mean "done"."""
+    """Return whether this is the only answer of its turn; after tools, an empty answer may mean "done"."""
     parent = processor.message.parent_id
     answers = [
         message
@@ -282,7 +283,7 @@ def _alone(run_context: RunContext, processor: StreamProcessor) -> bool:
 
 
 def _said_something(run_context: RunContext, processor: StreamProcessor) -> bool:
-    """Tell whether the answer has words, or work that the provider did itself."""
+    """Return whether the answer has text, or a call that the provider ran itself."""
     message = run_context.log.state.message(processor.message.id)
     return message is not None and any(_says(part) for part in message.parts)
 

@@ -1,8 +1,8 @@
-"""Take a snapshot of the files around each step, and say what the step and the turn changed.
+"""Take snapshots of the files before and after each step, and record what step and turn changed.
 
 The first snapshot is taken while the model writes and is waited for only before a tool runs; the
-second one only where tools ran. All of it happens on threads. A project that cannot be snapshotted
-costs one sentence, and the turn goes on.
+second one only where tools ran. All of it happens on threads. Where no snapshot can be taken, one
+sentence says so, and the turn continues.
 """
 
 import asyncio
@@ -27,16 +27,16 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.reverts import FileDiff
 
 TURN_PATCH_CHARS = 60_000
-"""Of all files of a turn; a person reads less, and every page is told all of it."""
+"""Characters of diffs for all files of a turn; users read less, and every page is sent all of it."""
 MOST_DIFFS = 200
 MOST_OF_SESSION = 1_000
-"""Files that ``session.diff`` names; it is written anew after each turn that changed files."""
+"""Maximum files that ``session.diff`` names; it is written anew after each turn that changed files."""
 SUMMARY_SECONDS = 2.0
-"""How long the end of a turn waits for what it changed; a longer one is told when it is known."""
+"""How long the end of a turn waits for its diffs; where they take longer, they are written later."""
 
 
 class StepFiles:
-    """The snapshots of one step; that before a turn's first is kept with its prompt, too."""
+    """The snapshots of one step; the one before a turn's first step is also stored with its prompt."""
 
     def __init__(self, run_context: RunContext, processor: StreamProcessor) -> None:
         self._run_context = run_context
@@ -46,18 +46,18 @@ class StepFiles:
         self._ran = False
 
     def begin(self) -> None:
-        """Begin the snapshot before the step; nobody waits for it yet."""
+        """Start the snapshot before the step, without waiting for it."""
         if self._files is not None:
             self._before = asyncio.get_running_loop().create_task(self._files.take())
 
     async def before_tools(self) -> None:
-        """Return when the files as they were are kept."""
+        """Wait until the snapshot before the step is stored."""
         if self._before is not None:
             self._taken(await self._before)
             self._ran = True
 
     async def end(self) -> None:
-        """Note what the step changed; a second time does nothing."""
+        """Record what the step changed; a second call does nothing."""
         if self._files is None or self._before is None:
             return
         taken, self._before = self._before, None
@@ -73,7 +73,7 @@ class StepFiles:
         self._processor.files_changed(before, after, changed)
 
     def _taken(self, before: str | None) -> None:
-        """Note the files as the step found them, and, once a turn, as its prompt did."""
+        """Record the snapshot before the step, and, once a turn, with its prompt."""
         self._processor.snapshot_before(before)
         prompt = self._run_context.log.state.message(self._processor.message.parent_id)
         if before is None or prompt is None or not begins_turn(prompt):
@@ -88,7 +88,7 @@ class StepFiles:
             self._run_context.write(PartUpdated(part=found))
 
     def cancel(self) -> None:
-        """Stop looking; the kernel ends."""
+        """Cancel the snapshot, because the kernel ends."""
         if self._before is not None:
             self._before.cancel()
 
@@ -101,7 +101,7 @@ def _changed(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
 
 
 async def write_turn_changes(run_context: RunContext) -> None:
-    """Write what the turn did to files: with its prompt, and for the whole session."""
+    """Write what the turn changed in files: with its prompt, and for the whole session."""
     files = run_context.files
     if files is None:
         return
@@ -128,7 +128,7 @@ async def _tell(
     whole = await asyncio.to_thread(
         merged_diffs, files.snapshots, run_context.log.state.diff, found
     )
-    # Looked at only now: what others write into the summary meanwhile stays.
+    # Read only now, so that what others wrote into the summary meanwhile stays.
     message = run_context.log.state.message(message_id)
     if message is None or not isinstance(message.info, UserMessage):
         return  # it was removed meanwhile
@@ -154,14 +154,14 @@ def write_session_changes(log: Any, whole: tuple[dict[str, Any], ...]) -> None:
 
 
 def patches_of(messages: Iterable[Message]) -> tuple[PatchPart, ...]:
-    """Return the steps that changed files, in order."""
+    """Return the patch parts of the steps that changed files, in order."""
     return tuple(
         part for message in messages for part in message.parts if isinstance(part, PatchPart)
     )
 
 
 def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileDiff, ...]:
-    """Return what steps did to the files that they changed, taken together; raises NotFound."""
+    """Return the combined diff of some steps for each file that they changed; raises NotFound."""
     found: dict[str, FileDiff] = {}
     for patch in patches:
         if patch.after is None:
@@ -178,7 +178,7 @@ def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileD
 def merged_diffs(
     snapshots: Snapshots, known: Iterable[dict[str, Any]], newer: Iterable[FileDiff]
 ) -> tuple[dict[str, Any], ...]:
-    """Return what a session changed, with what was changed now; without the lines."""
+    """Return the files that a session changed, merged with newer diffs; without the lines."""
     whole = {one.file: one for one in (FileDiff.model_validate(each) for each in known)}
     for one in newer:
         older = whole.pop(one.file, None)
@@ -191,7 +191,7 @@ def merged_diffs(
 
 
 def shortened_diffs(found: Iterable[FileDiff]) -> list[FileDiff]:
-    """Return diffs with as many lines as are told, all of them counted."""
+    """Return diffs without the lines that exceed the limits; added and deleted lines stay counted."""
     left = TURN_PATCH_CHARS
     kept: list[FileDiff] = []
     for one in found:

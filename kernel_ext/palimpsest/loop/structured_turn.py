@@ -1,6 +1,6 @@
-"""See to it that a turn whose prompt asks for a form ends with an answer in that form.
+"""Ensure that a turn whose prompt requires structured output ends with an answer in that format.
 
-The answer is the input of a call of ``StructuredOutput``. A model that answers in words is asked
+The answer is the input of a call of ``StructuredOutput``. A model that answers in plain text is asked
 again; a turn that ends without the call, for whatever reason, is an error.
 """
 
@@ -30,10 +30,10 @@ FORCED = {"type": "function", "function": {"name": STRUCTURED_OUTPUT}}
 
 
 def tool_choice(setup: StepSetup, user: UserMessage, *, last: bool) -> Any:
-    """Return what a request says of its tools, as ``tool_choice``; None says nothing.
+    """Return the ``tool_choice`` of a request; None sets none.
 
-    A model is made to call some tool, so that it cannot answer in words. Models that think refuse that, and
-    so do some servers of one's own: there the words of the prompt must do.
+    The model is forced to call some tool, so that it cannot answer in plain text. Reasoning models refuse
+    that, and so do some self-hosted servers: there the text of the prompt must suffice.
     """
     if setup.retries is None:
         return "none" if last and setup.specs else None
@@ -68,7 +68,7 @@ def keep_structured_answer(
 def ask_for_form_again(
     run_context: RunContext, setup: StepSetup | None, user: UserMessage, tried: int
 ) -> bool:
-    """Ask for the form, where an answer came in words; false where there is no need, or it was tried enough."""
+    """Ask again where an answer is not structured; false where there is no need, or no retry is left."""
     if (
         setup is None
         or setup.retries is None
@@ -81,12 +81,12 @@ def ask_for_form_again(
 
 
 def write_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
-    """Write that only the answer itself can be given now."""
+    """Write that this is the last step, in which only the structured answer can be given."""
     return write_engine_message(run_context, user, LAST.format(limit=setup.max_steps))
 
 
 def refuse_unstructured(run_context: RunContext, setup: StepSetup | None, tried: int) -> None:
-    """Make an error of a turn that ended well, but without the answer in its form."""
+    """Set an error on a turn that ended without one, but also without its structured answer."""
     if setup is None or setup.retries is None or run_context.abort.is_set():
         return
     newest = _unstructured(run_context)
@@ -96,7 +96,7 @@ def refuse_unstructured(run_context: RunContext, setup: StepSetup | None, tried:
 
 
 def _unstructured(run_context: RunContext) -> AssistantMessage | None:
-    """Return the newest answer, where it is neither an error nor in the form."""
+    """Return the newest answer, where it is neither an error nor structured."""
     for message in reversed(run_context.log.state.messages()):
         info = message.info
         if isinstance(info, AssistantMessage) and not info.summary:

@@ -1,8 +1,8 @@
-"""Run the subtasks of a prompt: work that the person hands to other agents, before the model is asked.
+"""Run the subtasks of a prompt: work that the user delegates to other agents, before the model is called.
 
-All that wait are run, side by side, each as a call of the ``task`` tool in an answer of its own, so
-that the model reads what came out as it reads any result (spec/session-engine.md 1.6). The person
-named the agent, so the rules about which agents may be called are not asked.
+All pending ones run concurrently, each as a call of the ``task`` tool in an answer of its own, so
+that the model reads the result as it reads any other (spec/session-engine.md 1.6). The user
+named the agent, so the rules about which agents may be called are not checked.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ from palimpsest.transcript.parts import SubtaskPart, ToolPart
 from palimpsest.transcript.values import Usage
 
 SUBTASK = "subtask"
-"""Key in the metadata of a call's state: the part that asked for it."""
+"""Key in the metadata of a call's state: the part that requested it."""
 
 SUBTASK_CONTINUE = "Say what came out of the task above, and go on with what was asked."
-"""Said in the engine's name after a command, since nobody else asks anything."""
+"""The synthetic prompt after the subtask of a command, since the user's message asks nothing else."""
 
 
 def pending_subtasks(messages: Messages) -> tuple[SubtaskPart, ...]:
-    """Return the subtasks that nobody has begun, of prompts that no answer has ended yet."""
+    """Return the subtasks that have not been started, of prompts that no answer has ended yet."""
     asked: list[SubtaskPart] = []
     begun: set[str] = set()
     for message in reversed(messages):
@@ -56,7 +56,7 @@ def pending_subtasks(messages: Messages) -> tuple[SubtaskPart, ...]:
 async def run_subtasks(
     run_context: RunContext, setup: StepSetup, user: UserMessage, subtasks: Sequence[SubtaskPart]
 ) -> bool:
-    """Run subtasks, and say whether the turn goes on; false when it was stopped."""
+    """Run subtasks, and return whether the turn continues; false when it was stopped."""
     await asyncio.gather(*(_run(run_context, setup, user, one) for one in subtasks))
     if run_context.abort.is_set():
         return False
@@ -104,11 +104,11 @@ async def _run(
 
 
 async def _unguarded(_call: ToolCalled) -> None:
-    """Let a call of the person's pass: it goes in no circle."""
+    """Let the call pass: the user requested it, so it cannot be a doom loop."""
 
 
 def _marked(result: Any, subtask: SubtaskPart) -> Any:
-    """Keep in a result which part asked for it."""
+    """Record in a result which part requested it."""
     output = getattr(result, "output", None)
     if output is not None:
         output.metadata[SUBTASK] = subtask.id
@@ -155,7 +155,7 @@ def _input(subtask: SubtaskPart) -> dict[str, Any]:
 
 
 def _ends(message: Message) -> bool:
-    """Tell whether a message ends a turn: an answer with a real finish, or one that failed."""
+    """Return whether a message ends a turn: an answer with a real finish reason, or one that failed."""
     info = message.info
     if not isinstance(info, AssistantMessage):
         return False

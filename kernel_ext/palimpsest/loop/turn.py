@@ -1,7 +1,7 @@
-"""The turn: steps until the newest user message is answered.
+"""Run a turn: steps until the newest user message is answered.
 
 Exit rule (DESIGN.md 5, spec/session-engine.md 1.6): the newest assistant message answers the
-newest user message, has a real finish that is not about tools, and holds no tool part except
+newest user message, has a real finish reason other than tool calls, and holds no tool part except
 those the provider ran or that were left interrupted.
 """
 
@@ -36,7 +36,7 @@ from palimpsest.transcript.messages import (
 from palimpsest.transcript.parts import CompactionPart, StepStartPart, ToolFailed, ToolPart
 
 REFUSED_LIMIT = 3
-"""Steps in a row of which every call was refused because nobody was there to ask, before the turn stops."""
+"""Steps in a row in which every call was refused because no user was there to ask, before the turn stops."""
 
 UNFINISHED = {None, "tool-calls", "unknown"}
 
@@ -47,13 +47,13 @@ UNKNOWN_LIMIT = 2
 async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy | None:
     """Run steps until done, stopped, or at the step limit; returns the guard that ended the turn, if one did.
 
-    ``again`` goes on with a turn that failed: the failed request is sent anew, with all that was
-    done before it, and the user's message is not said twice.
+    ``again`` continues a turn that failed: the failed request is sent anew, with all that was
+    done before it, and the user's message is not repeated.
     """
     turn = Turn(run_context)
     before = len(run_context.log.state.messages())
     await turn.run(again=again)
-    # A turn that sent nothing shows nothing old that the turn before it did not show.
+    # A turn that sent nothing has no new outputs, so there is nothing that the last turn did not prune.
     if turn.setup is not None and _asked_a_model(run_context.log.state.messages()[before:]):
         prune_after_turn(run_context, turn.setup)
     await write_turn_changes(run_context)
@@ -69,9 +69,9 @@ class Turn:
         self.setup: StepSetup | None = None
         """Of the newest step; None before the first."""
         self.stopped_by: StoppedBy | None = None
-        """The guard that ended it; None where the last answer says itself how it ended."""
+        """The guard that ended it; None where the last answer itself shows how it ended."""
         self.asked = 0
-        """How often it was asked for its answer in the form that the prompt wants."""
+        """How often the model was asked again for a structured answer."""
         self._run_context = run_context
         self._room = FitDriver(run_context)
         self._steps = 0
@@ -149,7 +149,7 @@ class Turn:
         return self._goes_on(result, last=last)
 
     def _goes_on(self, result: StepResult, *, last: bool) -> bool:
-        """Tell whether a step is followed by another one, and note the guard that says no."""
+        """Return whether another step follows, and record the guard that prevents it."""
         newest = self._run_context.log.state.messages()[-1]
         self._unknown = self._unknown + 1 if _ended_unknown(newest) else 0
         self._refused = self._refused + 1 if refused_unasked(newest) else 0
@@ -167,17 +167,17 @@ class Turn:
         return result != "stop" and self._unknown < UNKNOWN_LIMIT
 
     def _guarded(self, guard: str) -> bool:
-        """Note which guard ended the turn; false, since it does not go on."""
+        """Record which guard ended the turn; returns False, since it does not continue."""
         self.stopped_by = next((one for one in STOP_REASONS if one == guard), None)
         return False
 
     def _too_long(self) -> StoppedBy:
-        """Return why a turn ends whose request fits the window in no way."""
+        """Return why a turn ends whose request cannot be made to fit the window."""
         return "compaction" if self._no_summary else "window"
 
 
 def _asked_a_model(messages: Messages) -> bool:
-    """Tell whether any of these messages is what a request was made for."""
+    """Return whether a model request was made for any of these messages."""
     return any(isinstance(part, StepStartPart) for one in messages for part in one.parts)
 
 
@@ -190,7 +190,7 @@ def newest_user(messages: Messages) -> UserMessage | None:
 
 
 def ends_turn(messages: Messages, user: UserMessage) -> bool:
-    """Tell whether the newest assistant message ends the turn of this user message."""
+    """Return whether the newest assistant message ends the turn of this user message."""
     newest = next((m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None)
     if newest is None or not isinstance(newest.info, AssistantMessage):
         return False
@@ -236,7 +236,7 @@ def _open_tools(message: Message) -> bool:
 
 
 def _wanted_more(newest: Message) -> bool:
-    """Tell whether an answer ended with calls, which the last step does not run."""
+    """Return whether an answer ended with calls, which the last step does not run."""
     return isinstance(newest.info, AssistantMessage) and newest.info.finish == "tool-calls"
 
 

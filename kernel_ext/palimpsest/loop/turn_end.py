@@ -1,9 +1,9 @@
-"""The end of a turn: why it ended, journaled with its last answer and said where it did not finish by itself.
+"""End a turn: journal with its last answer why it ended, and notify the user where it was cut short.
 
-Border: called by the runner when nothing runs any more; the turn itself says which guard ended it.
+Border: called by the runner when nothing runs any more; the turn itself reports which guard ended it.
 
-A turn that takes too long is stopped by its time limit, but a compaction that runs then may come to
-its end, once: who has waited minutes for a summary should not lose it (spec/context-stability.md
+A turn that takes too long is stopped by its time limit, but a compaction that runs then may finish,
+once: a user who has waited minutes for a summary should not lose it (spec/context-stability.md
 1.8). Most policies have no limit; the presets of systems that have one keep it.
 """
 
@@ -33,7 +33,7 @@ TIME_IS_UP = "The turn took longer than {seconds:g} seconds, its time limit. Ask
 
 
 async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:
-    """Stop the turn when its time is up; cancelled when it ends before."""
+    """Abort the turn at its time limit; the caller cancels this when the turn ends before."""
     if policy.turn_seconds is None:
         return
     await asyncio.sleep(policy.turn_seconds)
@@ -50,20 +50,20 @@ def _next(state: CompactionState, *, extended: bool) -> str:
 
 
 STOP = "stop"
-"""What the notice about a turn's end is about."""
+"""Topic of the notice about a turn's end."""
 
 WORDS: dict[StoppedBy, str] = {
     "steps": "The turn ended at its step limit. Ask it to go on.",
     "rejected": "The turn ended here because a call was refused. Say how to go on.",
     "error": "The provider ended the answer without saying why. Ask it to go on.",
 }
-"""What no error and no other notice says; the other ends are said by those."""
+"""Notices for the reasons that no error and no other notice explains."""
 
 WITHDRAWN = "withdrawn"
-"""What the notice about prompts that waited is about."""
+"""Topic of the notice about withdrawn prompts."""
 
 SHOWN_WORDS = 8
-"""Words of a prompt that was taken back by which a person knows it."""
+"""Words of a withdrawn prompt that are shown, for the user to recognise it."""
 
 UNATTENDED_WORDS = (
     "The turn ended here: its calls need a person's permission, and nobody is here to give it. Run it with "
@@ -72,7 +72,7 @@ UNATTENDED_WORDS = (
 
 
 def say_stopped(run_context: RunContext, messages: Messages, reason: str) -> None:
-    """Answer what was stopped between two requests, or before the first, where nothing else says that it was."""
+    """Write an answer with an error for a turn stopped between requests, where nothing else shows it."""
     newest = messages[-1].info if messages else None
     user = next((m.info for m in reversed(messages) if isinstance(m.info, UserMessage)), None)
     if user is None or (isinstance(newest, AssistantMessage) and newest.error is not None):
@@ -88,10 +88,10 @@ def journal_end(
     messages: Messages,
     withdrawn: Sequence[str] = (),
 ) -> StoppedBy | None:
-    """Write why the turn of these messages ended into its last answer; returns what was written.
+    """Write why the turn of these messages ended into its last answer; returns the reason.
 
-    Without a reason it is what the answer itself says. A turn that said nothing has nowhere to say it.
-    ``withdrawn`` are the prompts that were taken back with it.
+    Without ``stopped_by`` the reason is derived from the answer; a turn without an answer records none.
+    ``withdrawn`` are the waiting prompts that were withdrawn with it.
     """
     last = next((m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None)
     if last is None or not isinstance(last.info, AssistantMessage):
@@ -119,13 +119,13 @@ def journal_end(
 
 
 def refused_unasked(message: Message) -> bool:
-    """Tell whether every call of a step was refused because nobody was there to ask."""
+    """Return whether every call of a step was refused because no user was there to ask."""
     calls = [part for part in message.parts if isinstance(part, ToolPart)]
     return bool(calls) and all(_unasked(part) for part in calls)
 
 
 def withdrawn_words(prompts: Sequence[str]) -> str:
-    """Return what a person is told of prompts that waited and were not sent."""
+    """Return the notice about prompts that waited and were not sent."""
     named = ", ".join(f"“{_beginning(prompt)}”" for prompt in prompts)
     if len(prompts) == 1:
         return f"A prompt that waited was withdrawn with this stop, and was not sent: {named}."
@@ -142,7 +142,7 @@ def _unasked(part: ToolPart) -> bool:
 
 
 def _words(last: Message, by: StoppedBy) -> str:
-    """Return what a person is told beside what the answer says already."""
+    """Return the notice about why the turn ended; empty where the answer shows it already."""
     info = last.info
     if not isinstance(info, AssistantMessage) or info.error is not None or info.stopped_by == by:
         return ""

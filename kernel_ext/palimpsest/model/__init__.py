@@ -1,4 +1,5 @@
-"""Talk to models: one protocol, one adapter over litellm, and a model of our own.
+"""Send requests to language models: one protocol, one adapter over litellm, and an embedded model.
 
-``rehearsal`` needs no key and no network; ``script`` says what it, or a scripted model, answers.
+The embedded model in ``rehearsal`` needs no key and no network; ``script`` describes the answers that it,
+or the scripted model of a test, gives.
 """

@@ -1,8 +1,8 @@
-"""What a model of our own has to offer, so that the adapter streams it like any provider's.
+"""The interface of a model that runs in this process, which the adapter streams like a provider's.
 
 ``LitellmModel.register_custom`` takes a ``StreamingHandler`` for ``<provider>/<name>``. Its answers
-are joined, counted and judged by the code that does so for a provider's, so that overflow, cost,
-cache and failures behave as with a real model. A handler yields four kinds of chunks, or raises.
+are joined, counted and classified by the same code as a provider's, so that overflow, cost, cache
+and failures behave as with a real model. A handler yields four kinds of chunks, or raises.
 """
 
 from collections.abc import AsyncIterator
@@ -32,9 +32,9 @@ class CustomCall:
 
     name: str
     arguments: dict[str, Any] | str
-    """The input object, or the JSON text as a model would write it, right or wrong."""
+    """The input object, or the JSON text as a model would write it, valid or not."""
     id: str | None = None
-    """None lets the adapter count: ``call_1``, ``call_2`` ... unique within the request's messages."""
+    """None lets the adapter number it: ``call_1``, ``call_2`` ... unique within the request's messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ CustomChunk = CustomText | CustomReasoning | CustomCall | CustomFinish
 
 
 class CustomFailure(Exception):
-    """The handler fails as a provider would; the adapter classifies it like any other failure.
+    """Raised by a handler to fail as a provider would; the adapter classifies it like any other failure.
 
     A context overflow is status 400 with a message such as "maximum context length is 8192 tokens".
-    One that is ``final`` says itself what to do and is not sent again, whatever its words look like.
+    The message of a ``final`` failure says what to do; the request is not retried, whatever it contains.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class CustomFailure(Exception):
 
 
 class StreamingHandler(Protocol):
-    """A model of our own.
+    """A model that runs in this process.
 
     Contract: ``stream`` is an async generator that yields chunks and ends with exactly one
-    ``CustomFinish``; ending without it is what a broken connection looks like. It raises
+    ``CustomFinish``; ending without it is treated as a broken connection. It raises
     ``CustomFailure`` to fail as a provider would. It may be closed at any chunk.
     """
 
@@ -95,7 +95,7 @@ class StreamingHandler(Protocol):
             tools: The tools offered.
             parameters: ``temperature``, ``max_tokens``, ``reasoning_effort``, ``tool_choice``,
                 and ``model``, the name after the provider.
-            session_id: Tells sessions apart.
+            session_id: Distinguishes sessions.
             purpose: ``step``, ``title``, ``turn-summary``, ``compaction`` or ``subagent``.
         """
         ...

@@ -1,4 +1,4 @@
-"""What a model is to the rest of the system: a request in, a stream of small events out.
+"""The interface of a model to the rest of the system: a request in, a stream of small events out.
 
 Nothing outside this folder sees a provider's types. Events are plain slotted dataclasses,
 since thousands of them arrive in a second.
@@ -27,7 +27,7 @@ class ModelRequest:
     purpose: str = "step"
     """``step``, ``title``, ``turn-summary``, ``compaction`` or ``subagent``."""
     refusals: Refusals = "union"
-    """Which words of the provider mean that the request is too long; the session's policy says it."""
+    """Which error messages of a provider mean that the request is too long; set by the session's policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ReasoningStarted:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """More thinking; ``metadata`` replaces what was there when it is given."""
+    """More thinking; ``metadata``, when given, replaces the earlier one."""
 
     id: str
     text: str
@@ -77,7 +77,7 @@ class ReasoningDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningEnded:
-    """The block of thinking is complete, with what must travel back (signatures)."""
+    """The block of thinking is complete; ``metadata`` holds what must be sent back (signatures)."""
 
     id: str
     metadata: dict[str, Any] | None = None
@@ -147,7 +147,7 @@ class ToolErred:
 
 @dataclass(frozen=True, slots=True)
 class StepFinished:
-    """The provider's real end of the answer. A stream that lacks it was broken off."""
+    """The provider's real end of the answer. A stream that lacks it was cut off."""
 
     reason: str
     """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error`` or ``unknown``."""

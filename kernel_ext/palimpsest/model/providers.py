@@ -1,7 +1,7 @@
-"""Know how to reach providers: where their keys and addresses are, and a sensible model of each.
+"""Where a provider's key and address are in the environment, and a sensible default model of each.
 
 Data and small functions, no network and no clock. Keys themselves are never held here. What a provider
-accepts in a request is another matter, and stands in ``transcript/provider_profile``.
+accepts in a request is described in ``transcript/provider_profile``.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
     "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
     "azure": ("AZURE_API_KEY",),
 }
-"""In the order in which a key that is there chooses the model."""
+"""Environment variables of keys, in the order in which a key that is set chooses the default model."""
 
 DEFAULT_MODELS: dict[str, str] = {
     "anthropic": "claude-sonnet-5",
@@ -57,24 +57,24 @@ BASE_VARIABLES: dict[str, tuple[str, ...]] = {
 }
 
 COMPATIBLE = "openai"
-"""The prefix of models on a server with OpenAI's interface that the environment names."""
+"""The prefix of models on an OpenAI-compatible server whose address is in the environment."""
 SERVED_MODEL_VARIABLE = "OPENAI_MODEL"
 
 HOW_TO_START = "for Ollama: `ollama serve`"
-"""What a person does about a server on this machine that does not run."""
+"""How to start a local model server that is not running, as part of an error message."""
 
 ROUTED = frozenset({"bedrock", "bedrock_converse"})
-"""Whose models may have a route and a region before their name in litellm's table."""
+"""Providers whose models may have a route and a region before their name in litellm's table."""
 ROUTES = (
     "bedrock/", "chat_completions/", "converse/", "invoke/", "openai/", "mantle/", "nova-2/", "nova/",
 )  # fmt: skip
-"""What may stand there, to say which interface is asked."""
+"""The routes that may stand there; each names one of the provider's interfaces."""
 PUBLISHED = "vertex_ai"
-"""Whose models of others have a publisher before their name, or a version behind it."""
+"""The provider whose third-party models have a publisher before their name, or a version after it."""
 NUMBERED = frozenset({"vertex_ai", "gemini", "databricks"})
-"""Whose models may have a number behind their name."""
+"""Providers whose models may have a number after their name."""
 FAMILIES = ("bedrock_mantle", "bedrock", "vertex_ai", "fireworks_ai")
-"""Providers that stand under several names in litellm's table, the longest first."""
+"""Providers that have several names in litellm's table, the longest prefix first."""
 
 LOCAL_PROVIDERS = frozenset({"ollama", "ollama_chat", "lm_studio", "llamafile", "hosted_vllm"})
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
@@ -100,7 +100,7 @@ CREDENTIALS: dict[str, str] = {
         "https://NAME.openai.azure.com) and AZURE_API_VERSION"
     ),
 }
-"""What providers want that have more than a key."""
+"""Error texts for providers that need more than a key: what is missing, and which variables to set."""
 
 SAME_CREDENTIALS = {
     "bedrock_converse": "bedrock",
@@ -109,7 +109,7 @@ SAME_CREDENTIALS = {
 
 
 def credentials(provider: str) -> str:
-    """Return the words that follow "wants": what is missing, and the environment variables to set."""
+    """Return the text after "wants" in an error: what is missing, and the environment variables to set."""
     known = CREDENTIALS.get(SAME_CREDENTIALS.get(provider, provider))
     return known or (
         f"a key that is missing or wrong. Set the environment variable {key_variable(provider)} to your key"
@@ -117,30 +117,30 @@ def credentials(provider: str) -> str:
 
 
 def has_key(provider: str, environment: Mapping[str, str]) -> bool:
-    """Say whether a key of the provider is in the environment."""
+    """Tell whether a key of the provider is in the environment."""
     variables = KEY_VARIABLES.get(provider, (key_variable(provider),))
     return any(environment.get(variable, "").strip() for variable in variables)
 
 
 def key_of(provider: str, environment: Mapping[str, str]) -> str | None:
-    """Return the provider's key; it is handed on and kept nowhere."""
+    """Return the provider's key; callers pass it on and never store it."""
     variables = KEY_VARIABLES.get(provider, (key_variable(provider),))
     found = (environment.get(variable, "").strip() for variable in variables)
     return next((key for key in found if key), None)
 
 
 def variable_of(provider: str, environment: Mapping[str, str]) -> str | None:
-    """Return the variable in which the environment names a provider's server."""
+    """Return the environment variable with the address of a provider's server; None if none is set."""
     variables = BASE_VARIABLES.get(provider, ())
     return next((one for one in variables if environment.get(one, "").strip()), None)
 
 
 def is_loopback(url: str | None) -> bool:
-    """Say whether a server is on this machine."""
+    """Tell whether a server is on this machine."""
     return url is not None and urlsplit(url).hostname in LOOPBACK_HOSTS
 
 
 def small_model(ref: ModelRef) -> str | None:
-    """Return a quick, cheap model of the same provider, for titles and the like; None knows of none."""
+    """Return a quick, cheap model of the same provider, for titles and the like; None without another one."""
     name = SMALL_MODELS.get(ref.provider)
     return f"{ref.provider}/{name}" if name is not None and name != ref.name else None

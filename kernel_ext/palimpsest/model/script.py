@@ -1,8 +1,8 @@
-"""Write down what a model will answer, request by request, as a story.
+"""Write scripts of what a model answers, request by request, for tests and lessons.
 
-One ``Answer`` is one request's answer: words, thinking, tool calls and, where wanted, faults at
+One ``ModelAnswer`` is one request's answer: text, thinking, tool calls and, where wanted, faults at
 an exact place. ``ScriptedModel`` plays it without HTTP, ``FaultServer`` over HTTP, so that a test
-of the loop and a test of the wire read alike:
+of the loop and a test of the wire format read alike:
 
     says("Let me look.").calls("python", code="df.head()"), says("Three columns.")
 """
@@ -17,34 +17,34 @@ from palimpsest.transcript.values import Usage
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Words of the answer."""
+    """Text of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Think:
-    """Thinking before words or calls."""
+    """Thinking before text or calls."""
 
     text: str
     signature: str | None = "sig-1"
     redacted: str | None = None
-    """When set, the thinking is withheld and this is its sealed form."""
+    """When set, the thinking is withheld and this is its encrypted form."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCall:
-    """A tool call; ``raw`` is the JSON text as the model writes it, right or wrong."""
+    """A tool call; ``raw`` is the JSON text as the model writes it, valid or not."""
 
     tool: str
     raw: str
     id: str | None = None
-    """None lets the player count: ``call_1``, ``call_2`` ..."""
+    """None numbers the calls: ``call_1``, ``call_2`` ..."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Silence for a while; None is for ever."""
+    """Nothing is sent for some seconds; None means for ever."""
 
     seconds: float | None
 
@@ -56,12 +56,12 @@ class Disconnect:
 
 @dataclass(frozen=True, slots=True)
 class EndEarly:
-    """The body ends here in good order, but without a finish."""
+    """The body ends here without a connection error, but also without a finish."""
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """A line that is no JSON."""
+    """A line that is not JSON."""
 
     line: str = 'data: {"choices": [{"delta": {"cont'
 
@@ -90,15 +90,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What the model does with one request; every method returns a longer answer."""
+    """What the model does with one request; each method that adds something returns a new answer."""
 
     actions: tuple[Action, ...] = ()
     failure: Failure | None = None
     finish: str | None = None
-    """The finish reason as the provider writes it; None is the natural one."""
+    """The finish reason as the provider writes it; None takes the one that fits the content."""
     usage: Usage | Literal["natural", "none"] = "natural"
     drip_seconds: float = 0.0
-    """Silence between two pieces."""
+    """Pause between two pieces."""
     chunk_chars: int | None = None
     """Characters in a piece; None sends word by word."""
 
@@ -106,7 +106,7 @@ class ModelAnswer:
         return replace(self, actions=(*self.actions, action))
 
     def says(self, text: str) -> "ModelAnswer":
-        """Add words."""
+        """Add text."""
         return self._and(Say(text))
 
     def thinks(
@@ -124,11 +124,11 @@ class ModelAnswer:
         return self._and(ScriptedCall(tool, raw, call_id))
 
     def pauses(self, seconds: float) -> "ModelAnswer":
-        """Say nothing for so many seconds."""
+        """Send nothing for so many seconds."""
         return self._and(Pause(seconds))
 
     def stalls(self) -> "ModelAnswer":
-        """Say nothing more, and keep the connection open."""
+        """Send nothing more, and keep the connection open."""
         return self._and(Pause(None))
 
     def disconnects(self) -> "ModelAnswer":
@@ -140,7 +140,7 @@ class ModelAnswer:
         return self._and(EndEarly())
 
     def malformed(self) -> "ModelAnswer":
-        """Send a line that is no JSON."""
+        """Send a line that is not JSON."""
         return self._and(Malformed())
 
     def errs(self, message: str, code: str = "server_error") -> "ModelAnswer":
@@ -168,13 +168,13 @@ class ModelAnswer:
         return replace(self, usage="none")
 
     def pieces(self, text: str) -> list[str]:
-        """Cut text as this answer sends it."""
+        """Split text into the pieces in which this answer sends it."""
         if self.chunk_chars is None:
             return re.findall(r"\s*\S+\s*|\s+", text)
         return [text[at : at + self.chunk_chars] for at in range(0, len(text), self.chunk_chars)]
 
     def natural_usage(self, prompt_chars: int) -> Usage:
-        """Return what a provider would report: four characters a token, both ways."""
+        """Return the usage that was set, else an estimate: four characters a token, in input and output."""
         if isinstance(self.usage, Usage):
             return self.usage
         said = sum(len(action.text) for action in self.actions if isinstance(action, Say))
@@ -186,7 +186,7 @@ class ModelAnswer:
 
 
 def says(text: str) -> ModelAnswer:
-    """Begin an answer with words."""
+    """Begin an answer with text."""
     return ModelAnswer().says(text)
 
 
@@ -208,7 +208,7 @@ def writes(tool: str, raw: str, *, call_id: str | None = None) -> ModelAnswer:
 
 
 def stalls() -> ModelAnswer:
-    """Accept the request and say nothing."""
+    """Accept the request and send nothing."""
     return ModelAnswer().stalls()
 
 
@@ -225,7 +225,7 @@ def fails(
 
     Args:
         status: The HTTP status, such as 429.
-        message: The provider's words; None takes usual ones for the status.
+        message: The provider's error message; None takes a usual one for the status.
         retry_after: The header: seconds, or an HTTP date.
         retry_after_ms: The header of some providers: milliseconds.
         code: The provider's own code, such as ``insufficient_quota``.
@@ -241,7 +241,7 @@ def fails(
 
 
 def overflows(wording: Literal["openai", "anthropic"] = "openai") -> ModelAnswer:
-    """Refuse the request because it does not fit the window, in either provider's words."""
+    """Refuse the request because it does not fit the window, with either provider's error message."""
     if wording == "openai":
         return fails(
             400,

@@ -52,7 +52,7 @@ STEPS: dict[str, Callable[[ModelAnswer, dict[str, Any]], ModelAnswer]] = {
 
 
 def parse_answer(value: Any) -> ModelAnswer:
-    """Make an answer of a step or a list of steps."""
+    """Build one answer from a step or a list of steps."""
     answer = ModelAnswer()
     for step in value if isinstance(value, list) else [value]:
         known = [name for name in STEPS if isinstance(step, dict) and name in step]
@@ -65,7 +65,7 @@ def parse_answer(value: Any) -> ModelAnswer:
 
 
 def parse_scenario(value: Any) -> tuple[ModelAnswer, ...]:
-    """Make answers of a scenario: a list of answers."""
+    """Build the answers of a scenario from its JSON list."""
     if not isinstance(value, list):
         raise UserError("A scenario is a list of answers.")
     return tuple(parse_answer(item) for item in value)

@@ -1,8 +1,8 @@
-"""Count tokens offline, with the rank files that litellm carries.
+"""Count tokens offline, with the rank files that litellm ships.
 
 tiktoken would download its files; litellm ships them under tiktoken's own cache names, so the
-cache directory is set around the load and put back. Where the files are missing, four
-characters of ASCII or one other character are taken as a token: rough, but not four times too
+cache directory is set around the load and restored. Where the files are missing, four
+characters of ASCII or one other character count as a token: rough, but not four times too
 low for Chinese, as characters divided by four are (spec/model-and-store.md B).
 """
 
@@ -29,7 +29,7 @@ LONGEST_COUNTED = 2_000_000
 """Characters; no window holds as many, and ten million of one letter take eight seconds."""
 SAMPLES = 20
 SAMPLE_CHARS = 25_000
-"""A longer text is counted by so many pieces of it, evenly spaced, and so within a few percent."""
+"""Longer texts are counted by ``SAMPLES`` evenly spaced pieces of this length, within a few percent."""
 
 RANK_FILES = {
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
@@ -43,7 +43,7 @@ SHA256 = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     "p50k_base": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
 }
-"""What tiktoken expects of each file."""
+"""The digest that tiktoken expects of each file."""
 
 _lock = threading.Lock()
 _encodings: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def _cached(name: str, encoding: Any) -> "Cached":
 
 
 def chars_over_four(text: str) -> int:
-    """Estimate as the seeds do: a quarter of the UTF-16 length, half rounded up."""
+    """Estimate as OpenCode does: a quarter of the UTF-16 length, half rounded up."""
     units = len(text) + sum(char > "\uffff" for char in text) if not text.isascii() else len(text)
     return (units + 2) // 4
 
@@ -126,13 +126,13 @@ def _load(name: str) -> Any:
 
 
 def give_back_memory() -> None:
-    """Return what a load left over to the system; glibc would keep some 10 MB."""
+    """Return the memory that a load freed to the operating system; glibc would keep some 10 MB."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _intact(path: Path, digest: str) -> bool:
-    """Check a rank file ourselves: tiktoken deletes a wrong one and asks the network."""
+    """Check a rank file ourselves: tiktoken deletes a wrong one and downloads it."""
     return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == digest
 
 
@@ -153,7 +153,7 @@ def _exact(encoding: Any) -> Callable[[str], int]:
 
 
 class LazyEncoding:
-    """Stands for an encoding that is mostly asked to count nothing, and loads it for the rest."""
+    """A tiktoken encoding that is loaded at its first text; litellm mostly asks it to encode an empty one."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -181,7 +181,7 @@ def lazy_encoding(name: str) -> LazyEncoding:
 
 
 class Cached:
-    """Counts with another function and remembers long texts: a context is counted at every step."""
+    """Counts with another function and caches long texts, since a context is counted at every step."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count

@@ -1,1 +1,1 @@
-"""One model call: every stream event becomes a change of one part; tool calls are run."""
+"""Process one model call: turn stream events into changes of parts, and run tool calls."""

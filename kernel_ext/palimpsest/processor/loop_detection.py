@@ -1,7 +1,7 @@
-"""Notice when a turn goes round in circles.
+"""Detect doom loops: a turn that repeats the same tool calls.
 
 Three equal calls in a row anywhere in the turn, or a cycle of two or three calls repeated over
-three rounds (DESIGN.md 5). Upstream looks inside one message only and so misses both.
+three rounds (DESIGN.md 5). OpenCode compares calls inside one message only and so misses both.
 """
 
 import json
@@ -18,9 +18,9 @@ def fingerprint(tool: str, given: dict[str, Any]) -> str:
 
 
 def repeated_calls(calls: Sequence[str]) -> frozenset[str]:
-    """Return the calls of the circle that the newest ones make; none when they make no circle.
+    """Return the calls of the loop that the newest calls form; empty when they form none.
 
-    It is the same circle wherever one enters it, so that an answer about it is remembered.
+    The set is the same wherever the loop began, so that the user's answer about it is remembered.
     """
     for period in PERIODS:
         needed = period * ROUNDS

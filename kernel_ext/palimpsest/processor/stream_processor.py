@@ -1,8 +1,8 @@
-"""One model call: every stream event becomes a change of one part, journaled as it happens.
+"""Process the stream of one model call: every event becomes a change of one part, journaled as it happens.
 
 The processor knows parts and the recorder, not the loop: retries, limits and what comes next
-are decided above. Behaviour follows spec/session-engine.md 1.7; text and reasoning stay
-byte-exact but for secrets, and no tool runs on a call from an unfinished stream, because calls are handed out
+are decided there. Behaviour follows spec/session-engine.md 1.7; text and reasoning stay
+byte-exact but for secrets, and no tool runs on a call from an unfinished stream, because calls are returned
 only by ``take_calls`` after the stream has really ended.
 """
 
@@ -64,7 +64,7 @@ KNOWN_REASONS = {"stop", "tool-calls", "length", "content-filter", "error", "unk
 
 
 class StreamProcessor:
-    """Turn the events of one assistant message into parts.
+    """Turns the events of one assistant message into parts.
 
     Responsibilities: create and update the parts; keep the message's tokens, cost and finish;
     close whatever is open when the step ends in any way.
@@ -80,11 +80,11 @@ class StreamProcessor:
     ) -> None:
         self.message = message
         self.rejected = False
-        """A person rejected a call without feedback: the turn ends here."""
+        """The user rejected a call without feedback: the turn ends here."""
         self.circle: str | None = None
-        """Why the turn ends here, where the guard against circles ends it."""
+        """Why the turn ends here, where the guard against doom loops ends it."""
         self.user_wait = UserWaitTime(services.clock)
-        """Counts how long the calls waited for a person."""
+        """Counts how long the calls waited for the user."""
         self._desk = services
         self._request_id = request_id
         self._window = window
@@ -116,7 +116,7 @@ class StreamProcessor:
         }
 
     def handle(self, event: StreamEvent) -> None:
-        """Take one event of the stream, or of a tool that finished."""
+        """Process one event of the stream, or of a tool that finished."""
         self._handlers[type(event)](_whole(event))
 
     def take_calls(self) -> list[ToolCalled]:
@@ -217,14 +217,14 @@ class StreamProcessor:
             self._calls.append(event)
 
     def tool_began(self, call_id: str) -> None:
-        """Note that a call really starts now; on disk before the tool may change anything."""
+        """Record that a call really starts now; written to disk before the tool may change anything."""
         part = self._tools[call_id]
         if isinstance(part.state, ToolRunning):
             state = part.state.model_copy(update={"time": Span(start=self._desk.clock())})
             self._put_tool(part.model_copy(update={"state": state}), sync=True)
 
     def tool_progress(self, call_id: str, title: str | None, metadata: dict[str, Any]) -> None:
-        """Update the running card; ``output`` that only grows is journaled as a delta."""
+        """Update title and metadata of a running call; ``output`` that only grows is journaled as a delta."""
         part = self._tools.get(call_id)
         if part is None or not isinstance(part.state, ToolRunning):
             return
@@ -296,13 +296,13 @@ class StreamProcessor:
         self._put(self._start)
 
     def snapshot_before(self, snapshot: str | None) -> None:
-        """Note the snapshot of the files before the step; None where there is none."""
+        """Record the snapshot of the files before the step; None where there is none."""
         if self._start is not None and snapshot is not None and self._start.snapshot is None:
             self._start = self._start.model_copy(update={"snapshot": snapshot})
             self._put(self._start)
 
     def files_changed(self, before: str | None, after: str | None, files: tuple[str, ...]) -> None:
-        """Note the snapshot behind the step, and which files it changed."""
+        """Record the snapshot after the step, and which files it changed."""
         self._after = after
         if before is not None and after is not None and files:
             named, more = files[:MOST_FILES], len(files) - MOST_FILES
@@ -320,7 +320,7 @@ class StreamProcessor:
             self._put(patch)
 
     def reported(self, event: StepFinished) -> None:
-        """Note what the provider reported as soon as it is known, before tools run."""
+        """Record usage, cost and finish reason as soon as the provider reports them, before tools run."""
         cost = self.message.cost
         if event.cost is not None:
             cost = (cost or 0.0) + event.cost
@@ -328,7 +328,7 @@ class StreamProcessor:
         self._message(finish=reason, tokens=event.usage, cost=cost)
 
     def answered(self, given: dict[str, Any]) -> None:
-        """Take what a call gave as the answer in the form that was asked for; it ends the turn."""
+        """Record the input of a call as the structured answer, which ends the turn."""
         self._message(structured=given, finish="stop")
 
     def _step_finished(self, event: StepFinished) -> None:
@@ -354,9 +354,9 @@ class StreamProcessor:
     # Endings
 
     def discard_attempt(self, attempt: int) -> None:
-        """Mark what a failed request left behind, before it is sent again.
+        """Mark the parts that a failed request left behind, before it is sent again.
 
-        The words stay in the transcript, marked, and are not sent to the model.
+        The parts stay in the transcript, marked, and are not sent to the model.
         """
         self._close_words()
         self._close_tools()
@@ -435,7 +435,7 @@ class StreamProcessor:
 
 
 def _whole(event: StreamEvent) -> StreamEvent:
-    """Return the event with whole characters; a delta's words stay, the next may complete them."""
+    """Return the event with surrogates joined; not in a delta's text, which the next delta may complete."""
     if not isinstance(event, TextDelta | ReasoningDelta | ToolInputDelta):
         return with_joined_surrogates(event)
     changed = with_joined_surrogates(event)

@@ -1,4 +1,4 @@
-"""What the processor needs to write with, and the small services that come with it."""
+"""The services that the stream processor uses: the recorder, ids, a clock, blobs and truncation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,34 +12,34 @@ from palimpsest.transcript.values import BlobRef
 
 
 class Recorder(Protocol):
-    """Where changes are written; the journal is one.
+    """Where changes are written, such as the journal.
 
-    Contract: an event is applied to the session's state before ``append`` returns, and told to
+    Contract: an event is applied to the session's state before ``append`` returns, and sent to
     front ends only after it was written.
     """
 
     def append(self, *events: Event, sync: bool = False) -> int:
-        """Append events; with ``sync`` they are asked onto the disk. Returns the last seq."""
+        """Append events; with ``sync`` a flush to disk is requested. Returns the last seq."""
         ...
 
     def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
-        """Append words to a string field of a part, coalesced per tick."""
+        """Append text to a string field of a part, coalesced per tick."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StreamServices:
-    """What one step is processed with."""
+    """The services for processing one step."""
 
     recorder: Recorder
     ids: Ids
     clock: Callable[[], int]
     """Milliseconds since 1970."""
     keep_output: Callable[[str], tuple[str, BlobRef | None]]
-    """Put a long output into a blob; returns what stays in the log and the reference."""
+    """Put a long output into a blob; returns what stays in the journal and the reference."""
     keep_attachment: Callable[[str], str]
     """Put a long ``data:`` url into a blob; returns the url to store."""
     truncate: Callable[[str, str, str], Decision | None]
-    """``(message id, part id, whole output)``: what the model will be shown of it."""
+    """``(message id, part id, whole output)``: decides what the model will be shown of it."""
     clean: Callable[[str], str] = scrub
-    """Take secrets out of an output, before it is kept, cut or counted."""
+    """Redact secrets in an output, before it is stored, cut or counted."""

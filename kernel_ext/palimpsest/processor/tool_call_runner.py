@@ -1,7 +1,7 @@
-"""Run the tool calls of one step: check, ask, run, and say what became of each.
+"""Run the tool calls of one step: check, ask for permission, run, and return the result of each.
 
-A call is looked up, validated, permitted and run; each of these can end it with words that the
-model can act on. Calls of tools that allow it run side by side, others one after another in
+A call is looked up, validated, permitted and run; each of these can end it with an error message that
+the model can act on. Calls of tools that allow it run concurrently, others one after another in
 the order in which the model made them.
 """
 
@@ -16,14 +16,14 @@ from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 
 GRACE_SECONDS = 3.0
-"""How long a stopped tool may take to come back by itself before its call is given up."""
+"""How long a stopped tool may take to return by itself before its call is given up."""
 
 UNATTENDED = "unattended"
-"""Key in the metadata of a call's state: it was refused because nobody was there to ask."""
+"""Key in the metadata of a call's state: it was refused because no user was there to ask."""
 
 
 class ToolLookup(Protocol):
-    """The tools of this step, by name; the registry is one."""
+    """The tools of this step, by name; implemented by the registry."""
 
     def resolve(self, name: str) -> Tool | str:
         """Return the tool, or a sentence for the model when there is none of that name."""
@@ -108,21 +108,21 @@ async def _run(
 
 
 def _broken(call: ToolCalled, tool: Tool, broken: Exception) -> Result:
-    """Return a defect of the tool as its error, unless the kernel ends."""
+    """Return an unexpected exception of a tool as its error; as aborted where the kernel is ending."""
     if no_more_threads(broken):
         return _aborted(call, {})
     return ToolErred(call.id, f"The tool {tool.name!r} failed: {type(broken).__name__}: {broken}")
 
 
 def no_more_threads(broken: Exception) -> bool:
-    """Tell whether this broke because the interpreter ends, where pools take no more."""
+    """Return whether this failed because the interpreter is ending, when thread pools accept no more work."""
     return isinstance(broken, RuntimeError) and str(broken).startswith("cannot schedule")
 
 
 async def _until_abort(
     call: ToolCalled, tool: Tool, arguments: Any, context: ToolContext
 ) -> Result:
-    """Run the tool; once stopped it gets a short grace to return what it has."""
+    """Run the tool; once aborted it gets a short grace period to return what it has."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
 

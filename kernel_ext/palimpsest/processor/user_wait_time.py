@@ -1,6 +1,6 @@
-"""How long the calls of a step waited for a person, told apart from the time that they took.
+"""Measure how long the calls of a step waited for the user, apart from the time that they ran.
 
-Border: only adds up moments; who is asked, and how, is the session's work.
+Border: only adds up durations; the session layer asks the user.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,11 +12,11 @@ from palimpsest.transcript.parts import WAITED
 from palimpsest.transcript.values import Answers, Question
 
 LEAST_MS = 500
-"""What is answered sooner was answered by a rule."""
+"""A shorter wait does not count: a permission rule answered, not the user."""
 
 
 class UserWaitTime:
-    """Adds up the waiting of one step; questions that are open side by side count once."""
+    """Adds up the waiting of one step; questions that are open at the same time count once."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
@@ -27,7 +27,7 @@ class UserWaitTime:
 
     @contextmanager
     def waiting(self, call_id: str) -> Iterator[None]:
-        """Count the time of the block as a person's."""
+        """Count the time of the ``with`` block as waiting for the user."""
         began = self._clock()
         if self._open == 0:
             self._since = began
@@ -42,18 +42,18 @@ class UserWaitTime:
                 self._total += now - self._since
 
     def of(self, call_id: str) -> dict[str, int]:
-        """Return what the state of a call says of it; nothing where no person was waited for."""
+        """Return the waiting time as metadata of a call's state; empty where it did not wait for the user."""
         waited = self._calls.get(call_id, 0)
         return {WAITED: waited} if waited >= LEAST_MS else {}
 
     @property
     def total(self) -> int:
-        """Milliseconds of the step in which a person was asked."""
+        """Milliseconds of the step spent waiting for the user."""
         return self._total if self._total >= LEAST_MS else 0
 
 
 class TimedInterview:
-    """Asks as another interview does, and counts the time of the answer as the person's."""
+    """Wraps an interview, and counts the time until the answers as waiting for the user."""
 
     def __init__(self, interview: Interview, user_wait: UserWaitTime, call_id: str) -> None:
         self._interview = interview

@@ -1,4 +1,4 @@
-"""The session object that a person holds in a variable, and what it is made of."""
+"""The ``Session`` object of the Python API, and the parts it is made of."""
 
 from palimpsest.public.session_object import Session, open_session
 

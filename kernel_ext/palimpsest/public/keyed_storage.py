@@ -1,7 +1,7 @@
-"""Reads and writes the project's sessions by key, as OpenCode's ``Storage`` does; ``palimpsest.keyed_storage()``.
+"""Read and write sessions by key, as OpenCode's ``Storage`` does; ``palimpsest.keyed_storage()``.
 
-Border: whatever is written goes the way that everything takes: through the log of the session, by the
-kernel that holds it, and not while its agent works.
+Border: every change is written like any other: to the log of the session, by the kernel that holds
+it, and not while its agent works.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
@@ -38,7 +38,7 @@ class KeyedStorage:
 
     @property
     def project_id(self) -> str:
-        """The project's id, as keys of sessions name it.
+        """The project's id, as it appears in keys of sessions.
 
         >>> storage.list(["session", storage.project_id])[0][2] == session.id
         True
@@ -66,9 +66,9 @@ class KeyedStorage:
     def write(self, key: Sequence[str], value: Json) -> None:
         """Write a value, through the log of its session.
 
-        A message or part is added or replaced; of a session, its title and whether it is put away.
-        Raises UserError with the command for everything else, SessionBusy while the session's agent
-        works, and SessionHeld where another kernel writes it.
+        A message or part is added or replaced; of a session, only the title and whether it is archived
+        can be written. Raises UserError that names the right command for everything else, SessionBusy
+        while the session's agent works, and SessionHeld when another kernel writes the session.
 
         >>> storage.write(["session", storage.project_id, session.id], {"title": "Penguins"})
         >>> session.title
@@ -92,7 +92,7 @@ class KeyedStorage:
                 raise UserError(DIFF)
 
     def update(self, key: Sequence[str], change: Callable[[Json], Json]) -> Json:
-        """Write what ``change`` makes of a value; changing it in place is enough. Returns what is there then.
+        """Write the value that ``change`` returns or has changed in place; returns the value stored then.
 
         >>> def louder(part):
         ...     part["text"] = part["text"].upper()
@@ -106,10 +106,10 @@ class KeyedStorage:
         return self.read(key)
 
     def remove(self, key: Sequence[str]) -> None:
-        """Remove what is at a key; where nothing is, nothing happens.
+        """Remove the value at a key; does nothing if there is none.
 
-        A session goes with all it has, as by ``session.delete()``, a share with its page. A message or
-        part leaves the transcript; its lines stay in the log.
+        A session is removed with all it has, as by ``session.delete()``, a share with its page. A message
+        or part is removed from the transcript; its lines stay in the log.
 
         >>> message = session.messages[-1]
         >>> storage.remove(["message", session.id, message.id])

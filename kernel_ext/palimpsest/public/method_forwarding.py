@@ -1,6 +1,6 @@
-"""Offer a part's method as the whole's own: same name, same words, same parameters.
+"""Forward a method of an object to one of its parts, with the same name, docstring and parameters.
 
-Border: for an object that is made of parts and is one thing to a person; a part knows nothing of it.
+Border: for an object that is made of parts and presented as one; a part knows nothing of it.
 """
 
 import functools
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class SessionHolder(Protocol):
-    """What the parts of a session object need of the application; ``App`` has it."""
+    """What the parts of a session object need from the application; ``App`` implements it."""
 
     @property
     def engine(self) -> EngineThread:
@@ -31,14 +31,14 @@ class SessionHolder(Protocol):
 
     @property
     def in_kernel(self) -> bool:
-        """A kernel runs the agent's Python, on the thread that a blocking call would hold."""
+        """Whether a kernel runs the agent's Python, on the thread that a blocking call would block."""
         ...
 
 
 def forwarded(
     part: Callable[[W], T], method: Callable[Concatenate[T, P], R]
 ) -> Callable[Concatenate[W, P], R]:
-    """Return a method that calls the same one of a part."""
+    """Return a method that calls a part's method."""
 
     @functools.wraps(method)
     def call(whole: Any, /, *arguments: P.args, **named: P.kwargs) -> R:

@@ -1,6 +1,6 @@
-"""Tell a program what a session's log says, on a thread of its own.
+"""Pass a session's journal records to a program's callback, on a thread of its own.
 
-A callback of the program may do what it likes, also call the session and wait for it; the thread
+A callback of the program may do anything, including call the session and wait for it; the thread
 that writes the log must not wait for that. Each subscription has a thread, which ends with it.
 """
 
@@ -15,11 +15,11 @@ from palimpsest.transcript.session_record.events import Record
 LOG = logging.getLogger(__name__)
 
 LAST_SECONDS = 5.0
-"""How long the end of a subscription waits until what was written before it has been told."""
+"""How long the end of a subscription waits until the records written before it are delivered."""
 
 
 class RecordListener:
-    """One subscription: takes records from the writer, and tells them in order."""
+    """One subscription: takes records from the writer, and delivers them in order."""
 
     def __init__(self, callback: RecordsCallback) -> None:
         self._callback = callback
@@ -30,11 +30,11 @@ class RecordListener:
         self._thread.start()
 
     def take(self, records: Sequence[Record]) -> None:
-        """Take records to be told; returns at once."""
+        """Queue records for the callback; returns at once."""
         self._batches.put(records)
 
     def caught_up(self, timeout: float = LAST_SECONDS) -> bool:
-        """Wait until everything taken so far was told; false where it was not, or the callback asks itself."""
+        """Wait until all queued records are delivered; false on timeout, or when called by the callback."""
         if threading.current_thread() is self._thread or not self._thread.is_alive():
             return False
         told = threading.Event()
@@ -42,7 +42,7 @@ class RecordListener:
         return told.wait(timeout)
 
     def end(self) -> None:
-        """Tell what was taken, and nothing more."""
+        """Deliver the queued records, then end the thread."""
         self._batches.put(None)
         if threading.current_thread() is not self._thread:
             self._thread.join(LAST_SECONDS)

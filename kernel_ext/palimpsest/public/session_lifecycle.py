@@ -1,4 +1,4 @@
-"""What a person's session object can do with the session as a whole: name it, share it, delete it."""
+"""The methods of ``Session`` about the session as a whole: rename, archive, share, export, delete."""
 
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class SessionLifecycle:
-    """Names, puts away, shares, exports and deletes one session, and knows its children; waits until it is done."""
+    """Renames, archives, shares, exports and deletes one session, lists its children; each call blocks."""
 
     def __init__(self, holder: SessionHolder, session: KernelSession) -> None:
         self._holder = holder
         self._session = session
 
     def retitle(self, title: str) -> str:
-        """Call it otherwise; returns the title as it is kept.
+        """Change the session's title; returns the title as stored.
 
         >>> session.retitle("Penguins")
         'Penguins'
@@ -32,7 +32,7 @@ class SessionLifecycle:
         return self._awaited(self._holder.workspace.retitle(self._session.id, title))
 
     def archive(self, *, archived: bool = True) -> None:
-        """Put it away, or fetch it back: it keeps all it has, and is not listed by itself.
+        """Archive the session, or unarchive it: an archived one keeps its content and is not listed.
 
         >>> session.archive()
         >>> session.archive(archived=False)
@@ -40,9 +40,9 @@ class SessionLifecycle:
         self._awaited(self._holder.workspace.archive(self._session.id, archived=archived))
 
     def delete(self) -> tuple[str, ...]:
-        """Delete it and its children for good; returns their ids.
+        """Delete the session and its children for good; returns their ids.
 
-        A session that a fork needs is hidden until its last fork is gone.
+        A session that a fork needs is only hidden until its last fork is deleted.
 
         >>> session.fork().delete()[-1] != session.id
         True
@@ -58,7 +58,7 @@ class SessionLifecycle:
         return tuple(self._awaited(self._holder.workspace.children(self._session.id)))
 
     def problems(self) -> Sequence[Problem]:
-        """Say what of its log cannot be read, and where; it is left out, and nothing is deleted.
+        """Return what of the session's log cannot be read, and where; it is skipped, not deleted.
 
         >>> list(session.problems())
         []
@@ -66,10 +66,10 @@ class SessionLifecycle:
         return tuple(self._awaited(self._holder.workspace.problems(self._session.id)))
 
     def share(self) -> Path:
-        """Make a page of the session that can be passed on, or make it anew; returns where it is.
+        """Write a page of the session that can be given to others, or write it anew; returns its path.
 
-        The page is one file under a name that nobody guesses. Keys and the names of home folders
-        are taken out; look through it before you pass it on.
+        The page is one file with a name that cannot be guessed. Secrets and the names of home folders
+        are removed; look through it before you pass it on.
 
         >>> session.share().suffix
         '.html'
@@ -91,10 +91,10 @@ class SessionLifecycle:
         *,
         prompts: Prompts = "markdown",
     ) -> Path:
-        """Write the session to a new file and return where it is; nothing is written over.
+        """Write the session to a new file and return its path; no file is overwritten.
 
         ``form`` is ``md``, ``ipynb``, ``json``, ``html`` or ``opencode`` (a folder); without it the
-        file's ending says it. ``prompts="cells"`` makes prompts ``%%agent`` cells of a notebook.
+        file's suffix decides. ``prompts="cells"`` makes prompts ``%%agent`` cells of a notebook.
 
         >>> session.export("md").suffix
         '.md'
@@ -109,7 +109,7 @@ class SessionLifecycle:
 
 
 def checked_form(word: str | None) -> Form | None:
-    """Return the form that a word names; raises UserError for a word that names none."""
+    """Return the export format of a name; raises UserError for an unknown name."""
     if word is None:
         return None
     form = form_of(word)

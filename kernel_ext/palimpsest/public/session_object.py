@@ -1,6 +1,6 @@
-"""What a person holds in a variable: a session to ask, to look at, and to change.
+"""``Session``, the object of the Python API: prompt a session, inspect it, and change it.
 
-The same things that the magic and the panel can do, as a Python object (docs/api.md).
+It offers what the magic and the panel can do as a Python object (docs/api.md).
 """
 
 from collections.abc import Collection
@@ -46,7 +46,7 @@ def _lifecycle_of(session: "Session") -> SessionLifecycle:
 
 
 class Session:
-    """A session in a person's hands: ask it, look at it, look at what the model saw."""
+    """A session of the agent: send it prompts, read its transcript, inspect what the model saw."""
 
     def __init__(self, app: App, live: KernelSession) -> None:
         self._app = app
@@ -84,7 +84,7 @@ class Session:
 
     @property
     def status(self) -> Status:
-        """Whether it is idle, busy, or waits to try again.
+        """Whether the session is idle, busy, or waits to try again.
 
         >>> session.status.type
         'idle'
@@ -120,7 +120,7 @@ class Session:
 
     @property
     def questions(self) -> tuple[QuestionAsked, ...]:
-        """What the model asks the person; ``answer`` answers it.
+        """The model's open questions to the person; ``answer`` answers them.
 
         >>> session.questions
         ()
@@ -129,7 +129,7 @@ class Session:
 
     @property
     def title(self) -> str:
-        """What it is called.
+        """The session's title.
 
         >>> len(session.title) > 0
         True
@@ -139,7 +139,7 @@ class Session:
 
     @property
     def summary(self) -> str:
-        """What was done in it so far, in words; empty unless the setting ``turn_summaries`` has them noted.
+        """A summary of what was done in the session so far; empty without the setting ``turn_summaries``.
 
         >>> session.summary
         ''
@@ -150,9 +150,9 @@ class Session:
     def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and wait for its answer; a keyboard interrupt stops the turn.
 
-        For scripts: no kernel runs the agent's Python, and questions are put at the terminal. Without
-        one they get a recorded no, but that ``yes=True`` answers those for permission; a program
-        that answers by itself uses ``start`` and ``reply``. Options are those of
+        For scripts: no kernel runs the agent's Python, and questions are asked at the terminal. Without
+        a terminal they are rejected, with a record, except that ``yes=True`` allows those for
+        permission; a program that answers by itself uses ``start`` and ``reply``. Options are those of
         ``PromptOptions``: model, variant, agent, system, tools, files, format, max_steps, yes.
 
         >>> answer = session.prompt("Which files are there?", yes=True)
@@ -167,7 +167,7 @@ class Session:
 
     @property
     def aio(self) -> AsyncRuns:
-        """The same as coroutines, for a script that has a loop of its own.
+        """The methods that wait, as coroutines, for a script that has an event loop of its own.
 
         >>> import asyncio
         >>> asyncio.run(session.aio.prompt("Hello.")).error is None
@@ -175,7 +175,7 @@ class Session:
         """
         return AsyncRuns(self._runs)
 
-    # Of its parts: runs, what becomes of it as a whole, what leaves it
+    # Methods of its parts: runs, and the session as a whole
 
     start = forwarded(_runs_of, SessionRuns.start)
     loop = forwarded(_runs_of, SessionRuns.loop)
@@ -199,8 +199,8 @@ class Session:
     def pin(self, name: str) -> ContextEdit:
         """Keep a part, or a whole message, in every request from the next one on.
 
-        Neither prune nor a compaction takes it out. ``name`` is an id, its beginning or its end, or
-        ``last`` for the newest tool call. Also while a turn runs, like all of these.
+        Neither prune nor a compaction removes it. ``name`` is an id, its beginning or its end, or
+        ``last`` for the newest tool call. Works while a turn runs, like all of these methods.
 
         >>> name = session.messages[-1].id
         >>> session.pin(name).target == name
@@ -209,7 +209,7 @@ class Session:
         return self._live.edit_context("pin", name)
 
     def unpin(self, name: str) -> ContextEdit:
-        """Take a pin off again.
+        """Unpin a part or message, so that it can be pruned and compacted again.
 
         >>> _ = session.pin(session.messages[-1].id)
         >>> len(session.unpin(session.messages[-1].id).decisions) > 0
@@ -220,7 +220,7 @@ class Session:
     def exclude(self, name: str) -> ContextEdit:
         """Leave a part, or a whole message, out of every request from the next one on.
 
-        A tool call goes together with what it returned. The transcript keeps everything.
+        A tool call is left out together with its output. The transcript keeps everything.
 
         >>> wish = session.exclude(session.messages[-1].id)
         >>> {decision.rule for decision in wish.decisions}
@@ -229,7 +229,7 @@ class Session:
         return self._live.edit_context("exclude", name)
 
     def restore(self, name: str) -> ContextEdit:
-        """Bring back what was left out, cleared or cut, or what a summary stands for.
+        """Restore what was excluded, cleared or truncated, or what a summary replaced.
 
         >>> _ = session.exclude(session.messages[-1].id)
         >>> len(session.restore(session.messages[-1].id).decisions) > 0
@@ -238,9 +238,9 @@ class Session:
         return self._live.edit_context("restore", name)
 
     def undo_compaction(self) -> ContextEdit:
-        """Show the model again what the newest summary stands for.
+        """Undo the newest compaction: show the model again what its summary replaced.
 
-        Nothing is compacted by itself until the next prompt.
+        There is no automatic compaction until the next prompt.
 
         >>> session.undo_compaction()
         Traceback (most recent call last):
@@ -249,7 +249,7 @@ class Session:
         return self._live.edit_context("undo")
 
     def preview(self, name: str = "") -> RevertPreview:
-        """Say what ``revert`` would do: which messages go, what becomes of which file. Nothing is changed.
+        """Return what ``revert`` would do to which messages and files, without changing anything.
 
         >>> len(session.preview("last").messages) > 0
         True
@@ -257,10 +257,10 @@ class Session:
         return self._app.engine.submit(self._live.reverts.preview(name)).result()
 
     def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
-        """Take back the newest prompt, or from a message or part on, and bring its files back.
+        """Revert the newest prompt, or everything from a message or part on, and restore its files.
 
-        What somebody else changed since is named and left alone, unless ``overwrite`` names it. Until
-        the next prompt, ``unrevert`` undoes it. Raises SessionBusy while a turn runs.
+        A file that was changed outside the session since is reported and left alone, unless ``overwrite``
+        names it. Until the next prompt, ``unrevert`` undoes it. Raises SessionBusy while a turn runs.
 
         >>> before = len(session.messages)
         >>> _ = session.prompt("Which files are there?", yes=True)
@@ -272,7 +272,7 @@ class Session:
         return self._app.engine.submit(self._live.reverts.revert(name, overwrite)).result()
 
     def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
-        """Undo the revert that stands.
+        """Undo the revert that is in effect.
 
         >>> _ = session.revert()
         >>> _ = session.unrevert()
@@ -282,7 +282,7 @@ class Session:
         return self._app.engine.submit(self._live.reverts.unrevert(overwrite)).result()
 
     def cleanup(self) -> int:
-        """Remove what is taken back for good; returns how many messages went.
+        """Remove what is reverted, for good; returns how many messages were removed.
 
         >>> session.cleanup()
         0
@@ -290,7 +290,7 @@ class Session:
         return self._app.engine.submit(self._live.reverts.cleanup()).result()
 
     def diff(self, name: str = "") -> tuple[FileDiff, ...]:
-        """Return what the session changed in files; of one turn by its id, or ``last``.
+        """Return the session's file changes, or those of one turn, by its id or ``last``.
 
         >>> session.diff()
         ()
@@ -299,9 +299,9 @@ class Session:
 
     @property
     def hooks(self) -> tuple[HookStatus, ...]:
-        """The hooks of this kernel, with how often each was asked and failed.
+        """The hooks of this kernel, with how often each was called and failed.
 
-        What cannot be loaded is said by ``palimpsest.problems()``.
+        Hooks that cannot be loaded are reported by ``palimpsest.problems()``.
 
         >>> session.hooks
         ()
@@ -320,7 +320,7 @@ class Session:
 
     @property
     def control(self) -> SessionControls:
-        """Its mode, what is always allowed, and its spending limit, to look at and to change.
+        """The session's mode, what is always allowed, and its spending limit, to read and to change.
 
         ``control.mode``, ``control.use_mode("plan")``, ``control.allowances``, ``control.revoke(1)``,
         ``control.spent``, ``control.set_budget(usd=2)``.
@@ -332,7 +332,7 @@ class Session:
 
     @property
     def policy(self) -> Policy:
-        """The context policy that holds from the next request on.
+        """The context policy that applies from the next request on.
 
         >>> session.policy.name
         'palimpsest'
@@ -370,9 +370,9 @@ class Session:
         return rebuild(self._app.services.store, self.id, request_id)
 
     def context(self, request: StepRequest | str | None = None) -> ContextReport:
-        """Weigh what the model sees: of the next request, or of a recorded one.
+        """Report what fills the context window, in the next request or in a recorded one.
 
-        As the last line of a cell it is drawn: the window, what fills it, and what is gone, since
+        As the last line of a cell it is drawn: the window, what fills it, and what was removed, since
         when and by which rule. Nothing is sent and nothing is written.
 
         >>> window = session.context()
@@ -390,7 +390,7 @@ class Session:
         )
 
     def whatif(self, *words: str | Policy, summary_tokens: int = SUMMARY_TOKENS) -> WhatIf:
-        """Say what would have been sent under another policy; no model is asked.
+        """Return what would have been sent under another policy; no model is called.
 
         Words are those of ``use_policy``; without any, each step keeps the policy it had. A
         summary that would have come at another place has a stand-in of ``summary_tokens``.
@@ -409,12 +409,12 @@ class Session:
         )
 
     def redecide(self) -> Redecision:
-        """Decide again, from the log alone, what was left out for the model; the same comes out."""
+        """Make the context decisions again from the log alone; the result must equal the recorded ones."""
         self._flush()
         return redecide(self._app.services.store, self.id, counter=self._app.services.count)
 
     def fork(self, message_id: str | None = None) -> "Session":
-        """Begin a new session with everything before a message, or all of this one.
+        """Begin a new session as a copy of this one, whole or up to a message.
 
         >>> session.fork().messages == session.messages
         True
@@ -426,7 +426,7 @@ class Session:
     def view(self) -> Any:
         """Show the transcript in a cell: it follows the session while the kernel lives.
 
-        What the notebook keeps of it is a page of words, which needs no kernel.
+        The notebook saves it as static HTML, which needs no kernel.
         """
         from palimpsest.frontends.session_view import view_of
 

@@ -1,7 +1,7 @@
-"""What a person's session object can do with its runs: begin, join, steer, wait, stop, follow.
+"""The methods of ``Session`` about turns: begin, join, steer, retry, compact, stop, subscribe.
 
-Every method can be called from any thread. What takes its time returns a future; ``aio`` has the
-same as coroutines, for scripts that have a loop of their own.
+Every method can be called from any thread. A method that takes long returns a future; ``aio`` has the
+same as coroutines, for scripts that have an event loop of their own.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ NOT_IN_A_CELL = (
 
 
 class SessionRuns:
-    """Sends prompts and looks after the runs of one session."""
+    """Sends prompts and controls the turns of one session."""
 
     def __init__(self, holder: SessionHolder, session: KernelSession) -> None:
         self.holder = holder
@@ -51,13 +51,13 @@ class SessionRuns:
         True
         """
         future = self._begun(self.session.prompt(text, options_of(options)))
-        self._in_order(lambda: None)  # status and waiting tell of it as soon as this returns
+        self._in_order(lambda: None)  # status and waiting include it as soon as this returns
         return future
 
     def loop(self) -> "Future[Answer]":
-        """Join the run; the run's final answer arrives in a future, the same for all who join.
+        """Join the running turn; its final answer arrives in a future, the same for all that join.
 
-        Where none runs, one is begun over what was left: a message that has no answer yet because
+        If none runs, one is begun for what was left: a message that has no answer yet because
         its kernel ended, and prompts that wait.
 
         >>> turn = session.start("Which files are there?", yes=True)
@@ -79,7 +79,7 @@ class SessionRuns:
     def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
     ) -> "Future[Answer]":
-        """Put a summary in the place of what was said; it arrives in a future, also one that runs already.
+        """Replace older messages by a summary, which arrives in a future; joins a compaction that runs.
 
         ``focus`` is what the summary keeps above all, ``model`` writes this one summary, and with ``auto``
         the agent goes on by itself after it. In a cell, write ``%agent compact``.
@@ -90,10 +90,10 @@ class SessionRuns:
         return self._begun(self.session.compact(focus, model=model, auto=auto))
 
     def wait_compaction(self) -> "Future[bool]":
-        """Tell when no compaction runs and what it interrupted was tried again; arrives in a future.
+        """Wait, in a future, until no compaction runs and the request that it interrupted was sent again.
 
-        False when that takes longer than the context policy waits. The future raises ``WaitAborted``
-        where the session is closed, before or meanwhile.
+        The result is false when that takes longer than the context policy waits. The future raises
+        ``WaitAborted`` when the session is closed, before or meanwhile.
 
         >>> session.wait_compaction().result()
         True
@@ -106,7 +106,7 @@ class SessionRuns:
             return ended
 
     def cancel(self) -> bool:
-        """Stop the turn that runs and withdraw what waits; false when nothing ran.
+        """Stop the turn that runs and withdraw the prompts that wait; false when nothing ran.
 
         >>> session.cancel()
         False
@@ -114,7 +114,7 @@ class SessionRuns:
         return self.session.cancel() or self._in_order(self.session.cancel)
 
     def withdraw(self, prompt_id: str) -> bool:
-        """Take a waiting prompt back; false when it was delivered already.
+        """Withdraw a waiting prompt; false when it was delivered already.
 
         >>> session.withdraw("greeting")
         False
@@ -125,8 +125,8 @@ class SessionRuns:
     def reply(self, ask_id: str, reply: Reply | str, feedback: str | None = None) -> bool:
         """Answer a permission question with once, always or reject; the first answer wins.
 
-        ``feedback`` says with a reject what to do instead. A ``Reply`` also says how far an always
-        reaches: ``Reply(answer="always", scope="project")``.
+        ``feedback`` tells the model after a reject what to do instead. A ``Reply`` can also set how far
+        an always reaches: ``Reply(answer="always", scope="project")``.
 
         >>> session.reply("ask_1", "reject", "Use the other file.")
         False
@@ -134,10 +134,10 @@ class SessionRuns:
         return self.session.reply(ask_id, reply_of(reply, feedback))
 
     def answer(self, question_id: str, *answers: str | Sequence[str] | None) -> bool:
-        """Answer what the model asks: for each question a label, own words, or a list of labels.
+        """Answer the model's questions: for each one a label, free text, or a list of labels.
 
         None leaves that question open; without any answer the agent goes on with its best
-        judgement. The first answer wins, whoever gives it; false when it was answered already.
+        judgement. The first answer wins, wherever it is given; false when it was answered already.
 
         >>> session.answer("que_1", "yes", ["mass", "year"])
         False
@@ -145,10 +145,10 @@ class SessionRuns:
         return self.session.answer(question_id, answers_of(answers))
 
     def subscribe(self, callback: Callable[[Sequence[Record]], None]) -> Callable[[], None]:
-        """Be told every record after it was written, on a thread of the subscription; returns a way out.
+        """Call back with every record after it was written, on a thread of its own; returns an unsubscriber.
 
-        The callback may call the session and wait for it. The way out returns when all that was written
-        before it has been told.
+        The callback may call the session and wait for it. The unsubscriber returns when all records
+        written before it have been delivered.
 
         >>> seen = []
         >>> end = session.subscribe(seen.extend)
@@ -171,12 +171,12 @@ class SessionRuns:
         return end
 
     def caught_up(self) -> None:
-        """Return when those who subscribed here were told all that was written."""
+        """Wait until all subscribers have received every record written so far."""
         for listener in self._listeners:
             listener.caught_up()
 
     def _in_order(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Call behind what was sent before: a prompt of a moment ago may not be admitted yet."""
+        """Call after the work submitted before: a prompt of a moment ago may not be admitted yet."""
 
         async def work() -> T:
             return call(*arguments)
@@ -191,7 +191,9 @@ class SessionRuns:
 
 
 class AsyncRuns:
-    """What takes its time, to be awaited from any loop; a cancelled wait stops nothing.
+    """The methods of ``Session`` that take long, as coroutines for any event loop.
+
+    A cancelled wait stops nothing.
 
     >>> async def two():
     ...     first = session.aio.prompt("Which files are there?", yes=True)
@@ -207,8 +209,8 @@ class AsyncRuns:
     async def prompt(self, text: str, **options: Unpack[PromptWords]) -> Answer:
         """Send a prompt and await its answer; in a notebook's kernel, ask with %agent.
 
-        Where no terminal is, a question that the program does not answer within seconds gets a
-        recorded no. ``start`` leaves questions to the program for as long as it likes.
+        Without a terminal, a question that the program does not answer within seconds is rejected, with
+        a record. ``start`` leaves questions to the program without a limit.
         """
         holder, live = self._runs.holder, self._runs.session
         if holder.in_kernel:
@@ -220,7 +222,7 @@ class AsyncRuns:
             refusing.cancel()
 
     async def loop(self) -> Answer:
-        """Join the run and await its final answer."""
+        """Join the running turn and await its final answer."""
         return await self._of(self._runs.loop())
 
     async def retry(self) -> Answer:
@@ -230,18 +232,18 @@ class AsyncRuns:
     async def compact(
         self, focus: str | None = None, *, model: str | None = None, auto: bool = False
     ) -> Answer:
-        """Put a summary in the place of what was said, and await it."""
+        """Replace older messages by a summary, and await it."""
         return await self._of(self._runs.compact(focus, model=model, auto=auto))
 
     async def wait_compaction(self) -> bool:
-        """Return when no compaction runs and what it interrupted was tried again.
+        """Return when no compaction runs and the request that it interrupted was sent again.
 
-        Raises ``WaitAborted`` where the session is closed, before or meanwhile.
+        Raises ``WaitAborted`` when the session is closed, before or meanwhile.
         """
         return await self._of(self._runs.wait_compaction())
 
     async def call(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """Do anything else that a session can do, without blocking this loop.
+        """Call any other method of a session without blocking this event loop.
 
         >>> import asyncio
         >>> asyncio.run(session.aio.call(session.fork)).id != session.id

@@ -1,1 +1,1 @@
-"""Read what the trip left behind: requests rebuilt, decisions re-made, costs and timelines."""
+"""Analyse recorded sessions: rebuild requests, repeat decisions, simulate policies, report windows."""

@@ -1,13 +1,13 @@
-"""Errors as data, and the one tree of exceptions for what nobody can act on.
+"""Errors that are stored as values, and the tree of exceptions that this package raises.
 
 What a user, a model or the loop can act on is a value stored in the transcript. An exception
-means that a promise between two pieces of this software was broken, or that the caller must
+means that a contract between two pieces of this software was broken, or that the caller must
 decide; each message says what happened, to what, and what to do.
 
     PalimpsestError
     |-- UserError            one sentence for a person; front ends print it without a traceback
     |   |-- ConfigError      a value in a configuration file or an option is wrong
-    |   |-- NotFound         a key, session or message that is not there
+    |   |-- NotFound         a key, session or message that does not exist
     |   |-- SessionBusy      the operation needs an idle session
     |   |-- SessionHeld      another kernel writes this session
     |   |-- LayoutTooNew     the folder was written by a newer version
@@ -15,7 +15,7 @@ decide; each message says what happened, to what, and what to do.
     |   |-- WaitAborted      the session was closed, so what is waited for never comes
     |   `-- StorageFailed    the disk is full or cannot be written
     |-- ModelFailed          a model call failed; carries the classified error value
-    |-- PermissionDenied     a rule or a person said no to a tool call
+    |-- PermissionDenied     a rule or a person refused a tool call
     `-- Aborted              the work was cancelled
 """
 
@@ -27,7 +27,7 @@ from palimpsest.transcript.values import Value
 
 
 class AuthError(Value):
-    """The provider wants a key that is missing or wrong."""
+    """The provider requires a key that is missing or wrong."""
 
     type: Literal["auth"] = "auth"
     provider: str
@@ -55,10 +55,10 @@ class ContextOverflowError(Value):
     message: str
     tokens: int | None = None
     """Tokens of the request: estimated, when it was refused before sending; else as the provider
-    counted them, when it said so."""
+    counted them, when it reported them."""
     budget: int | None = None
     compaction_failed: bool = False
-    """The refusal itself speaks of a compaction that failed, so one more would not help."""
+    """The provider's message is about a compaction that failed, so one more would not help."""
     response_body: str | None = None
 
 
@@ -82,7 +82,7 @@ class ContentFilterError(Value):
 
 
 class StructuredOutputError(Value):
-    """The turn ended without the answer in the form that its prompt asked for."""
+    """The turn ended without the structured answer that its prompt asked for."""
 
     type: Literal["structured-output"] = "structured-output"
     message: str
@@ -91,12 +91,12 @@ class StructuredOutputError(Value):
 
 
 class UnknownError(Value):
-    """Anything else; the message is all there is."""
+    """Any other error; only its message is known."""
 
     type: Literal["unknown"] = "unknown"
     message: str
     explained: bool | None = None
-    """The message says itself what to do."""
+    """The message itself says what to do."""
 
 
 ErrorValue = Annotated[
@@ -117,7 +117,7 @@ class PalimpsestError(Exception):
 
 
 class UserError(PalimpsestError):
-    """One clear sentence for a person, who can act on it."""
+    """An error that the user can act on, in one clear sentence."""
 
     def _render_traceback_(self) -> list[str]:
         """Show the sentence alone; IPython asks an exception for this (its own protocol)."""
@@ -129,7 +129,7 @@ class ConfigError(UserError):
 
 
 class NotFound(UserError):
-    """A key, session, message or file that is not there."""
+    """A key, session, message or file that does not exist."""
 
 
 class SessionBusy(UserError):
@@ -149,7 +149,7 @@ class StorageFailed(UserError):
 
 
 class GuardStopped(UserError):
-    """A guard ends the turn; ``guard`` is what the turn's last answer is journaled with."""
+    """A guard ends the turn; ``guard`` names it and is journaled with the turn's last answer."""
 
     def __init__(self, message: str, guard: str) -> None:
         super().__init__(message)
@@ -157,7 +157,7 @@ class GuardStopped(UserError):
 
 
 class WaitAborted(UserError):
-    """What is waited for never comes, since its session was closed before or meanwhile."""
+    """The awaited result never comes, since its session was closed before or meanwhile."""
 
 
 class ModelFailed(PalimpsestError):
@@ -169,10 +169,10 @@ class ModelFailed(PalimpsestError):
 
 
 class PermissionDenied(PalimpsestError):
-    """A rule or a person said no to a tool call.
+    """A rule or a person refused a tool call.
 
     ``stops`` is true when a person rejected without feedback: the turn ends there. ``by`` says who
-    refused: ``rule``, ``person``, or ``headless`` where nobody was there to ask. ``guard`` names the
+    refused: ``rule``, ``person``, or ``headless`` where no person could be asked. ``guard`` names the
     guard that ends the turn with this call.
     """
 

@@ -1,8 +1,8 @@
 """Make ids that sort by time and never wrap.
 
-An id is a prefix, 16 hex digits of time and counter, and ten characters of entropy. Upstream
-kept 48 bits of the same number; it wrapped in August 2026 and killed every older session
-(spec/session-engine.md 1.1), so the field here has 64 bits, and order is the journal's anyway.
+An id is a prefix, 16 hex digits of time and counter, and ten characters of entropy. OpenCode
+keeps 48 bits of the same number; it wrapped in August 2026 and broke every older session
+(spec/session-engine.md 1.1), so the field here has 64 bits, and the journal defines the order anyway.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def short(identifier: str) -> str:
 
 
 class Ids:
-    """Hand out ids in rising order from a clock and a source of entropy.
+    """Generates ids in rising order from a clock and a source of entropy.
 
     The clock may stand still or step back; the ids of one factory still rise.
     """

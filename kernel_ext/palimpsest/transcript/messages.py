@@ -1,8 +1,8 @@
-"""What one speaker said: who, when, by which model, and the parts in order; and why a turn ended.
+"""Messages of the user and the assistant: role, time, model and the parts in order; and why a turn ended.
 
 Why a turn ended is one value, journaled with the turn's last answer: the loop and the runner choose
-it; cell, panel, replay, exports and review read it. What an older version wrote has none, and it is
-derived from how its last answer ended.
+it; cell, panel, replay, exports and review read it. Logs of older versions have none, and it is
+derived from how the last answer ended.
 """
 
 from typing import Annotated, Any, Literal, get_args
@@ -32,7 +32,7 @@ class Origin(Value):
 
     kind: Literal["cell", "panel", "api", "engine"] = "api"
     user: str | None = None
-    """Who asked, by login name; None for the engine, and where nobody knows."""
+    """The login name of who asked; None for the engine, and where it is unknown."""
     cell_id: str | None = None
     execution_count: int | None = None
     notebook: str | None = None
@@ -48,17 +48,17 @@ class UserMessage(Value):
     agent: str
     model: ModelRef
     system: str | None = None
-    """Words of the user for the system prompt of this turn."""
+    """The user's addition to the system prompt of this turn."""
     tools: dict[str, bool] | None = None
     """Tools switched on or off for this turn."""
     summary: dict[str, Any] | None = None
-    """What its turn did: ``diffs`` of files, and ``title`` and ``body`` in words, where a model noted them."""
+    """What its turn did: ``diffs`` of files, and ``title`` and ``body`` as text, where a model wrote them."""
     format: dict[str, Any] | None = None
     """The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``."""
     origin: Origin | None = None
     max_steps: int | None = None
     joins: bool | None = None
-    """True when it was said into a turn that ran already and belongs to it."""
+    """True when it was sent while a turn was running and belongs to that turn."""
 
     @property
     def by_engine(self) -> bool:
@@ -86,7 +86,7 @@ class AssistantMessage(Value):
     path: MessagePath
     error: ErrorValue | None = None
     summary: bool = False
-    """True for what a compaction wrote."""
+    """True for the summary that a compaction wrote."""
     cost: float | None = None
     tokens: Usage = Usage()
     finish: str | None = None
@@ -135,7 +135,7 @@ StoppedBy = Literal[
 STOP_REASONS: tuple[StoppedBy, ...] = get_args(StoppedBy)
 
 KERNEL_ENDED = ("Interrupted: the kernel ended before the answer did.", "The kernel ends.")
-"""What an answer's error says where nobody stopped it."""
+"""Error messages of answers that the end of the kernel interrupted, and not a user."""
 
 _BY_FINISH: dict[str, StoppedBy] = {
     "stop": "finished",
@@ -147,7 +147,7 @@ _BY_FINISH: dict[str, StoppedBy] = {
 
 
 def stop_reason_of(info: AssistantMessage) -> StoppedBy | None:
-    """Return why the turn ended whose last answer this is; None where it goes on, or nobody knows."""
+    """Return why the turn ended whose last answer this is; None where it continues, or it is unknown."""
     for known in STOP_REASONS:
         if info.stopped_by == known:
             return known

@@ -31,16 +31,16 @@ class PartBase(Value):
     message_id: str
 
     def words_for_model(self, role: Role) -> str:  # noqa: ARG002  # for those who say something
-        """Return what a request says of a part that is told in words, in whose message it stands."""
+        """Return the text that stands for this part in a request, by its message's role; empty for none."""
         return ""
 
     def words_for_summary(self) -> str:
-        """Return what whoever summarises is told of it; the same, where it does not say otherwise."""
+        """Return the text that stands for it in a summary request; by default that of a user's message."""
         return self.words_for_model("user")
 
 
 class TextPart(PartBase):
-    """Words of the user, the model, or the engine."""
+    """Text by the user, the model, or the engine."""
 
     type: Literal["text"] = "text"
     text: str = ""
@@ -61,20 +61,20 @@ class ReasoningPart(PartBase):
     text: str = ""
     time: Span | None = None
     metadata: dict[str, Any] | None = None
-    """Provider data that must travel back, such as ``thinking_blocks`` with signatures."""
+    """Provider data that must be sent back, such as ``thinking_blocks`` with signatures."""
 
 
 class SourceText(Value):
-    """The words of a prompt that name a source, and where they stand in it."""
+    """The text in a prompt that names a source, and its position."""
 
     value: str = ""
     start: int = 0
     end: int = 0
-    """Characters from the prompt's beginning, as Python counts them; the end is behind the last."""
+    """Characters from the prompt's beginning, as Python counts them; the end is exclusive."""
 
 
 class FileSource(Value):
-    """A file of the project, or one that a person's own code handed over."""
+    """A file of the project, or one that a person's own code passed in."""
 
     type: Literal["file"]
     path: str
@@ -83,7 +83,7 @@ class FileSource(Value):
 
 
 class SymbolSource(Value):
-    """A name in a file, as a language server finds it; only read: no language server runs here."""
+    """A symbol in a file, as a language server reports it; only read from logs, none runs here."""
 
     type: Literal["symbol"]
     path: str
@@ -106,12 +106,12 @@ class ResourceSource(Value):
 
 
 KERNEL = "kernel"
-"""Who has the variables, where a source names its client."""
+"""The ``client_name`` of a source that is an object of the kernel."""
 
 Source = Annotated[
     FileSource | SymbolSource | ResourceSource | dict[str, Any], Field(union_mode="left_to_right")
 ]
-"""Where a file comes from; what others recorded in another form stays as it is."""
+"""Where a file comes from; what was recorded in another form is kept unchanged."""
 
 
 class FilePart(PartBase):
@@ -136,7 +136,7 @@ class Attachment(Value):
 
 
 WAITED = "waited_ms"
-"""Key in the metadata of a call's state: milliseconds of its time in which a person was asked."""
+"""Key in the metadata of a call's state: milliseconds of its time spent waiting for a person."""
 
 
 class ToolPending(Value):
@@ -149,13 +149,13 @@ class ToolPending(Value):
 
 
 class ToolRunning(Value):
-    """The tool works."""
+    """The tool is running."""
 
     status: Literal["running"] = "running"
     input: dict[str, Any]
     title: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
-    """``output`` holds partial output while the tool works."""
+    """``output`` holds partial output while the tool runs."""
     time: Span
 
 
@@ -222,17 +222,17 @@ class StepFinishPart(PartBase):
     """US dollars; None means unknown."""
     tokens: Usage = Usage()
     seconds: float | None = None
-    """How long it took, without the time in which a person was asked."""
+    """How long it took, without the time spent waiting for a person."""
     waited_seconds: float | None = None
     """How long it waited for a person."""
     context_tokens: int | None = None
-    """What the context held at this request, as the provider counted it."""
+    """Tokens in the context of this request, as the provider counted them."""
     window: int | None = None
-    """Of the model that answered; 0 where it has no limit."""
+    """Context window of the model that answered; 0 where it has no limit."""
 
 
 class SnapshotPart(PartBase):
-    """The project's files as a prompt found them; with the prompt, once its first step knows."""
+    """The project's files at the beginning of a turn, added to its prompt when its first step runs."""
 
     type: Literal["snapshot"] = "snapshot"
     snapshot: str
@@ -247,9 +247,9 @@ class PatchPart(PartBase):
     files: tuple[str, ...] = ()
     """Paths below the project's directory."""
     more: int | None = None
-    """So many other files changed, too; the two snapshots say which."""
+    """How many other files changed, too; the two snapshots show which."""
     after: str | None = None
-    """The snapshot behind the step."""
+    """The snapshot after the step."""
 
 
 class AgentPart(PartBase):
@@ -271,7 +271,7 @@ class SubtaskPart(PartBase):
     command: str | None = None
 
     def words_for_model(self, role: Role) -> str:
-        """Return what stands for it before its result."""
+        """Return the text that stands for it before its result."""
         return SUBTASK if role == "user" else ""
 
     def words_for_summary(self) -> str:
@@ -302,19 +302,19 @@ class CompactionPart(PartBase):
     model: ModelRef | None = None
     """The model that the person wants for this summary alone."""
     goes_on: bool = False
-    """The person wants the work to go on after the summary, as it does after one made by itself."""
+    """The person wants the work to go on after the summary, as it does after an automatic one."""
 
     def words_for_model(self, role: Role) -> str:
         """Return the question to which the summary is the answer."""
         return COMPACTED if role == "user" else ""
 
     def words_for_summary(self) -> str:
-        """Return nothing: the summary before is told by itself."""
+        """Return nothing: the previous summary is sent separately."""
         return ""
 
 
 FormedPart = TextPart | ReasoningPart | FilePart | ToolPart
-"""What has a form of its own in a request, which ``context/conversion/part_conversion.py`` writes."""
+"""Parts with a form of their own in a request, which ``context/conversion/part_conversion.py`` writes."""
 
 NotedPart = (
     StepStartPart
@@ -326,6 +326,6 @@ NotedPart = (
     | RetryPart
     | CompactionPart
 )
-"""What a request tells in words, if at all: ``words_for_model`` says them."""
+"""Parts that a request holds as text, if at all: ``words_for_model`` returns it."""
 
 Part = Annotated[FormedPart | NotedPart, Field(discriminator="type")]

@@ -1,6 +1,6 @@
-"""A notice: a sentence for a person within an answer, which the model is never shown.
+"""A notice: a sentence for the user within an answer, which is never sent to the model.
 
-Border: pure. It is a text part that is synthetic and ignored, and says of itself what it is about.
+Border: pure. It is a text part that is synthetic and ignored, and its metadata name what it is about.
 """
 
 from palimpsest.transcript.parts import Part, TextPart
@@ -9,11 +9,11 @@ USER_NOTICE = "notice"
 """Key in the metadata of a text: what the notice is about."""
 
 IN_SUMMARY = "in_summary"
-"""Key in the metadata of a notice: whether a request for a summary tells it. Those of older logs lack it, were told,
-and are told again when such a request is rebuilt."""
+"""Key in the metadata of a notice: whether a request for a summary includes it. Notices of older logs
+lack the key, were included, and are included again when such a request is rebuilt."""
 
 COMMAND = "command"
-"""Key in the metadata of a text: the command that it was, or that it stands for."""
+"""Key in the metadata of a text: the command that was typed, or that the text replaces."""
 
 
 def user_notice(part_id: str, session_id: str, message_id: str, about: str, words: str) -> TextPart:
@@ -30,12 +30,12 @@ def user_notice(part_id: str, session_id: str, message_id: str, about: str, word
 
 
 def is_hidden_from_models(part: Part) -> bool:
-    """Tell whether a part is a notice that no model is told of, in a summary's request neither."""
+    """Tell whether a part is a notice that is sent to no model, also not in a request for a summary."""
     return (getattr(part, "metadata", None) or {}).get(IN_SUMMARY) is False
 
 
 def user_notice_text(part: Part) -> str | None:
-    """Return the words of a notice; None for every other part."""
+    """Return the text of a notice; None for every other part."""
     if (
         isinstance(part, TextPart)
         and part.ignored

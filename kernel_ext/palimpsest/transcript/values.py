@@ -1,4 +1,4 @@
-"""Small values that travel between folders: models, usage, rules and questions."""
+"""Small values that the other packages share: models, usage, rules and questions."""
 
 from typing import Any, Literal
 
@@ -51,7 +51,7 @@ class PriceTier(Value):
 
 
 MORE_THAN_ANY_REQUEST = 1_000_000_000_000
-"""Tokens that a window of 0 holds, for whoever compares or takes a share; it is never shown."""
+"""Tokens that a window of 0 counts as in comparisons and shares; never shown to the user."""
 
 
 def capacity(window: int) -> int:
@@ -66,7 +66,7 @@ class ModelInfo(Value):
     window: int
     """Tokens of context, input and output together; 0 where no limit is known or wanted."""
     window_assumed: bool = False
-    """The window is our default because nobody knows the model."""
+    """The window is our default because the model is unknown."""
     input_limit: int | None = None
     output_limit: int
     price: Price = Price()
@@ -151,8 +151,8 @@ class Rule(Value):
     pattern: str = "*"
     action: Action
     force: Literal["limit", "lock"] | None = None
-    """A *limit* only tightens what all other rules say; so does a *lock*, whose question nothing
-    answers beforehand."""
+    """A *limit* only tightens what all other rules say; so does a *lock*, whose question no earlier
+    "always" answers."""
 
 
 class Ask(Value):
@@ -179,9 +179,9 @@ class Reply(Value):
 
     answer: Literal["once", "always", "reject"]
     feedback: str | None = None
-    """What to tell the model; a rejection with feedback does not end the turn."""
+    """Text for the model; a rejection with feedback does not end the turn."""
     scope: Literal["session", "project"] | None = None
-    """How far an "always" reaches; the session, where nothing is said."""
+    """How far an "always" reaches; None means the session."""
     by: str = "person"
     """Who answered: ``person``, ``--yes``, ``headless``, ``cancel`` or a rule."""
 
@@ -202,18 +202,18 @@ class QuestionOption(Value):
 
 
 class Question(Value):
-    """A question of the model for the person; it can always be answered in own words."""
+    """A question from the model to the user, which can always be answered with free text."""
 
     question: str = ""
     header: str = ""
-    """A few words over it."""
+    """A short heading."""
     options: tuple[QuestionOption, ...] = ()
     multiple: bool = False
     """Several options may be chosen."""
 
 
 Answers = tuple[tuple[str, ...], ...]
-"""For each question the labels chosen, or own words; empty where there is no answer."""
+"""For each question the labels chosen, or free text; empty where there is no answer."""
 
 
 class BlobRef(Value):

@@ -1,1 +1,1 @@
-"""What a model's window holds, and what a request takes of it."""
+"""The context budget: a model's window, estimates of a request's tokens, and overflow checks."""

@@ -1,8 +1,8 @@
-"""Say how much of a window may be used, whether a count of tokens overflows it, and whether a request may be sent.
+"""Compute how much of a context window is usable, and check whether a request fits or overflows it.
 
-The rules of the recorded agent (spec/session-engine.md 1.12) look at what the provider reported
-of the last answer; ours looks at an estimate of the request that is about to be sent, and keeps
-its reserve for every model, also for those without a limit of their own for input.
+OpenCode's rules (spec/session-engine.md 1.12) use the usage that the provider reported for the last
+answer; ours uses an estimate of the request that is about to be sent, and keeps its reserve for
+every model, including those without a separate input limit.
 """
 
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from palimpsest.transcript.context_values.policies import OverflowPolicy, Policy
 from palimpsest.transcript.values import ModelInfo, Usage
 
 CALIBRATION_RANGE = (0.5, 4.0)
-"""A ratio outside of this says that the report is wrong rather than our estimate."""
+"""A ratio outside of this range means that the report is wrong rather than our estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetCheck:
-    """Where a request goes from here."""
+    """Whether a request fits its budget, and the numbers that were compared."""
 
     fits: bool
     tokens: int
@@ -27,7 +27,7 @@ class BudgetCheck:
 
 
 def usage_ratio(usage: Usage, estimated: int) -> float:
-    """Return real over estimated prompt tokens; 1 where nothing was reported."""
+    """Return the ratio of reported to estimated prompt tokens; 1 where nothing was reported."""
     if usage.estimated or not usage.prompt or not estimated:
         return 1.0
     low, high = CALIBRATION_RANGE
@@ -35,16 +35,16 @@ def usage_ratio(usage: Usage, estimated: int) -> float:
 
 
 def answer_tokens(tokens: int, facts: Facts, model: ModelInfo, policy: OverflowPolicy) -> int:
-    """Return the most tokens that an answer may take; ``tokens`` are the estimate of its request.
+    """Return the maximum tokens to allow for an answer; ``tokens`` is the estimate of its request.
 
-    Providers count them against the window: a model's whole output limit would refuse long sessions early.
+    Providers count them against the window, so a model's whole output limit gets long sessions refused early.
     """
     room = max(facts.capacity - round(tokens * facts.calibration), facts.reserve)
     return min(model.output_limit, policy.output_cap, room)
 
 
 def check_budget(tokens: int, facts: Facts) -> BudgetCheck:
-    """Compare an estimate with the budget; a window without a limit has room for everything."""
+    """Compare an estimate with the budget; everything fits a window without a limit."""
     corrected = round(tokens * facts.calibration)
     if not facts.window:
         return BudgetCheck(fits=True, tokens=corrected, budget=0)
@@ -53,14 +53,14 @@ def check_budget(tokens: int, facts: Facts) -> BudgetCheck:
 
 
 FULL_SHARE = 0.99
-"""An empty answer at once after a prompt that fills this share of the window found no room."""
+"""An empty answer at its length limit had no tokens left if the prompt filled this share of the window."""
 
 BUFFER = 20_000
-"""Kept free by the newer rule where nothing is configured, at most the longest answer."""
+"""Tokens kept free by rules after ``opencode-1.1`` where none are configured, at most the longest answer."""
 
 
 def longest_answer(model: ModelInfo, policy: OverflowPolicy) -> int:
-    """Return the most tokens asked of one answer."""
+    """Return the maximum number of tokens requested for one answer."""
     return min(model.output_limit, policy.output_cap) or policy.output_cap
 
 
@@ -82,7 +82,7 @@ def usable(model: ModelInfo, policy: OverflowPolicy) -> int:
 
 
 def overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:
-    """Say whether the tokens of the last answer call for a compaction."""
+    """Return whether the reported usage of the last answer calls for a compaction."""
     if not policy.auto or model.window <= 0:
         return False
     if policy.rule == "opencode-1.1":
@@ -94,11 +94,11 @@ def overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:
 def cut_in_silence(
     usage: Usage, finish: str | None, model: ModelInfo, policy: OverflowPolicy
 ) -> bool:
-    """Say whether an answer's usage shows that the provider cut the prompt without a word.
+    """Return whether an answer's usage shows that the provider truncated the prompt without an error.
 
-    Such a provider answers as if nothing had happened, but to more tokens than the window holds, or
-    with nothing at all because no room was left (spec/context-stability.md 1.9). Estimates of our own
-    prove nothing of the kind.
+    Such a provider answers as if nothing had happened, but reports more tokens than the window holds, or
+    returns an empty answer because no tokens were left (spec/context-stability.md 1.9). Our own estimates
+    are no evidence of it.
     """
     if policy.silent == "none" or usage.estimated or model.window <= 0:
         return False
@@ -112,6 +112,6 @@ def cut_in_silence(
 def reserve(policy: Policy, model: ModelInfo) -> int:
     """Return the tokens kept free for the answer: the policy's, the model's limit, at most half the window.
 
-    Nothing is kept of a window without a limit.
+    It is 0 for a window without a limit.
     """
     return min(policy.reserved, model.output_limit, model.window // 2)

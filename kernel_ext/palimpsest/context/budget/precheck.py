@@ -1,7 +1,7 @@
 """Choose the cheapest way to make a request fit, before it is sent.
 
-The routes and their numbers follow spec/context-stability.md 1.10: cutting long tool results
-costs nothing, so it is taken where it is enough with room to spare; a compaction asks a model.
+The actions and their numbers follow spec/context-stability.md 1.10: truncating long tool results
+costs nothing, so it is chosen where it frees enough with a margin; a compaction takes a model request.
 """
 
 import math
@@ -21,15 +21,15 @@ RESERVE_SHARE = 0.25
 """At most this share of the window is kept in reserve."""
 SPARE_CHARS = 2_048
 SPARE_SHARE = 1.5
-"""Cutting results alone must free more than the overflow: by these characters, and by this much."""
+"""Truncating results alone must free more than the overflow: by this many characters, and by this factor."""
 
 RESULT_CAPS = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
-"""Most characters of one tool result, by the window it must fit in."""
+"""Maximum characters of one tool result, by the minimum window in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Precheck:
-    """What a request needs, what there is, and the way out."""
+    """The estimate of a request, its budget, and the action that makes it fit."""
 
     way: FitAction
     tokens: int
@@ -41,11 +41,11 @@ class Precheck:
 
 RESULTS_TOGETHER = 4
 SHARE_TOGETHER = 0.5
-"""All results together may take as much as so many of the longest, or this share of the window."""
+"""All results together may take this many times the limit of one, or this share of the window, if more."""
 
 
 def result_chars(window: int, policy: RecoveryPolicy) -> int:
-    """Return the most characters of one tool result in a window of so many tokens."""
+    """Return the maximum characters of one tool result, for a window in tokens."""
     share = math.floor(window * policy.result_share) * CHARS_PER_TOKEN
     cap = policy.result_cap
     if cap is None:
@@ -54,7 +54,7 @@ def result_chars(window: int, policy: RecoveryPolicy) -> int:
 
 
 def results_chars(window: int, policy: RecoveryPolicy) -> int | None:
-    """Return the most characters of all tool results together; None is no limit."""
+    """Return the maximum characters of all tool results together; None means no limit."""
     limit = result_chars(window, policy)
     match policy.results_together:
         case "none":
@@ -67,7 +67,7 @@ def results_chars(window: int, policy: RecoveryPolicy) -> int | None:
 
 
 def reducible(results: Sequence[int], window: int, policy: RecoveryPolicy) -> int:
-    """Return the characters that cutting tool results would free: each long one, then all together."""
+    """Return the characters that truncating tool results would free: each long one, then all together."""
     limit = result_chars(window, policy)
     together = results_chars(window, policy)
     each = sum(min(chars, limit) for chars in results)
@@ -84,7 +84,7 @@ def reserve_of(window: int, reserve: int, policy: OverflowPolicy) -> int:
 def precheck(
     tokens: int, reducible_chars: int, window: int, reserve: int, policy: OverflowPolicy
 ) -> Precheck:
-    """Compare an estimate with the budget and choose the way; the margin is in the estimate."""
+    """Compare an estimate, which includes the margin, with the budget and choose the action."""
     kept = reserve_of(window, reserve, policy)
     budget = window - kept
     overflow = max(0, tokens - budget)

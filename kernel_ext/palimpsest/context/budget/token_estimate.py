@@ -1,4 +1,4 @@
-"""Count what a request will cost the window, before it is sent.
+"""Estimate how many tokens of the context window a request takes, before it is sent.
 
 Counts are those of a real tokenizer, corrected by what the provider reported for this session.
 """
@@ -29,19 +29,19 @@ MEDIA_TOKENS = 1_600
 """One image at the size that providers scale to: Anthropic counts width x height / 750, at most about 1,600."""
 
 CALL_TOKENS = 8
-"""The frame around a call's name and arguments, found by comparing with reported usage."""
+"""Overhead around a call's name and arguments, measured by comparing with reported usage."""
 
 
 CHARS_PER_TOKEN = 4
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
-"""Made once: a long session has hundreds of calls."""
+"""Created once, since a long session has hundreds of calls."""
 
 
 def quarter_chars(text: str) -> int:
-    """Estimate as the recorded agents do: a quarter of the UTF-16 length, rounded half up.
+    """Estimate tokens as OpenCode does: a quarter of the UTF-16 length, rounded half up.
 
-    It sees about a quarter of the tokens of Chinese text (spec/session-engine.md 1.16).
+    For Chinese text it finds only about a quarter of the tokens (spec/session-engine.md 1.16).
     """
     wide = 0 if text.isascii() else sum(char > "\uffff" for char in text)
     units = len(text) + wide
@@ -50,11 +50,11 @@ def quarter_chars(text: str) -> int:
 
 WIDE = re.compile(r"[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
 WIDE_CHARS = 4
-"""Characters of English that cost as many tokens as one of Chinese, Japanese or Korean."""
+"""English characters that cost as many tokens as one Chinese, Japanese or Korean character."""
 
 
 def weigh_chars(text: str, *, wide: bool = True) -> int:
-    """Return the length of a text in characters of English, or just its length."""
+    """Return the length of a text with each wide character counted as ``WIDE_CHARS``, or its plain length."""
     if not wide or text.isascii():
         return len(text)
     return len(text) + (WIDE_CHARS - 1) * sum(1 for _ in WIDE.finditer(text))
@@ -84,14 +84,14 @@ def tools_tokens(tools: Sequence[ToolSpec], count: Count) -> int:
         CALL_TOKENS
         + count(tool.name)
         + count(tool.description)
-        # Sorted, as the record keeps them: a review counts what the live loop counted.
+        # Sorted, as the journal stores them, so that a review counts what the live loop counted.
         + count(json.dumps(tool.parameters, sort_keys=True))
         for tool in tools
     )
 
 
 def json_tokens(messages: NeutralMessages) -> int:
-    """Estimate messages as the recorded agents do: a quarter of their JSON (spec/session-engine.md 1.14)."""
+    """Estimate messages as OpenCode does: a quarter of their JSON (spec/session-engine.md 1.14)."""
     shaped = [
         {"role": message.role, "content": [_shaped(block) for block in message.blocks]}
         for message in messages
@@ -100,7 +100,7 @@ def json_tokens(messages: NeutralMessages) -> int:
 
 
 def _shaped(block: Block) -> dict[str, Any]:
-    """Return a block in the shape that is counted: the AI SDK's."""
+    """Return a block in the JSON shape of the AI SDK, whose length is counted."""
     match block:
         case TextBlock(text=text):
             return {"type": "text", "text": text}

@@ -1,8 +1,8 @@
-"""Know a model's window, and refuse one that is too small to work in before anything is sent.
+"""Determine a model's context window, and refuse one that is too small to work in before anything is sent.
 
 Where the window comes from and what is too small follows spec/context-stability.md 1.1; the
-oldest rule looks for the exact provider and lets a small model work unwarned only from fixed
-numbers on, the newer one knows a provider's other names and takes shares of a reference window.
+oldest rule looks for the exact provider name and compares the window with fixed numbers of tokens,
+the newer one accepts other spellings of a provider and compares with shares of a reference window.
 """
 
 import math
@@ -16,14 +16,14 @@ from palimpsest.transcript.provider_profile.recorded_agents import openclaw_prov
 from palimpsest.transcript.values import ModelInfo
 
 DEFAULT_WINDOW = 200_000
-"""Taken for a model that nobody knows."""
+"""Tokens assumed for a model whose window is unknown."""
 
 WindowSource = Literal["configured", "model", "cap", "default"]
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSize:
-    """Tokens of context, and who said so."""
+    """The size of a context window in tokens, and where the number comes from."""
 
     tokens: int
     source: WindowSource
@@ -78,10 +78,10 @@ def resolve_window(
 def evaluate_guard(
     window: WindowSize, policy: GuardPolicy, reference: int | None = None
 ) -> WindowGuard:
-    """Say whether to warn of a window, or to refuse to work in it.
+    """Return whether to warn of a window, or to refuse to work in it.
 
-    ``reference`` is the window that shares are taken of, by default the window itself. A window
-    of nothing is unknown, not small, to the fixed rule.
+    ``reference`` is the window that shares are taken of, by default the window itself. To the fixed
+    rule a window of 0 is unknown, not small.
     """
     tokens = window.tokens
     if policy.rule == "fixed":
@@ -97,7 +97,7 @@ def evaluate_guard(
 
 
 NO_LIMIT = "no limit"
-"""In the place of a size, where the settings say that a window has none."""
+"""Shown instead of a size where the settings say that a window has no limit."""
 TOO_SMALL = (
     "{model} has a context window of {tokens:,} tokens, and an agent needs {minimum:,} at least to work. "
     "Nothing was sent. Choose another model with --model; if its window is larger, write it into palimpsest.toml "
@@ -112,7 +112,7 @@ TOO_MANY_TOOLS = (
 
 
 def too_many_tools(model: ModelInfo, count: int) -> str | None:
-    """Return why so many tools cannot be offered to a model; None where they can, or nobody knows."""
+    """Return why so many tools cannot be offered to a model; None where they can, or its limit is unknown."""
     most = profile(model.ref).max_tools
     # A server at another address has limits of its own.
     if most is None or count <= most or model.api_base is not None:
@@ -121,12 +121,12 @@ def too_many_tools(model: ModelInfo, count: int) -> str | None:
 
 
 def window_text(model: ModelInfo, policy: GuardPolicy) -> str:
-    """Return a model's window for a list, and what is to be known of it: ``200,000 (assumed)``."""
+    """Return a model's window as a list shows it, with a remark where there is one: ``200,000 (assumed)``."""
     return f"{model.window:,}{window_remark(model, policy)}" if model.window else NO_LIMIT
 
 
 def window_remark(model: ModelInfo, policy: GuardPolicy) -> str:
-    """Return what is to be known of a window beside its size, in brackets; mostly nothing."""
+    """Return a remark in brackets on a window, such as that it is too small; usually empty."""
     found = _found(model, policy)
     if found.blocks:
         return f" (too small: an agent needs {found.hard_minimum:,})"
@@ -152,7 +152,7 @@ SMALL = (
 
 
 def window_warning(model: ModelInfo, policy: GuardPolicy) -> str | None:
-    """Return what a person should know of a window in which the work goes on badly; None where there is room."""
+    """Return a warning to the user about a small window; None where it is large enough, or refused."""
     found = _found(model, policy)
     if not model.window or found.blocks or not found.warns:
         return None

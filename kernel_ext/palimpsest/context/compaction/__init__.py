@@ -1,1 +1,1 @@
-"""A compaction planned, its summary asked for and checked, and the turn continued after it."""
+"""Compaction: plan it, request and check its summary, and continue the turn after it."""

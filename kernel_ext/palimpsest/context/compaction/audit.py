@@ -1,8 +1,8 @@
-"""What a summary lacks before it may stand for what it covers: structure, names, the latest request, or the will to be one.
+"""Check whether a summary may replace what it covers: structure, names, the latest request, no refusal.
 
-Border: pure, and no judge of meaning: it compares words, as ``retention`` does. Rules follow
-spec/context-stability.md 1.16 (6, 7): half of the names that people wrote or that files were changed
-under must be there, since a summary is shorter than what it covers; all of them was seen to fail good ones.
+Border: pure, and does not judge meaning: it compares words, as ``loss_report`` does. Rules follow
+spec/context-stability.md 1.16 (6, 7): half of the names in prompts and of the changed files must occur in
+it, since a summary is shorter than what it covers; requiring all of them was seen to fail good ones.
 """
 
 import re
@@ -31,7 +31,7 @@ REFUSAL = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""How models begin when they refuse; what follows such a beginning is no summary, whatever its length."""
+"""How a refusal begins; a text that begins so is no summary, whatever its length."""
 HEADING = re.compile(
     r"^\s{0,3}(?:#{1,6}\s+\S|\*\*[^*\n]{2,60}\*\*:?\s*$|[^\W\d_][^\n:]{1,40}[:\uff1a]\s*$)",
     re.MULTILINE,
@@ -40,16 +40,16 @@ ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S", re.MULTILINE)
 LEAST_HEADINGS = 2
 LEAST_ITEMS = 3
 NAMES = ("paths", "identifiers")
-"""What is looked for in people's words, as ``retention`` finds it."""
+"""The kinds of names, by ``KINDS`` of ``context/compaction/loss_report.py``, that are looked for in prompts."""
 OPAQUE = re.compile(
     r"https?://[^\s<>\"')\]]+|\b(?=[0-9a-fA-F-]{0,40}\d)[0-9a-fA-F]{8}[0-9a-fA-F-]*\b"
 )
-"""Addresses, and identifiers that nobody can guess."""
+"""URLs, and identifiers that cannot be guessed, such as hashes."""
 MOST_NAMES = 12
 LEAST_LOST = 2
-"""One name alone may be a word that only looks like one."""
+"""Fewer lost names do not count: a single one may be a word that only looks like a name."""
 PROMPTS = 3
-"""Names are taken from so many of the newest prompts that are covered."""
+"""Names are taken from this many of the newest prompts that the summary covers."""
 CHANGES = ("write", "edit")
 WORD = re.compile(r"[^\W_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
 ABBREVIATION = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
@@ -65,10 +65,10 @@ REQUESTLESS = "It does not tell what the user asked last: {request}"
 
 
 def missing_from_summary(text: str, seen: Messages, policy: CompactPolicy) -> tuple[str, ...]:
-    """Return what a summary lacks, a sentence each; empty where it may stand for what it covers.
+    """Return what a summary lacks, a sentence each; empty where it may replace what it covers.
 
-    ``seen`` ends with the marker that asked for it. What stays word for word need not be told again,
-    nor what a person asked last where the engine says it again behind the summary.
+    ``seen`` ends with the marker that requested it. What stays word for word need not be repeated in it,
+    nor the newest request where the engine repeats that after the summary.
     """
     covered, beside = split_at_tail(seen)
     asked = marker(seen[-1])
@@ -80,14 +80,14 @@ def missing_from_summary(text: str, seen: Messages, policy: CompactPolicy) -> tu
     kept = "\n".join((text, serialize(beside, policy.result_chars), again)).casefold()
     refuses = (REFUSES,) if REFUSAL.search(text) else ()
     if policy.prompt:
-        # What it must hold is said in somebody's own words.
+        # The user's own prompt defines what a summary must hold, so only refusals are looked for.
         return refuses
     structure = () if _structured(text) else (UNSTRUCTURED,)
     return (*refuses, *structure, *_nameless(covered, kept), *_requestless(request, kept))
 
 
 def split_at_tail(seen: Messages) -> tuple[Messages, Messages]:
-    """Return what a marker, the last message, has summarised, and what it keeps word for word."""
+    """Return the messages that a marker (the last message) summarises, and those it keeps word for word."""
     tail = marker(seen[-1])
     ids = [one.id for one in seen]
     cut = ids.index(tail.tail_start_id) if tail and tail.tail_start_id in ids else len(seen) - 1
@@ -106,12 +106,12 @@ def _nameless(covered: Messages, kept: str) -> Iterator[str]:
 
 
 def _holds(kept: str, name: str) -> bool:
-    """Tell whether a name stands there, a path with or without its folders."""
+    """Return whether a name occurs in a text, a path with or without its folders."""
     return name.casefold() in kept or name.rstrip("/").rpartition("/")[2].casefold() in kept
 
 
 def _names(covered: Messages) -> Iterator[str]:
-    """Yield the names of the newest prompts, and of the files that were changed, newest first."""
+    """Yield the names in the newest prompts, and the paths of changed files, newest first."""
     asked = 0
     for message in reversed(covered):
         if isinstance(message.info, AssistantMessage):
@@ -139,7 +139,7 @@ def _requestless(request: str, kept: str) -> Iterator[str]:
 
 
 def _words_of(message: Message) -> str:
-    """Return what a person said in a message; empty for answers, marks, and what the engine said."""
+    """Return the text that the user wrote in a message; empty for answers, markers and synthetic text."""
     if not isinstance(message.info, UserMessage) or marker(message) is not None:
         return ""
     return "\n".join(_said(message))

@@ -1,8 +1,8 @@
-"""What is left to do after a summary, and what the engine says so that it is done.
+"""Decide whether a turn continues after a compaction, and write the synthetic message that continues it.
 
-Border: pure. The work goes on by itself only where some is left (DESIGN.md 4): a question without
+Border: pure. A turn continues by itself only where work is left (DESIGN.md 4): a prompt without
 an answer, an answer cut in the middle, open items on the todo list. The presets of systems that
-always go on do so here too.
+always continue do so here too.
 """
 
 from collections.abc import Sequence
@@ -34,14 +34,14 @@ CONTINUE_FREELY = (
 )
 
 ENDINGS = frozenset({"stop", "content-filter"})
-"""Finishes after which an answer is whole."""
+"""Finish reasons of a complete answer."""
 
 Work = Literal["question", "answer", "todo"]
 """``question``: nothing was answered yet; ``answer``: an answer was cut in the middle."""
 
 
 def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
-    """Say what is left to do after the messages before a marker; None when nothing is."""
+    """Return what kind of work the messages before a marker leave open; None when nothing is left."""
     newest = next((message for message in reversed(before) if _speaks(message)), None)
     if newest is None:
         return None
@@ -53,7 +53,7 @@ def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
 
 
 def continues(asked: CompactionPart, left: Work | None, policy: Policy) -> bool:
-    """Tell whether the work goes on after a summary: a person may want that whatever is left."""
+    """Return whether the turn continues after a summary; the user may ask for that whatever is left."""
     return asked.goes_on or (asked.auto and (left is not None or policy.compact.always_continue))
 
 
@@ -66,9 +66,9 @@ def continuation_text(
     *,
     refused: bool = False,
 ) -> str:
-    """Return what the engine says after a summary so that the work goes on.
+    """Return the text of the synthetic message after a summary that makes the model continue.
 
-    ``refused`` says that the provider had found a request too long.
+    ``refused`` means that the provider had refused a request as too long.
     """
     compact = policy.compact
     if compact.continue_text:
@@ -78,14 +78,14 @@ def continuation_text(
     if left == "todo":
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
         return CONTINUE_TODO.format(items=items)
-    # As the summary's request tells it, so that nothing is quoted that a person left out.
+    # Quoted as in the request for the summary, so that nothing is quoted that the user excluded.
     hidden = next((one for one in made.head if unanswered and one.id == unanswered.id), None)
     texts = [part.text for part in hidden.parts if isinstance(part, TextPart)] if hidden else []
     return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
 
 
 def _speaks(message: Message) -> bool:
-    """Tell whether a message is part of the conversation: neither a marker nor a summary."""
+    """Return whether a message is part of the conversation: neither a marker nor a summary."""
     if isinstance(message.info, AssistantMessage):
         return not message.info.summary
     return marker(message) is None
@@ -98,7 +98,7 @@ def _is_whole(message: Message, info: AssistantMessage) -> bool:
 
 
 def _waits(part: ToolPart) -> bool:
-    """Tell whether a call's result was not answered: not those of the provider, nor given-up ones."""
+    """Return whether a call's result needs an answer; not those run by the provider or given up."""
     metadata = part.metadata or {}
     orphan = isinstance(part.state, ToolFailed) and part.state.metadata.get("interrupted")
     return not (metadata.get("provider_executed") or metadata.get("failed_attempt") or orphan)

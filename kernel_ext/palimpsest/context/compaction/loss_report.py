@@ -1,14 +1,14 @@
-"""What a summary lost: identifiers, paths, errors and numbers that stood in what it covers.
+"""Report what a summary lost: identifiers, paths, errors and numbers that occur in what it covers.
 
-Border: pure, and no judge of meaning. It compares words: what the summary, or what stays word for
-word beside it, still holds was kept. A person reads the report and decides whether to undo.
+Border: pure, and does not judge meaning. It compares words: a name that still occurs in the summary, or in
+the tail kept word for word, is not lost. The user reads the report and decides whether to undo.
 """
 
 import re
 from collections.abc import Iterable
 
 KINDS: dict[str, re.Pattern[str]] = {
-    # No disk takes a longer name, and without a bound long rows of dashes take minutes.
+    # No file system allows a longer name, and without a bound long rows of dashes take minutes to match.
     "paths": re.compile(
         r"(?<![\w/.])(?:~?/|\./|\.\./)?(?:[\w.-]{1,255}/)*[\w-]{1,255}\.[A-Za-z]{1,5}\b(?!\()"
     ),
@@ -16,13 +16,13 @@ KINDS: dict[str, re.Pattern[str]] = {
     "identifiers": re.compile(r"\b(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\b"),
     "numbers": re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+\b|(?<![\w.,])\d{3,}\b"),
 }
-"""What is looked for, by kind; the first kind that claims a text has it."""
+"""What is looked for, by kind."""
 LONGEST_LIST = 20
-"""Names of each kind that a report keeps; the rest is counted."""
+"""Lost names that a report lists of each kind; the others are only counted."""
 
 
 def loss_report(before: str, after: str) -> dict[str, dict[str, object]]:
-    """Return by kind how many there were, how many are lost, and the first that are."""
+    """Return by kind how many names were found, how many of them are lost, and the first of those."""
     told: dict[str, dict[str, object]] = {}
     kept = set(_words(after))
     for kind, pattern in KINDS.items():

@@ -1,8 +1,8 @@
-"""Plan a compaction: what is summarised, what stays word for word, what must be said again.
+"""Plan a compaction: what is summarised, what stays word for word, what must be repeated.
 
-Rules follow spec/session-engine.md 1.14. A plan looks at the messages that the model sees (after
-the fold) and at counts of tokens; it is made once, and its only choice, where the tail begins, is
-written into the marker before the summary is asked for, so that a review plans nothing anew.
+Rules follow spec/session-engine.md 1.14. A plan depends on the messages that the model sees (after
+the fold) and on token counts; it is made once, and its only choice, where the tail begins, is
+written into the marker before the summary is requested, so that a review need not plan again.
 """
 
 from collections.abc import Callable
@@ -25,17 +25,17 @@ class CompactionPlan:
     """What a compaction does."""
 
     head: Messages
-    """What the summary stands for."""
+    """The messages that the summary replaces."""
     previous: str = ""
-    """The summary before, to be merged; empty when there is none, or it is part of the head."""
+    """The previous summary, to be merged; empty when there is none, or it is part of the head."""
     tail_start_id: str | None = None
     """The first message that stays word for word; None when none does."""
     replay: Message | None = None
-    """The user's message that did not fit: left out of the summary, and said again after it."""
+    """The user's message that did not fit: left out of the summary, and repeated after it."""
 
 
 def completed_compactions(messages: Messages) -> list[tuple[int, int, str]]:
-    """Return the compactions that were completed: marker, summary, and the summary's words."""
+    """Return the completed compactions: index of the marker, index of the summary, and the summary's text."""
     summaries = good_summaries(messages)
     found = []
     for position, message in enumerate(messages):
@@ -60,7 +60,7 @@ def compaction_plan(
 
 
 def recorded_plan(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
-    """Return the plan that was made, from what the marker says; the last message is the marker."""
+    """Return the plan that was made, as the marker records it; the last message is the marker."""
     asked = marker(messages[-1])
     tail_start_id = asked.tail_start_id if asked is not None else None
     history, previous, replay = _parted(messages, policy)
@@ -70,7 +70,7 @@ def recorded_plan(messages: Messages, policy: CompactPolicy) -> CompactionPlan:
 
 
 def message_counter(policy: Policy, model: ModelRef, count: Count) -> CountMessages:
-    """Return how messages are weighed: as the policy's estimator does it."""
+    """Return a function that counts the tokens of messages with the policy's estimator."""
 
     def weigh(messages: Messages) -> int:
         flat = neutral_messages(messages, model)
@@ -91,9 +91,9 @@ def tail_budget(policy: CompactPolicy, usable: int) -> int:
 def tail_start(
     messages: Messages, policy: CompactPolicy, budget: int, weigh: CountMessages
 ) -> int | None:
-    """Return where the tail begins: whole turns, newest first, then the end of one that fits.
+    """Return the index where the tail begins: whole turns, newest first, then the end of one that fits.
 
-    A tail of everything is none: nothing would be summarised.
+    None also where the tail would be everything, since nothing would be summarised.
     """
     spans = turn_spans(messages)
     if policy.tail_turns is not None:
@@ -120,7 +120,7 @@ def _inside(
 
 
 def _parted(messages: Messages, policy: CompactPolicy) -> tuple[Messages, str, Message | None]:
-    """Return the history before the marker, the summary to merge, and the prompt to say again."""
+    """Return the history before the marker, the summary to merge, and the prompt to repeat."""
     *given, last = messages
     asked = marker(last)
     history: Messages = tuple(given)
@@ -134,7 +134,7 @@ def _parted(messages: Messages, policy: CompactPolicy) -> tuple[Messages, str, M
 
 
 def _without_newest(messages: Messages) -> tuple[Messages, Message | None]:
-    """Leave out the newest thing a person said, and what followed, if anything was said before."""
+    """Leave out the newest user prompt and what followed it, if there is an earlier prompt."""
     for at in range(len(messages) - 1, -1, -1):
         if begins_at_user(messages[at]):
             before = messages[:at]
@@ -143,7 +143,7 @@ def _without_newest(messages: Messages) -> tuple[Messages, Message | None]:
 
 
 def _without_summaries(messages: Messages) -> tuple[Messages, str]:
-    """Leave out completed compactions; return the words of the newest beside what is left."""
+    """Return the messages without completed compactions, and the text of the newest summary."""
     done = completed_compactions(messages)
     hidden = {at for position, summary, _ in done for at in (position, summary)}
     kept = tuple(message for at, message in enumerate(messages) if at not in hidden)

@@ -1,7 +1,7 @@
-"""Judge a summary before it counts, and say what it lost.
+"""Accept or reject a summary before it replaces history, and report what it lost.
 
-Border: pure. A summary that says too little, or that saves too little, cuts nothing. A good one
-gets a report of what stood in the words it covers and stands neither in it nor in what stays
+Border: pure. A summary that is too short, or that saves too little, is rejected and cuts nothing. A good
+one gets a report of names that occur in the messages it covers, but neither in it nor in the tail
 (DESIGN.md 4).
 """
 
@@ -41,12 +41,12 @@ LACKING = (
 
 @dataclass(frozen=True, slots=True)
 class RejectedSummary:
-    """Why a summary may not stand for anything."""
+    """Why a summary was rejected."""
 
     problem: str
-    """A sentence for a person, with what to do."""
+    """A sentence for the user, with what to do."""
     lacks: tuple[str, ...] = ()
-    """What one that is written again must hold; empty where that would not help."""
+    """What the summary must contain when it is written again; empty where that would not help."""
 
 
 def summary_report(
@@ -58,9 +58,9 @@ def summary_report(
     before: int,
     name: str,
 ) -> Decision | RejectedSummary:
-    """Return the report of a good summary as a decision, or what makes it useless.
+    """Return the report of a good summary as a decision, or why it is rejected.
 
-    ``before`` are the tokens of what stood before the marker; ``name`` becomes the decision's id.
+    ``before`` is the token count of the messages before the marker; ``name`` becomes the decision's id.
     """
     compact = policy.compact
     written = next((one for one in view.messages if one.id == message.id), None)

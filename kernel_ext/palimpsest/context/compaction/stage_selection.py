@@ -1,7 +1,7 @@
-"""Choose what each request for one summary tells: everything, with outputs at some length, or a part.
+"""Choose what each request for a summary contains: all messages, with outputs at some length, or a stage.
 
-Border: pure, and the same in the live loop and in review. What was chosen is written into a
-decision before the request is made; the numbers follow spec/context-stability.md 1.16.
+Border: pure, and the same in the live loop and in review. The choice is recorded as a decision
+before the request is made; the numbers follow spec/context-stability.md 1.16.
 """
 
 import math
@@ -20,17 +20,17 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.values import ModelInfo
 
 RESULT_SHARES = (1, 4, 20)
-"""Where the text to summarise does not fit, outputs are told at this fraction of their length."""
+"""Where the text to summarise does not fit, the limit for each output is divided by these in turn."""
 SEPARATOR_TOKENS = 2
-"""Between two messages of a text; what a tokenizer makes of where they meet is within it."""
+"""Tokens between two messages of a text, including what a tokenizer makes of their boundary."""
 LEAST_SHARE = 0.25
-"""Where words around it and the summary so far leave less than this share of a request to new text,
-parts would hardly get on."""
+"""Where instructions and the summary so far leave less than this share of a request to new text,
+summarising in stages would make too little progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryContents:
-    """What a request would tell, and what that weighs."""
+    """What a request for a summary would contain, and its size in tokens."""
 
     numbers: dict[str, Any]
     tokens: int
@@ -39,18 +39,18 @@ class SummaryContents:
 
     @property
     def fits(self) -> bool:
-        """One request holds it."""
+        """It fits in one request."""
         return self.tokens < self.limit
 
     @property
     def result_chars(self) -> int:
-        """Characters told of each output."""
+        """Characters included of each output."""
         return int(self.numbers["result_chars"])
 
 
 @dataclass(frozen=True, slots=True)
 class StageSelector:
-    """One request for a summary that is about to be made."""
+    """Selects what the next request for one compaction's summary contains."""
 
     marker_id: str
     system: tuple[str, ...]
@@ -68,7 +68,7 @@ class StageSelector:
         return math.floor(min(usable(self.model, self.policy.overflow), room) / self.calibration)
 
     def whole(self, view: View) -> SummaryContents:
-        """Return how everything would be told in one request; it may still not fit."""
+        """Return the contents of one request for the whole history; it may still not fit."""
         told = None
         for share in RESULT_SHARES:
             numbers = {"result_chars": self.policy.compact.result_chars // share}
@@ -79,14 +79,14 @@ class StageSelector:
         return told
 
     def parts(self, view: View, result_chars: int) -> StageProgress:
-        """Return the history to be told part by part."""
+        """Return the history to be summarised in stages."""
         seen = messages_seen_at(view, self.marker_id, self.policy)
         head = recorded_plan(seen, self.policy.compact).head
         texts = (serialize_message(message, result_chars) for message in head)
         return StageProgress(head, tuple(self.count(text) + SEPARATOR_TOKENS for text in texts))
 
     def part(self, view: View, result_chars: int, parts: StageProgress) -> dict[str, Any] | None:
-        """Return what the next request tells; None where parts would not get to the end."""
+        """Return the numbers of the next stage; None where stages would not get to the end."""
         limit = self.limit
         around = {"result_chars": result_chars, **parts.empty.numbers()}
         room = limit - self._tokens(view, around)
@@ -97,13 +97,13 @@ class StageSelector:
         return {"result_chars": result_chars, **parts.next(room).numbers()}
 
     def decision(self, name: str, numbers: dict[str, Any]) -> Decision:
-        """Return what was chosen as it is journaled."""
+        """Return the choice as the decision that is journaled."""
         return Decision(
             id=name, action="summarise", rule=RULE, message_id=self.marker_id, numbers=numbers
         )
 
     def _tokens(self, view: View, numbers: dict[str, Any]) -> int:
-        """Return what the request would weigh if this were decided."""
+        """Return the tokens that the request would have if this were decided."""
         return project_summary(
             view.decided(self.decision("", numbers)),
             marker_id=self.marker_id,

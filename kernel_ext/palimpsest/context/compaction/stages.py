@@ -1,8 +1,8 @@
-"""Which stretch of a history one request for a summary tells, where all of it is too long for one.
+"""Divide a history that is too long for one request for a summary into stages, one request each.
 
-Rules follow spec/context-stability.md 1.16: parts by tokens, each with the summary of those before
-it. A part ends between messages, and a call and its result are one part of one message here, so
-nothing is torn apart. What was chosen is written into a decision, and read from there in review.
+Rules follow spec/context-stability.md 1.16: stages by tokens, each sent with the summary of those before
+it. A stage ends between messages, and a call and its result are one part of one message here, so they are
+never separated. The choice is recorded as a decision, and read from there in review.
 """
 
 import math
@@ -13,33 +13,33 @@ from typing import Any
 from palimpsest.transcript.messages import Messages
 
 DRAFT = "draft"
-"""Key in the metadata of a text: the request whose summary it was, which later requests went on with."""
+"""Key in a text part's metadata: the request that wrote this intermediate summary for the next stage."""
 REJECTED = "rejected"
-"""Key in the metadata of a text: what a summary lacked, so that it was written again."""
+"""Key in a text part's metadata: what this summary lacked, so that it was written again."""
 
 NOTE_TOKENS = 24
-"""What the sentence in the place of a message that is left out weighs."""
+"""Tokens of the note that replaces a message that is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryStage:
-    """What one request tells, and what it goes on with."""
+    """The messages that one request summarises, and the earlier summary that it continues."""
 
     number: int
     """1 for the first request."""
     first: str
-    """Id of the first message it tells; empty when it tells none."""
+    """Id of the first message it covers; empty when it covers none."""
     last: str
-    """Id of the last message it tells."""
+    """Id of the last message it covers."""
     final: bool
-    """Nothing is left to tell after it."""
+    """It reaches the end of the history."""
     prior: str | None = None
-    """The request that wrote the summary to go on with; None for the one before the compaction."""
+    """The request that wrote the summary to continue; None for the summary of the previous compaction."""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """Tokens of the messages that no request can hold, by id."""
+    """Tokens of the messages that are too large for any request, by id."""
 
     def numbers(self) -> dict[str, Any]:
-        """Return what a decision holds of it."""
+        """Return the stage as the numbers of a decision."""
         return {
             "stage": self.number,
             "first": self.first,
@@ -51,7 +51,7 @@ class SummaryStage:
 
     @classmethod
     def of(cls, numbers: Mapping[str, Any]) -> "SummaryStage | None":
-        """Read a decision's numbers; None when everything is told at once."""
+        """Read a decision's numbers; None when one request covers everything."""
         if "stage" not in numbers:
             return None
         return cls(
@@ -64,7 +64,7 @@ class SummaryStage:
         )
 
     def told(self, messages: Messages) -> Messages:
-        """Return the messages of this stretch."""
+        """Return the messages of this stage."""
         ids = [message.id for message in messages]
         if self.first not in ids or self.last not in ids:
             return ()
@@ -73,17 +73,17 @@ class SummaryStage:
 
 @dataclass(frozen=True, slots=True)
 class StageProgress:
-    """How far a history was told, part by part."""
+    """How much of a history has been summarised, stage by stage."""
 
     messages: Messages
     weights: tuple[int, ...]
-    """Tokens of each message as it is told."""
+    """Tokens of each message in the text to summarise."""
     told: int = 0
-    """Messages that were told, or left out."""
+    """Messages that were summarised, or left out."""
     number: int = 0
     """Requests that were made."""
     prior: str | None = None
-    """The newest of them."""
+    """Id of the newest of them."""
 
     @property
     def total(self) -> int:
@@ -92,20 +92,20 @@ class StageProgress:
 
     @property
     def empty(self) -> SummaryStage:
-        """The next request without a word of the history: what stands around it."""
+        """The next request without any of the history, to measure the text around it."""
         return SummaryStage(self.number + 1, "", "", final=False, prior=self.prior)
 
     def requests(self, room: int) -> int:
-        """Return the least number of requests that all of it takes."""
+        """Return the minimum number of requests for the whole history."""
         left = sum(min(weight, room) for weight in self.weights[self.told :])
         return self.number + math.ceil(left / room)
 
     def hopeless(self, room: int) -> bool:
-        """Tell whether no message is small enough to be told."""
+        """Return whether every message is too large for a request."""
         return all(weight > room for weight in self.weights)
 
     def next(self, room: int) -> SummaryStage:
-        """Return what the next request tells."""
+        """Return the stage of the next request."""
         end, left_out = stage_end(self.weights, self.told, room)
         return SummaryStage(
             self.number + 1,
@@ -117,7 +117,7 @@ class StageProgress:
         )
 
     def after(self, stretch: SummaryStage, request_id: str) -> "StageProgress":
-        """Return how far the history was told after a request."""
+        """Return the progress after a request."""
         ids = [message.id for message in self.messages]
         return replace(
             self, told=ids.index(stretch.last) + 1, number=stretch.number, prior=request_id
@@ -125,9 +125,9 @@ class StageProgress:
 
 
 def stage_end(weights: Sequence[int], start: int, room: int) -> tuple[int, tuple[int, ...]]:
-    """Return where the stretch from ``start`` ends, and what in it is too large for any stretch.
+    """Return where the stage from ``start`` ends, and which of its messages are too large for any stage.
 
-    The tokens of each message are given; a stretch holds at least one message, left out or told.
+    ``weights`` are the tokens of each message; a stage holds at least one message, summarised or left out.
     """
     used = 0
     left_out: list[int] = []

@@ -1,7 +1,7 @@
-"""The request for a summary, as messages: all of a conversation, or a part and the summary of the rest.
+"""Build the request for a summary: a whole conversation, or one stage of it and the summary so far.
 
-Border: pure. The text that is summarised is data: it stands between marks, and the model is told
-that it is not to be answered. What a summary must keep is what a notebook's work is made of.
+Border: pure. The text to summarise is data: it stands between tags, and the model is instructed not
+to answer it. The template asks for what matters in notebook work.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ LEFT_OUT = (
 def summary_messages(
     messages: Messages, view: View, marker_id: str, model: ModelRef, policy: Policy
 ) -> NeutralMessages:
-    """Return what asks for the summary of a marker, without the system prompt."""
+    """Return the messages that request the summary of a marker, without the system prompt."""
     made = _plan_of(messages, view, marker_id, policy)
     numbers = stage_numbers(view.decisions, marker_id)
     focus, lacks = _focus(messages, marker_id), numbers.get("lacks", ())
@@ -116,7 +116,7 @@ def summary_messages(
 
 
 def draft_text(messages: Messages, request_id: str) -> str:
-    """Return the summary that a request wrote for later requests to go on with."""
+    """Return the intermediate summary that a request wrote for later requests to continue."""
     texts = [
         part.text.strip()
         for message in messages
@@ -127,7 +127,7 @@ def draft_text(messages: Messages, request_id: str) -> str:
 
 
 def rejected_text(messages: Messages, marker_id: str) -> str:
-    """Return the newest summary of a marker that was put aside to be written again."""
+    """Return the text of a marker's summary that was rejected, to be written again."""
     texts = [
         part
         for message in messages
@@ -160,10 +160,10 @@ def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
     """Return the messages that the model sees up to a marker, which comes last."""
     ids = [message.id for message in view.messages]
     at = ids.index(marker_id)
-    # The marker's own tail folds nothing yet: a plan is found again from what it was made of.
+    # The marker's own tail must fold nothing here: a plan is recovered from the messages it was made from.
     before = replace(view, messages=view.messages[:at])
     shown = apply_decisions((*before.folded(policy.compact), view.messages[at]), view)
-    # A marker whose compaction failed is taken out by decisions, and begins no turn.
+    # A marker whose compaction failed is emptied by decisions, and begins no turn.
     return tuple(one for one in shown if one.parts or not isinstance(one.info, UserMessage))
 
 
@@ -173,7 +173,7 @@ def _plan_of(messages: Messages, view: View, marker_id: str, policy: Policy) -> 
 
 
 def stage_numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[str, Any]:
-    """Return what was decided last on what the request of this marker tells."""
+    """Return the numbers of the newest decision about the contents of this marker's request."""
     for decision in reversed(decisions):
         if decision.rule == RULE and decision.message_id == marker_id:
             return decision.numbers
@@ -181,7 +181,7 @@ def stage_numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[st
 
 
 def _told(stretch: SummaryStage, head: Messages, result_chars: int) -> str:
-    """Return a stretch of a history as one text, with a note for each message that is left out."""
+    """Return a stage of a history as one text, with a note for each message that is left out."""
     told = (
         LEFT_OUT.format(role=message.info.role, tokens=stretch.left_out[message.id])
         if message.id in stretch.left_out
@@ -213,7 +213,7 @@ def _prompt(
         else "Summarise this conversation, so that another agent can go on with it.\n\n"
         f"<conversation>\n{text}\n</conversation>"
     )
-    # Words of a policy that follow the conversation itself already say what is to be done with it.
+    # A policy's own prompt after the conversation itself already says what to do with it.
     pieces = [] if text is None and policy.compact.prompt else [told]
     if stretch is not None:
         more = NO_MORE if stretch.final else MORE

@@ -1,1 +1,1 @@
-"""Parts of the transcript as neutral messages or as text, fitted to a model."""
+"""Convert transcript messages to provider-neutral messages or to text, and adapt them to a model."""

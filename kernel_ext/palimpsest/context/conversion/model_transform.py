@@ -1,9 +1,9 @@
-"""Make neutral messages fit one model: the last step before they are written in its words.
+"""Adapt neutral messages to one model: the last step before they are written in its provider's format.
 
-The default policy leaves this to ``model/wire``, which knows what litellm will accept; the presets
-of the recorded agent do here what it does (spec/session-engine.md 1.11): files that the model cannot
-take become words, empty texts and unsigned thoughts go where servers refuse them, call ids and
-the order of messages follow the provider. Cache marks come later, on the provider's messages.
+The default policy leaves this to ``model/wire``, which knows what litellm will accept; the OpenCode
+presets do here what OpenCode does (spec/session-engine.md 1.11): files that the model cannot take become
+text, empty texts and empty unsigned thinking are removed where servers refuse them, call ids and the
+order of messages follow the provider. Cache marks are set later, on the provider's messages.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import ModelInfo
 
 BETWEEN = "Done."
-"""Said where the server refuses a user message right after a tool result."""
+"""The assistant message inserted where the server refuses a user message right after a tool result."""
 
 Change = Callable[[NeutralMessages], NeutralMessages]
 
@@ -35,7 +35,7 @@ Change = Callable[[NeutralMessages], NeutralMessages]
 def transform(
     messages: NeutralMessages, model: ModelInfo, policy: TransformPolicy
 ) -> NeutralMessages:
-    """Return the messages as this model is to be given them."""
+    """Return the messages adapted to this model."""
     if policy.rule == "writer":
         return messages
     changed = tuple(_cleaned(_readable(message, model, policy)) for message in messages)
@@ -45,7 +45,7 @@ def transform(
 
 
 def _changes(target: ProviderProfile) -> list[Change]:
-    """Return what this model's servers want, in order."""
+    """Return the changes that this model's servers need, in order."""
     recorded = target.recorded
     found: list[Change] = []
     if recorded.opencode_refuses_empty:
@@ -81,7 +81,7 @@ def _media(block: Block, model: ModelInfo, policy: TransformPolicy) -> Block:
 
 
 def _kind(mime: str) -> str | None:
-    """Return the kind of input that a file needs a model to take, or None for any."""
+    """Return the kind of input that a model must support to take a file, or None for any."""
     if mime == PDF:
         return "pdf"
     family = mime.split("/", 1)[0]
@@ -158,7 +158,7 @@ def _with_ids(messages: NeutralMessages, write: Callable[[str], str]) -> Neutral
 
 
 def _answers_between(messages: NeutralMessages) -> NeutralMessages:
-    """Put an answer between tool results and the user's next words."""
+    """Put an assistant message between tool results and the next user message."""
     result: list[NeutralMessage] = []
     for message in messages:
         if message.role == "user" and result and result[-1].role == "tool":
@@ -168,7 +168,7 @@ def _answers_between(messages: NeutralMessages) -> NeutralMessages:
 
 
 def _thinking_in_field(messages: NeutralMessages, field: str) -> NeutralMessages:
-    """Give each answer one block of thinking, empty if need be, that goes beside its words."""
+    """Give each answer one block of thinking, empty if need be, that is sent in a field beside its text."""
     return tuple(
         _with_field(message, field) if message.role == "assistant" else message
         for message in messages

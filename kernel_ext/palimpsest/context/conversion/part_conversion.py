@@ -2,7 +2,7 @@
 
 Rules follow spec/session-engine.md 1.11. A step becomes an assistant message and, when it
 called tools, a tool message with one result for each call, so the result of this function
-always pairs calls and results. What the recorded agents do otherwise is in the policy.
+always pairs calls and results. Where OpenCode and OpenClaw differ, the policy decides.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ INTERRUPTED = "[Tool execution was interrupted]"
 FAILED_ATTEMPT = "failed_attempt"
 """Key in a part's metadata: it belongs to a request that failed and was sent again."""
 SAID_AS = "said_as"
-"""Key in the metadata of what the engine says: in whose name the model is sent it."""
+"""Key in a synthetic part's metadata: the role under which the model is sent it."""
 ATTACHED = "[Attached {mime}: {name}]"
 SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
 INLINED_TYPES = {"text/plain", "application/x-directory"}
@@ -67,14 +67,14 @@ INLINED_TYPES = {"text/plain", "application/x-directory"}
 
 @dataclass(frozen=True, slots=True)
 class ConversionOptions:
-    """For whom messages are converted, by which rules, and what is left out of them."""
+    """The model that messages are converted for, the rules, and what is left out of them."""
 
     model: ModelRef
     policy: ConvertPolicy = field(default_factory=ConvertPolicy)
     strip_media: bool = False
     """Images and documents are named only, and tool results have no attachments."""
     result_chars: int | None = None
-    """Most characters of a tool result."""
+    """Maximum characters of a tool result."""
 
 
 def neutral_messages(
@@ -102,7 +102,7 @@ def neutral_messages(
 
 
 def _is_the_models(message: Message) -> bool:
-    """Say whether the engine said this in the model's name."""
+    """Return whether this is synthetic text that is sent under the assistant's role."""
     return all(
         isinstance(part, TextPart)
         and part.synthetic
@@ -119,7 +119,7 @@ def _user_block(part: Part, terms: ConversionOptions) -> Block | None:
         case FilePart():
             return _file_block(part, terms)
         case ReasoningPart() | ToolPart():
-            return None  # an answer's
+            return None  # only in answers
         case _:
             return _noted_block(part, "user")
 
@@ -134,7 +134,7 @@ def _file_block(part: FilePart, terms: ConversionOptions) -> Block | None:
 
 
 def _noted_block(part: NotedPart, role: Role) -> TextBlock | None:
-    """Return what is told in words of a part that has no form of its own."""
+    """Return the text that is sent for a part without a block type of its own; None where there is none."""
     words = part.words_for_model(role)
     return TextBlock(text=words, part_id=part.id) if words else None
 
@@ -161,8 +161,8 @@ def _assistant(
 
 
 def is_from_failed_attempt(part: Part) -> bool:
-    """Tell whether a request that failed and was sent again left this; it is not sent."""
-    # Types are asked for by name where every part of a session passes: that is twice as fast.
+    """Return whether a part comes from a request that failed and was sent again; such parts are not sent."""
+    # Every part of a session passes here, and comparing the name of its type is twice as fast as isinstance.
     if part.type == "text" or part.type == "reasoning" or part.type == "tool":
         return bool(part.metadata and part.metadata.get(FAILED_ATTEMPT))
     return False
@@ -179,7 +179,7 @@ def _is_signed(part: Part) -> bool:
 
 
 def is_signed(metadata: Mapping[str, Any] | None) -> bool:
-    """Say whether a provider signed this thinking, so that it must travel as it is."""
+    """Return whether a provider signed this thinking, so that it must be sent back unchanged."""
     if not metadata:
         return False
     signatures = [metadata.get(OPENCODE_SIGNED_BY), *(metadata.get("thinking_blocks") or ())]
@@ -242,7 +242,7 @@ class _Answer:
             return [ReasoningBlock(text=part.text, metadata=part.metadata, part_id=part.id)]
         if self._policy.other_thinking == "reasoning":
             return [ReasoningBlock(text=part.text, part_id=part.id)]
-        # Another model's signatures mean nothing here, but its thoughts still do.
+        # Another model's signatures are not valid here, but its thinking is still useful.
         return [TextBlock(text=part.text, part_id=part.id)] if part.text.strip() else []
 
     def _call(self, part: ToolPart) -> CallBlock:
@@ -309,7 +309,7 @@ class _Answer:
                 inside.append(block)
             else:
                 self._after.append(block)
-        # Only what is here can stand in a result; a link cannot.
+        # Only inline data can stand in a result; a link cannot.
         return tuple(block for block in inside if block.url.startswith("data:"))
 
     def _stays(self, block: MediaBlock) -> bool:
@@ -319,17 +319,17 @@ class _Answer:
 
 
 def is_redacted(metadata: Mapping[str, Any] | None) -> bool:
-    """Say whether this is thinking that only its provider can read."""
+    """Return whether this is thinking that only its provider can read."""
     blocks = (metadata or {}).get("thinking_blocks") or ()
     return any(one.get("type") == "redacted_thinking" for one in blocks)
 
 
 def is_media(mime: str) -> bool:
-    """Say whether a file is an image or a document that a model may look at."""
+    """Return whether a file is an image or a PDF document, which some models accept."""
     return mime.startswith("image/") or mime == PDF
 
 
 def takes_in_results(model: ModelRef, mime: str) -> bool:
-    """Say whether that agent leaves this kind of media inside a tool result for the model."""
+    """Return whether OpenCode leaves this kind of media inside a tool result for the model."""
     taken = profile(model).recorded.opencode_media_in_results
     return taken == "all" or (taken == "images" and mime.startswith("image/"))

@@ -1,8 +1,8 @@
-"""Write a stretch of a session as one text, for a model that is to summarise it.
+"""Serialize messages of a session as one text, for a model that is to summarise it.
 
 Rules follow spec/session-engine.md 1.14 (step 6) and golden ``compaction_serialize``: a line for
-each thing that was said or done, in brackets who did it, tool outputs shortened. The messages come
-as decisions left them, so an output that was cleared says so.
+each text, call and output, with its author in brackets, and tool outputs truncated. Decisions are
+already applied to the messages, so a cleared output shows its placeholder.
 """
 
 import json
@@ -29,13 +29,13 @@ TRUNCATED = "\n[truncated]"
 
 
 def serialize(messages: Messages, result_chars: int) -> str:
-    """Return messages as one text; those that say nothing are left out."""
+    """Return messages as one text; empty ones are left out."""
     told = (serialize_message(message, result_chars) for message in messages)
     return "\n\n".join(text for text in told if text)
 
 
 def serialize_message(message: Message, result_chars: int) -> str:
-    """Return one message as lines, each tool output cut to so many characters."""
+    """Return one message as lines, each tool output cut to ``result_chars`` characters."""
     if isinstance(message.info, AssistantMessage):
         lines = [line for part in message.parts for line in _assistant(part, result_chars)]
     else:
@@ -54,7 +54,7 @@ def _user(parts: Iterable[Part]) -> Iterable[str]:
             case FilePart():
                 yield _attached(part.mime, part.filename)
             case TextPart() | ReasoningPart() | ToolPart():
-                pass  # told above, or an answer's
+                pass  # written above, or only in answers
             case _:
                 yield from _noted(part, "User")
 

@@ -1,1 +1,1 @@
-"""What the engine tells the model by itself: system prompt, modes, changes, reminders."""
+"""Text that the engine itself writes for the model: system prompt, mode notes, changes, reminders."""

@@ -1,9 +1,9 @@
-"""Say with the next prompt what has changed since the system prompt was written.
+"""Add notes to the next prompt about what has changed since the system prompt was written.
 
-Border: pure. The system prompt stays the same bytes for a session's whole life, so a new day, another
-mode and changed variables are told behind everything that was sent before, beside the user's words,
-and stay there. What was told is read off the messages that the model still sees: after a compaction
-that hid it, it is told again.
+Border: pure. The system prompt keeps the same bytes for a session's whole life, so a new day, another
+mode and changed variables are noted after everything that was sent before, beside the user's prompt,
+and the notes stay there. Which notes were sent is read from the messages that the model still sees: after
+a compaction that hid a note, it is sent again.
 """
 
 import re
@@ -24,7 +24,7 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages, 
 from palimpsest.transcript.parts import TextPart, ToolPart
 
 MOST_NAMED = 20
-"""More variables are many tokens with every prompt; the variables tool lists them all."""
+"""Variables in one note: more would cost many tokens with every prompt; the variables tool lists them all."""
 
 DAY = "<note>It is {date} now.</note>"
 FIRST_LOOK = "The user's kernel holds these variables:"
@@ -36,7 +36,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentState:
-    """How things stand when a prompt is about to be answered."""
+    """Date, agent, mode and variables when a prompt is about to be answered."""
 
     began: str
     """The day that the system prompt names."""
@@ -44,22 +44,22 @@ class EnvironmentState:
     """Today."""
     agent: str
     plan: bool = False
-    """The session is in plan mode, whoever answers."""
+    """The session is in plan mode, whichever agent answers."""
     variables: Mapping[str, str] | None = None
-    """What is told of each variable unasked, in a line; None where that is not known."""
+    """The line that describes each variable when no prompt names it; None where that is not known."""
     named: Mapping[str, str] = field(default_factory=dict)
-    """What is told of those that the prompt names, in a line with the value."""
+    """The line that describes each variable that the prompt names, with its value."""
     known: Mapping[str, str] | None = None
-    """What each was when the model was told last; None when this kernel never told it."""
+    """The line of each variable that the model was sent last; None when this kernel never sent any."""
     known_named: Mapping[str, str] = field(default_factory=dict)
-    """The same, of those that a prompt named."""
+    """The same, of the variables that a prompt named."""
     met: bool = False
     """This kernel took part before, in this session or in the one that it was forked from."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentChange:
-    """Something to tell the model."""
+    """A note for the model about one change."""
 
     text: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def environment_changes(
 
 
 def tells_changes(message: Message) -> bool:
-    """Tell whether something was told with a prompt already."""
+    """Return whether a prompt already has a note about changes."""
     return any(_told(part) is not None for part in message.parts)
 
 
@@ -107,7 +107,7 @@ def _mode(
 
 
 def _plan(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
-    """Say that the session came into plan mode, or out of it."""
+    """Return a note that the session has entered or left plan mode; None where it has not."""
     told = [
         bool((part.metadata or {}).get("plan"))
         for message in messages
@@ -164,7 +164,7 @@ def _listed(head: str, lines: list[str]) -> EnvironmentChange | None:
 
 
 def mentioned_words(messages: Sequence[Message]) -> frozenset[str]:
-    """Return the words of people's prompts and of the code that ran: what is so called was spoken of."""
+    """Return the words in users' prompts and in code that ran; a variable named so counts as mentioned."""
     texts = [
         part.text
         for message in messages

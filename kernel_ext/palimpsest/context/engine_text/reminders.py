@@ -1,11 +1,11 @@
-"""Decide the notes that stand beside a user's words: that they came while the model was at work, or that the mode or the agent changed.
+"""Decide the notes beside a user's prompt: that it came during a running turn, or a new mode or agent.
 
-Border: pure. A note is decided once, when the words are first sent, and stands from then on, so that
-no byte in front of the newest message changes later and the provider's cache stays warm. The
-recorded agent put its reminder on in each request anew and took it off after the next answer, and
-said plan mode, and its end, beside the newest user message of each request alone; its preset
-decides each of these (spec/session-engine.md 1.6). The first lines of the note about plan mode and
-the news that it ended are the recorded agent's words; the rest is ours.
+Border: pure. A note is decided once, when the prompt is first sent, and stays from then on, so that
+no byte before the newest message changes later and the provider's cache stays warm. OpenCode adds
+its reminder to each request anew and removes it after the next answer, and notes plan mode, and its
+end, beside the newest user message of each request alone; its preset decides each of these
+(spec/session-engine.md 1.6). The first lines of the note about plan mode and the note about its end
+are OpenCode's text; the rest is ours.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +21,13 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages, 
 from palimpsest.transcript.parts import CompactionPart, Part, TextPart
 
 NEWS = "news"
-"""Key in the metadata of what is told so."""
+"""Key in the metadata of a note about a change: what changed."""
 MODE: OwnRule = "remind/mode"
-"""The rule by which the words beside an older message are dropped."""
+"""The rule by which a mode note beside an older message is dropped."""
 PLAN = "plan"
 BUILD = "build"
 BESIDE = "beside"
-"""Key in the metadata of words that stand beside the newest user message alone."""
+"""Key in the metadata of a note that stays beside the newest user message only."""
 
 TO_PLAN = (
     "<note>From here on you are in plan mode: look, think and propose, and change nothing.</note>"
@@ -54,11 +54,11 @@ BUILD_BESIDE_NEWEST = (
     "read-only mode.\nYou are permitted to make file changes, run shell commands, and utilize your "
     "arsenal of tools as needed.\n</system-reminder>"
 )
-"""The literal string of the recorded agent."""
+"""The literal string of OpenCode."""
 
 
 def agent_note(messages: Messages, agent: str, *, plan_apart: bool = False) -> str | None:
-    """Return what a note says of a change of agent since the prompt before; None where there is none.
+    """Return the note about a change of agent since the previous prompt; None where there is none.
 
     ``plan_apart`` leaves plan mode, and its end, to ``beside_newest``.
     """
@@ -74,7 +74,7 @@ def agent_note(messages: Messages, agent: str, *, plan_apart: bool = False) -> s
 
 
 def beside_newest(messages: Messages) -> tuple[Message, str] | None:
-    """Return the newest user message, and what is to be said of the mode beside it; None if nothing.
+    """Return the newest user message, and the mode note to add beside it; None if there is none to add.
 
     ``messages`` are those that the model still sees.
     """
@@ -93,12 +93,12 @@ def beside_newest(messages: Messages) -> tuple[Message, str] | None:
 
 
 def metadata_beside_newest() -> dict[str, Any]:
-    """Return what marks words that stand beside the newest user message alone."""
+    """Return the metadata of a note that stays beside the newest user message only."""
     return {NEWS: "mode", BESIDE: "newest"}
 
 
 def drop_older(view: View, new_id: Callable[[], str], count: Count) -> Iterator[Decision]:
-    """Yield a decision for each older message beside which the mode is still said."""
+    """Yield a decision to drop each mode note that still stands beside an older message."""
     newest = _newest(view.messages)
     decided = {one.part_id for one in view.decisions if one.part_id is not None}
     for message in view.messages:
@@ -118,7 +118,7 @@ def drop_older(view: View, new_id: Callable[[], str], count: Count) -> Iterator[
 
 
 def is_prompt(message: Message) -> bool:
-    """Tell whether a person wrote the message."""
+    """Return whether the user wrote the message."""
     info = message.info
     return isinstance(info, UserMessage) and not info.by_engine
 
@@ -132,7 +132,7 @@ def _is_beside(part: object) -> bool:
 
 
 STEERED: OwnRule = "remind/steered"
-"""The rule of what is said around words that came in the middle of a turn."""
+"""The rule that puts a note around a prompt sent during a running turn."""
 
 LAST_STEP = (
     "This is the last step of this turn: its step limit of {limit} is reached and tools are off. "
@@ -142,26 +142,26 @@ LAST_STEP = (
 
 @dataclass(frozen=True, slots=True)
 class LastStep:
-    """What is said when a turn reaches its step limit, and in whose name."""
+    """The message sent when a turn reaches its step limit, and its role."""
 
     role: Literal["user", "assistant"]
     text: str
 
     @property
     def metadata(self) -> dict[str, str] | None:
-        """What the synthetic part that says it carries."""
+        """Metadata of the synthetic part with this text."""
         return {SAID_AS: self.role} if self.role == "assistant" else None
 
 
 def last_step(limit: int, policy: ReminderPolicy) -> LastStep:
-    """Return what tells the model that it may take one step more, without tools."""
+    """Return the message that the model may take one step more, without tools."""
     return LastStep(policy.last_step, LAST_STEP.format(limit=limit))
 
 
 def remind(
     view: View, policy: ReminderPolicy, new_id: Callable[[], str], count: Count
 ) -> tuple[Decision, ...]:
-    """Decide what is said around steered words, and no more beside older ones, before the next request."""
+    """Decide the notes around steered prompts before the next request, and drop those that older ones had."""
     older = tuple(drop_older(view, new_id, count)) if policy.mode == "newest" else ()
     if policy.steered == "plain":
         return older
@@ -182,7 +182,7 @@ def remind(
 
 
 def wrapped(messages: Messages, decisions: Sequence[Decision]) -> Messages:
-    """Return the messages with what is said around words of theirs."""
+    """Return the messages with the notes of wrap decisions around their texts."""
     wraps = _standing(decisions)
     if not wraps:
         return messages
@@ -195,7 +195,7 @@ def wrapped(messages: Messages, decisions: Sequence[Decision]) -> Messages:
 
 
 def _standing(decisions: Sequence[Decision]) -> dict[str, Decision]:
-    """Return the newest wrap of each part."""
+    """Return the newest wrap decision of each part."""
     return {
         decision.part_id: decision
         for decision in decisions
@@ -214,7 +214,7 @@ def _around(text: str, decision: Decision) -> str:
 
 
 def _first_unanswered(messages: Messages, *, finished: bool) -> int:
-    """Return where the messages begin that no answer follows; or no finished one."""
+    """Return the index after the newest answer, or after the newest finished one."""
     for at in range(len(messages) - 1, -1, -1):
         info = messages[at].info
         if isinstance(info, AssistantMessage) and (info.finish or not finished):
@@ -223,7 +223,7 @@ def _first_unanswered(messages: Messages, *, finished: bool) -> int:
 
 
 def _steered(messages: Sequence[Message]) -> Iterator[TextPart]:
-    """Yield words that a person said into a turn that ran already."""
+    """Yield texts that a user sent while a turn was already running."""
     for message in messages:
         if not isinstance(message.info, UserMessage) or not message.info.joins:
             continue

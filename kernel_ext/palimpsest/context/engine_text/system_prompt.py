@@ -2,10 +2,10 @@
 
 Two parts, byte-stable within a session, because providers cache by prefix: what changes, such
 as a date or the user's variables, is appended to the conversation later, never edited in here.
-Where a model works is told in our words, and under the presets of OpenCode in those that the seed
-documents and spec/session-engine.md 1.17 quote; the day stays that of the session's beginning.
-The profile of a provider says which paragraph its family of models gets besides: each answers a
-habit of the family that costs turns or tokens in notebook work.
+The environment block has our text, and under the OpenCode presets the text that the seed documents
+and spec/session-engine.md 1.17 quote; the date stays that of the session's beginning. The provider
+profile selects a further paragraph for the family of models: each corrects a habit of the family
+that costs turns or tokens in notebook work.
 """
 
 import functools
@@ -48,7 +48,7 @@ MODEL_GUIDANCE: dict[Guidance, str] = {
 
 
 def manner(model_id: str) -> Guidance:
-    """Return which of them a model is given."""
+    """Return which entry of ``MODEL_GUIDANCE`` a model is given."""
     return guidance_of(model_id)
 
 
@@ -70,7 +70,7 @@ How to work:
 
 INSTRUCTIONS = "Instructions from: "
 FURTHER = "Further instructions:"
-"""What stands before words of the configuration, an agent or a prompt."""
+"""Heading of instructions from the configuration, an agent or a prompt."""
 SKILLS = "Skills, each a text that says how one kind of task is done; the skill tool loads it:"
 SERVERS = "What MCP servers say of their tools (their words, not the user's):"
 
@@ -82,7 +82,7 @@ _NEXT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PromptSection:
-    """A piece of a system prompt that a person tells apart."""
+    """One section of a system prompt, as it is shown to the user."""
 
     kind: Literal["system", "instructions"]
     name: str
@@ -91,7 +91,7 @@ class PromptSection:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentDetails:
-    """What the environment block tells the model."""
+    """The contents of the environment block."""
 
     model: str
     directory: str
@@ -113,7 +113,7 @@ def system_prompt(
     skills: str = "",
     words: str = "palimpsest",
 ) -> tuple[str, str]:
-    """Return header and body of the system prompt; ``words`` names those of the environment."""
+    """Return header and body of the system prompt; ``words`` selects the text of the environment block."""
     blocks = ["\n".join(ENVIRONMENTS[words](surroundings))]
     blocks += [f"{INSTRUCTIONS}{path}\n{content}" for path, content in surroundings.instructions]
     blocks += [f"{SKILLS}\n{skills}"] if skills else []
@@ -156,7 +156,7 @@ ENVIRONMENTS: dict[str, Callable[[EnvironmentDetails], list[str]]] = {
     "opencode-1.1": _recorded,
     "opencode-1.18": functools.partial(_recorded, newest=True),
 }
-"""The lines that tell where a model works."""
+"""Functions that return the lines of the environment block, by name."""
 
 
 def joined_sections(texts: Sequence[str]) -> str:
@@ -165,14 +165,14 @@ def joined_sections(texts: Sequence[str]) -> str:
 
 
 def with_added(texts: tuple[str, ...], further: str, servers: str) -> tuple[str, ...]:
-    """Return a system prompt with what hooks add to it, and what MCP servers say, at its end."""
+    """Return a system prompt with text from hooks and the instructions of MCP servers at its end."""
     blocks = [f"{FURTHER}\n{further}"] if further else []
     blocks += [f"{SERVERS}\n{servers}"] if servers else []
     return (*texts[:-1], joined_sections([*texts[-1:], *blocks])) if blocks else texts
 
 
 def in_header_and_rest(texts: tuple[str, ...], header: str) -> tuple[str, ...]:
-    """Return all behind an unchanged header as one text: a provider's cache holds the two apart.
+    """Join all texts after an unchanged header into one: providers cache the header and the rest apart.
 
     Follows OpenCode, which leaves other texts as a plugin wrote them.
     """
@@ -182,14 +182,14 @@ def in_header_and_rest(texts: tuple[str, ...], header: str) -> tuple[str, ...]:
 
 
 def header(model_id: str) -> str:
-    """Return the header for a model: what is said to all, and to its family."""
+    """Return the header for a model: the common text, and the guidance for its family."""
     return f"{HEADER}\n{MODEL_GUIDANCE[manner(model_id)]}"
 
 
 def sections(part: str) -> tuple[PromptSection, ...]:
-    """Take one part of a system prompt apart; joined by blank lines they are the part again.
+    """Split one part of a system prompt into sections; joined by blank lines they are the part again.
 
-    A file that holds such a heading itself is taken for two: the kind stays right.
+    An instruction file that contains such a heading itself becomes two sections; the kind stays right.
     """
     found = _ENVIRONMENT.match(part)
     if found is None:

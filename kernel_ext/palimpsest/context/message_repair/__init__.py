@@ -1,1 +1,1 @@
-"""Neutral messages made valid: calls paired with results, ids, the order of turns, thinking."""
+"""Repair neutral messages for providers: pair calls with results, fix ids, turn order and thinking."""

@@ -1,10 +1,10 @@
-"""Pair calls and results by frames and by occurrence: no result that belongs somewhere is lost.
+"""Pair tool calls and results by frames and by occurrence: no result that has a call is lost.
 
-A frame runs from one assistant with calls to the next assistant with calls, so that words in
-between do not separate a late result from its call. An id that is used again stands for another
-call: the first result goes to the first call of that id. A result that its own frame has no use
-for goes to an earlier call that still waits, if there is exactly one. A real result takes the
-place of one that was written for want of it (spec/context-stability.md 1.6).
+A frame runs from one assistant message with calls to the next with calls, so that text in
+between does not separate a late result from its call. An id that is used again stands for another
+call: the first result goes to the first call of that id. A result without a call in its own frame
+goes to an earlier call of that id without a result, if there is exactly one. A real result replaces
+a synthetic one (spec/context-stability.md 1.6).
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,17 +29,17 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 FailedCalls = Literal["preserve", "drop", "answer"]
-"""Of an answer that failed: keep it with the results it has, leave it out, or treat it as any other."""
+"""What to do with an answer that failed: keep it with its results, leave it out, or treat it as any other."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameRule:
-    """What stands for a missing result, and how two doubtful cases are taken."""
+    """The text for a missing result, and how two doubtful cases are handled."""
 
     missing: str
     of_failed: FailedCalls = "preserve"
     doubt_adopted: bool = True
-    """A result that came without an id and was given its frame's only one counts as an error."""
+    """A result that came without an id and was given that of its frame's only call counts as an error."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class _Call:
 
 @dataclass
 class _Frame:
-    """An assistant with calls and what follows it, up to the next one."""
+    """An assistant message with calls and what follows it, up to the next one."""
 
     message: NeutralMessage | None
     calls: list[_Call]
@@ -61,7 +61,7 @@ class _Frame:
 
 
 def repair_frames(messages: NeutralMessages, rule: FrameRule) -> RepairReport:
-    """Pair calls with results by frames; expects a message for each result."""
+    """Pair calls with results by frames; expects each result in a message of its own."""
     frames = list(_frames(messages))
     matching = _Matching((rule.missing, RECORDED_MISSING))
     for frame in frames:
@@ -110,10 +110,10 @@ class _Matching:
     orphans: int = 0
 
     earlier: dict[str, list[_Call]] = field(default_factory=dict)
-    """The calls of the frames before, by id."""
+    """The calls of earlier frames, by id."""
 
     def match(self, frame: _Frame) -> None:
-        """Give each result of the frame to a call, or count it out."""
+        """Assign each result of the frame to a call, or count it as discarded."""
         for message in frame.following:
             if is_result(message):
                 self._give(message, frame)

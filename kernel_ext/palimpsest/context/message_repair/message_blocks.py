@@ -1,6 +1,6 @@
-"""What a repair of tool calls and their results gives back, and small looks at messages it needs.
+"""The report that a repair of tool calls and results returns, and small helpers for reading messages.
 
-Pure. A repair never loses silently: what it adds and what it discards is in its report.
+Pure. A repair never loses anything silently: what it adds and what it discards is in its report.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ RECORDED_MISSING = (
     "[openclaw] missing tool result in session history; inserted synthetic error result "
     "for transcript repair."
 )
-"""What the recorded agent puts where a result is missing: known so that a real result can replace it."""
+"""OpenClaw's text for a missing result: known so that a real result can replace it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """Messages in which calls and results belong together, and what was done for it."""
+    """Messages in which calls and results are paired, and what was changed for that."""
 
     messages: NeutralMessages
-    """The very same value when nothing had to be done."""
+    """The same object as before when nothing had to be done."""
     changed: bool = False
     added: tuple[ResultBlock, ...] = ()
     """Results written for calls that had none."""
@@ -38,20 +38,20 @@ class RepairReport:
     duplicates: int = 0
     """Results discarded because their call had one."""
     orphans: int = 0
-    """Results discarded because nobody had called."""
+    """Results discarded because there was no call for them."""
 
 
 T = TypeVar("T")
 
 
 def same_if_unchanged(new: tuple[T, ...], old: tuple[T, ...]) -> tuple[T, ...]:
-    """Return the old tuple itself where the new one holds the very same things."""
+    """Return the old tuple itself where the new one holds the same objects."""
     same = len(new) == len(old) and all(one is other for one, other in zip(new, old, strict=True))
     return old if same else new
 
 
 def with_blocks(message: NeutralMessage, blocks: tuple[Block, ...]) -> NeutralMessage:
-    """Return the message with these blocks; itself where they are the very same."""
+    """Return the message with these blocks; the message itself where they are the same objects."""
     if same_if_unchanged(blocks, message.blocks) is message.blocks:
         return message
     return message.model_copy(update={"blocks": blocks})
@@ -67,29 +67,29 @@ def calls_of(message: NeutralMessage) -> tuple[CallBlock, ...]:
 
 
 def failed(message: NeutralMessage) -> bool:
-    """Say whether this answer ended in an error or was stopped."""
+    """Return whether this answer ended in an error or was stopped."""
     return message.stop in FAILED_STOPS
 
 
 def thinks(message: NeutralMessage) -> bool:
-    """Say whether the message holds thinking."""
+    """Return whether the message holds thinking."""
     return any(isinstance(block, ReasoningBlock) for block in message.blocks)
 
 
 def is_signed_thinking(message: NeutralMessage) -> bool:
-    """Say whether the message holds thinking that its provider signed."""
+    """Return whether the message holds thinking that its provider signed."""
     return any(
         isinstance(block, ReasoningBlock) and is_signed(block.metadata) for block in message.blocks
     )
 
 
 def is_result(message: NeutralMessage) -> bool:
-    """Say whether this is a message with the result of a call."""
+    """Return whether this is a message with the result of a call."""
     return message.role == "tool"
 
 
 def result_of(message: NeutralMessage) -> ResultBlock | None:
-    """Return the result in a message that holds one result, as they do after ``spread``."""
+    """Return the result of a message that holds one, as each does after ``one_result_per_message``."""
     return next((block for block in message.blocks if isinstance(block, ResultBlock)), None)
 
 
@@ -109,7 +109,7 @@ def one_result_per_message(messages: NeutralMessages) -> NeutralMessages:
 
 
 def results_joined(messages: NeutralMessages) -> NeutralMessages:
-    """Put results that follow each other into one message, as ``convert`` writes them."""
+    """Put results that follow each other into one message, as ``neutral_messages`` writes them."""
     gathered: list[NeutralMessage] = []
     for message in messages:
         last = gathered[-1] if gathered else None

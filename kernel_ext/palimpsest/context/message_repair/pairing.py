@@ -1,6 +1,6 @@
 """Make every tool call have exactly one result, right after it.
 
-``convert`` already pairs what it makes; cuts by the history limit and imported sessions do not.
+``neutral_messages`` returns pairs already; histories cut by a limit, and imported ones, may lack them.
 """
 
 from palimpsest.transcript.context_values.neutral_messages import (

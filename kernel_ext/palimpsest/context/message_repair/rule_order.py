@@ -1,13 +1,13 @@
-"""Repair provider messages: which rules, in which order, for which provider.
+"""Repair neutral messages: apply the rules for a provider, in the order that the policy demands.
 
-Live, imported and cut histories come with calls that nobody answered, results of no call, ids
-used twice and turns that a provider refuses. The default mends all of it after the history limit;
-the presets of recorded agents sanitise first, then validate turns, limit, and pair again, since a
-limit can cut a call from its result (spec/context-stability.md 1.3).
+Live, imported and cut histories contain calls without results, results without calls, duplicate
+ids and turn orders that a provider refuses. The default repairs all of it after the history limit;
+the OpenClaw presets sanitise first, then validate turns, limit, and pair again, since a limit can
+separate a call from its result (spec/context-stability.md 1.3).
 
-Almost every history of our own is valid, and the rules together look at each message a dozen
-times. The default therefore looks once whether each of its rules would give the messages back as
-they are, and applies the rules only where one would not.
+Almost every history of our own is valid, and the rules together read each message a dozen
+times. The default therefore checks in one pass whether each of its rules would leave the messages
+unchanged, and applies the rules only where one would not.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ from palimpsest.transcript.provider_profile.recorded_agents import OpenclawTarge
 
 
 def is_valid(messages: NeutralMessages, target: ProviderProfile) -> bool:
-    """Say whether the default's rules would leave these messages as they are."""
+    """Return whether the default's rules would leave these messages as they are."""
     if not messages:
         return True
     if target.merges_answers and messages[0].role == "assistant":
@@ -64,18 +64,18 @@ def is_valid(messages: NeutralMessages, target: ProviderProfile) -> bool:
 
 
 class _Look:
-    """One look over a history."""
+    """A check of a history for validity, in one pass."""
 
     def __init__(self, target: ProviderProfile) -> None:
         self._merges_answers = target.merges_answers
         self._merges_questions = target.merges_questions
         self._ids: set[str] = set()
         self._open: list[CallBlock] = []
-        """Calls whose results have to come next."""
+        """Calls whose results must come next."""
         self._before = ""
 
     def passes(self, messages: NeutralMessages) -> bool:
-        """Say whether every message is as it must be after the one before it."""
+        """Return whether every message is valid after the one before it."""
         look: dict[str, Callable[[NeutralMessage], bool]] = {
             "user": self._user,
             "assistant": self._assistant,
@@ -162,7 +162,7 @@ def repaired_in_order(
 
 
 def repaired_by_default(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
-    """Return the messages repaired by the default's rules, whatever is wrong with them."""
+    """Return the messages repaired by all of the default's rules."""
     usable = repaired(messages, "palimpsest")
     in_order = in_turn_order(usable, "palimpsest", target)
     return results_joined(paired(one_result_per_message(in_order), "palimpsest").messages)
@@ -171,7 +171,7 @@ def repaired_by_default(messages: NeutralMessages, target: ProviderProfile) -> N
 def paired(
     messages: NeutralMessages, rule: HygieneRule, of_failed: FailedCalls | None = None
 ) -> RepairReport:
-    """Give every call its result; expects a message for each result."""
+    """Pair every call with a result; expects each result in a message of its own."""
     match rule:
         case "openclaw-2026.2":
             return repair_spans(messages, RECORDED_MISSING)
@@ -193,13 +193,13 @@ def call_rule(
 
 
 def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:
-    """Tell whether a recorded agent gives a model none of its thoughts (spec/context-stability.md 1.4)."""
+    """Return whether OpenClaw sends a model none of its earlier thinking (spec/context-stability.md 1.4)."""
     drops = target.recorded.openclaw_drops_thinking
     return drops == "always" or (drops == "newest" and rule == "openclaw-2026.9")
 
 
 def without_thinking(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
-    """Remove thinking that the model does not want back."""
+    """Remove thinking that must not be sent back to the model."""
     if rule == "openclaw-2026.2":
         return drop_thinking(messages, keep_latest=False, keep_redacted=True, omitted="")
     return drop_thinking(messages, omitted=OMITTED)
@@ -232,7 +232,7 @@ def anthropic_turns(messages: NeutralMessages, rule: HygieneRule) -> NeutralMess
 
 
 def recorded_target(rule: HygieneRule, target: ProviderProfile) -> OpenclawTarget:
-    """Return what a recorded agent does for a model (spec/context-stability.md 1.4)."""
+    """Return what OpenClaw does for a model, in the rule's version (spec/context-stability.md 1.4)."""
     recorded = target.recorded
     return recorded.openclaw_2026_2 if rule == "openclaw-2026.2" else recorded.openclaw_2026_9
 
@@ -240,7 +240,7 @@ def recorded_target(rule: HygieneRule, target: ProviderProfile) -> OpenclawTarge
 def sanitized_as_recorded(
     messages: NeutralMessages, rule: HygieneRule, target: ProviderProfile
 ) -> NeutralMessages:
-    """RepairReport calls, ids and pairs as a recorded agent does before it looks at turns."""
+    """Repair calls, ids and pairs as OpenClaw does before it validates turns."""
     to = recorded_target(rule, target)
     thoughtless = drops_thinking(target, rule)
     early_ids = rule == "openclaw-2026.2"
@@ -261,8 +261,8 @@ def sanitized_as_recorded(
 def repaired(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
     """Leave out what cannot be sent, pair calls with results, and give each call an id of its own.
 
-    Establishes that calls have results, that there are no orphans, that ids are own, that nothing
-    is empty and that system messages come first.
+    Afterwards every call has a result, no result lacks a call, ids are unique, no message is
+    empty and system messages come first.
     """
     sayable = system_first(drop_silent(with_speakable_blocks(messages)))
     usable = repair_calls(
@@ -276,7 +276,7 @@ def in_turn_order(
 ) -> NeutralMessages:
     """Put turns into the order that the provider demands.
 
-    Establishes the turn order of the default, and keeps what ``repaired`` established.
+    Under the default rule the turn order is valid afterwards, and what ``repaired`` ensures still holds.
     """
     if rule == "palimpsest":
         return _ordered_by_need(messages, target)

@@ -1,9 +1,10 @@
-"""Pair calls and results as the recorded agent of early 2026 did: by spans.
+"""Pair tool calls and results by spans, as OpenClaw did in early 2026.
 
-A span runs from an assistant with calls to the next assistant of any kind. Known defects belong
-to it and are kept, since the preset stands for that version: results in another order, or a second
-one in the same span, are not counted as a change; an id used again is taken for a duplicate; the
-results of an answer that failed are lost (spec/context-stability.md 1.6). ``frames`` does better.
+A span runs from an assistant message with calls to the next assistant message of any kind. Known
+defects are kept, since the preset reproduces that version: results in another order, or a second one
+in the same span, are not counted as a change; an id used again is taken for a duplicate; the results
+of an answer that failed are lost (spec/context-stability.md 1.6).
+``context/message_repair/frame_pairing.py`` has none of them.
 """
 
 from collections.abc import Iterable
@@ -26,7 +27,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 
 
 def repair_spans(messages: NeutralMessages, missing: str) -> RepairReport:
-    """Pair calls with results by spans; expects a message for each result."""
+    """Pair calls with results by spans; expects each result in a message of its own."""
     walk = _Walk(missing)
     position = 0
     while position < len(messages):

@@ -1,7 +1,8 @@
-"""Leave thinking out of answers, for models that do not want it back.
+"""Remove thinking from answers, for models to which it must not be sent back.
 
-The newest recorded agent keeps the latest answer's thinking, because a model that is in the
-middle of calling tools needs it; the older one drops that too, and leaves what only its provider can read.
+The newest version of OpenClaw keeps the latest answer's thinking, because a model that is in the
+middle of calling tools needs it; the older one drops that too, but keeps thinking that only its
+provider can read (``redacted_thinking``).
 """
 
 from palimpsest.context.conversion.part_conversion import is_redacted
@@ -14,7 +15,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 OMITTED = "[assistant reasoning omitted]"
-"""In place of an answer that was thinking only, since providers refuse an empty text."""
+"""Replaces an answer that was thinking only, since providers refuse an empty text."""
 
 
 def drop_thinking(

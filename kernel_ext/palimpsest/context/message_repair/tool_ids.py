@@ -1,8 +1,8 @@
-"""Write the ids of tool calls as strict providers demand, calls and results together.
+"""Rewrite the ids of tool calls as strict providers demand, in calls and results alike.
 
-``strict`` takes letters and digits, at most 40; ``strict9`` exactly nine of them. The
-newest rule gives every call an id of its own, although models use an id again; the older one
-writes an id the same way each time it is met (spec/context-stability.md 1.4, step 7).
+``strict`` allows letters and digits, at most 40; ``strict9`` exactly nine of them. The
+newest rule gives every call an id of its own, although models reuse ids; the older one
+maps equal ids to equal ids (spec/context-stability.md 1.4, step 7).
 """
 
 import hashlib
@@ -29,7 +29,7 @@ Mode = Literal["strict", "strict9"]
 
 HASH_CHARS = 8
 NATIVE = re.compile(r"toolu_[A-Za-z0-9_]+")
-"""Ids as Anthropic itself gives them."""
+"""Ids in the form that Anthropic itself assigns."""
 
 
 def tool_id(identifier: str, mode: Mode) -> str:
@@ -43,7 +43,7 @@ def tool_id(identifier: str, mode: Mode) -> str:
 
 
 def is_tool_id(identifier: str, mode: Mode) -> bool:
-    """Say whether an id can stay as it is."""
+    """Return whether an id can stay as it is."""
     long_enough = len(identifier) == NINE_CHARS if mode == "strict9" else bool(identifier)
     return long_enough and identifier == letters_and_digits(identifier)
 
@@ -56,11 +56,11 @@ def write_tool_ids(
     keep_native: bool = False,
     keep_signed: bool = False,
 ) -> NeutralMessages:
-    """Write every id, results as their calls.
+    """Rewrite every id, in results as in their calls.
 
     With ``each_use`` an id that is used again becomes another one; with ``keep_native``
     Anthropic's ids stay the first time they are used; with ``keep_signed`` an answer with signed
-    thinking keeps the ids of its calls, which nobody else gets.
+    thinking keeps the ids of its calls, which no other call is given.
     """
     if not each_use:
         return _all_written(messages, _Mapping(mode))
@@ -77,7 +77,7 @@ def write_tool_ids(
 
 
 def _signed(messages: NeutralMessages) -> dict[int, list[CallBlock]]:
-    """Return by place the calls of answers with signed thinking whose ids are their own."""
+    """Return by message index the calls of answers with signed thinking whose ids are unique."""
     claimed: set[str] = set()
     found: dict[int, list[CallBlock]] = {}
     for at, message in enumerate(messages):
@@ -91,7 +91,7 @@ def _signed(messages: NeutralMessages) -> dict[int, list[CallBlock]]:
 
 
 def own_ids(messages: NeutralMessages) -> NeutralMessages:
-    """Give a call whose id was used before one of its own, and leave all others as they are."""
+    """Give each call whose id was used before a unique one, and leave all other ids as they are."""
     identifiers = [
         block.call_id for one in messages for block in one.blocks if isinstance(block, CallBlock)
     ]
@@ -132,7 +132,7 @@ def _block(block: Block, writer: _Writer) -> Block:
 
 
 class _Unique:
-    """Ids that nobody else has."""
+    """Makes ids that are not taken yet."""
 
     def __init__(self, mode: Mode, taken: Iterable[str] = ()) -> None:
         self._mode = mode
@@ -170,7 +170,7 @@ class _Unique:
 
 
 class _Mapping:
-    """The same id is written the same way wherever it is met."""
+    """Maps equal ids to equal new ids, whichever calls they belong to."""
 
     def __init__(self, mode: Mode) -> None:
         self._unique = _Unique(mode)
@@ -186,7 +186,7 @@ class _Mapping:
 
 
 class _Occurrences:
-    """Each use of an id is another call; results take the calls in order."""
+    """Treats each use of an id as another call; results are assigned to the calls in order."""
 
     def __init__(self, mode: Mode, *, keep_native: bool, reserved: Iterable[str] = ()) -> None:
         self._unique = _Unique(mode, reserved)
@@ -205,7 +205,7 @@ class _Occurrences:
         return new
 
     def keep(self, identifier: str) -> None:
-        """Take in a call whose id stays, which was reserved for it."""
+        """Register a call that keeps its id, which was reserved for it."""
         self._uses[identifier] = self._uses.get(identifier, 0) + 1
         self._waiting.setdefault(identifier, deque()).append(identifier)
 
@@ -222,7 +222,7 @@ class _Occurrences:
 
 
 class _Numbered:
-    """The first use keeps its id, the others get its number behind it."""
+    """Keeps an id at its first use, and appends the number of the use at later ones."""
 
     def __init__(self, identifiers: Iterable[str]) -> None:
         self._taken = set(identifiers)

@@ -1,7 +1,7 @@
-"""Put turns into the order that providers demand: who may follow whom, and who speaks first.
+"""Put messages into the order of roles that providers demand: which may follow which, and which is first.
 
-Gemini and Anthropic refuse two answers, or two questions, in a row; Gemini also an opening by the
-assistant. What was said stays said: turns are merged, not dropped (spec/context-stability.md 1.5).
+Gemini and Anthropic refuse two assistant messages, or two user messages, in a row; Gemini also a first
+message by the assistant. Nothing is lost: messages are merged, not dropped (spec/context-stability.md 1.5).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +27,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 )
 
 BOOTSTRAP = "(session bootstrap)"
-"""The user's turn that the recorded agent puts before an opening by the assistant."""
+"""The user message that OpenClaw puts before a first message by the assistant."""
 CALLS_OMITTED = "[tool calls omitted]"
 SAYABLE: dict[str, tuple[type, ...]] = {
     "system": (TextBlock,),
@@ -35,11 +35,11 @@ SAYABLE: dict[str, tuple[type, ...]] = {
     "assistant": (TextBlock, ReasoningBlock, CallBlock),
     "tool": (ResultBlock,),
 }
-"""What each role can say, and what is written of it."""
+"""The types of blocks that a message of each role may contain."""
 LATER_SAYS = ("usage", "error")
-"""Of two merged answers, the later one says these."""
+"""Metadata of merged assistant messages that is taken from the later one."""
 EARLIER_SAYS = ("timestamp",)
-"""Of two merged questions, the earlier one says these where the later one does not."""
+"""Metadata of merged user messages that is taken from the earlier one where the later one lacks it."""
 
 
 def merge_answers(messages: NeutralMessages, *, keep_plain: bool = True) -> NeutralMessages:
@@ -50,7 +50,7 @@ def merge_answers(messages: NeutralMessages, *, keep_plain: bool = True) -> Neut
 def merge_questions(messages: NeutralMessages, *, keep_plain: bool = True) -> NeutralMessages:
     """Merge user messages that follow each other.
 
-    Without ``keep_plain`` words that came as one string vanish in it, a recorded defect.
+    Without ``keep_plain`` content given as one string is lost, a defect of OpenClaw that its preset keeps.
     """
     return _merged(messages, "user", lambda a, b: _questions(a, b, keep_plain=keep_plain))
 
@@ -109,14 +109,14 @@ def _or_none(metadata: dict[str, Any], message: NeutralMessage) -> dict[str, Any
 
 
 def user_first(messages: NeutralMessages, opening: str = BOOTSTRAP) -> NeutralMessages:
-    """Let a user open a history that begins with an assistant."""
+    """Put a user message before a history that begins with an assistant message."""
     if not messages or messages[0].role != "assistant":
         return messages
     return (NeutralMessage(role="user", blocks=(TextBlock(text=opening),), plain=True), *messages)
 
 
 def user_last(messages: NeutralMessages, closing: str) -> NeutralMessages:
-    """Let a user speak last, since many models refuse to go on in an answer."""
+    """Append a user message after a final assistant message, since many models refuse to continue one."""
     if not messages or messages[-1].role != "assistant":
         return messages
     return (*messages, NeutralMessage(role="user", blocks=(TextBlock(text=closing),)))
@@ -131,7 +131,7 @@ def system_first(messages: NeutralMessages) -> NeutralMessages:
 
 
 def with_speakable_blocks(messages: NeutralMessages) -> NeutralMessages:
-    """Leave out blocks that the speaker cannot say, such as a call by the user."""
+    """Leave out blocks that a message of its role cannot contain, such as a call by the user."""
     out = tuple(_fitting(message) for message in messages)
     return same_if_unchanged(out, messages)
 
@@ -143,7 +143,7 @@ def _fitting(message: NeutralMessage) -> NeutralMessage:
 
 
 def drop_silent(messages: NeutralMessages) -> NeutralMessages:
-    """Leave out messages in which nobody says anything, which no provider is sent."""
+    """Leave out messages without content besides thinking and blank text, which providers refuse."""
     return same_if_unchanged(
         tuple(one for one in messages if any(map(_says, one.blocks))), messages
     )
@@ -160,7 +160,7 @@ def _says(block: Block) -> bool:
 
 
 def drop_dangling_calls(messages: NeutralMessages) -> NeutralMessages:
-    """Remove calls without a result before the next answer; an answer that thinks is all or nothing."""
+    """Remove calls without a result before the next answer; with thinking, an answer keeps all or nothing."""
     ends = _next_answers(messages)
     out = tuple(
         _resolved(message, messages[at + 1 : ends[at]]) if message.role == "assistant" else message
@@ -170,7 +170,7 @@ def drop_dangling_calls(messages: NeutralMessages) -> NeutralMessages:
 
 
 def _next_answers(messages: NeutralMessages) -> list[int]:
-    """Return for each position where the next assistant message stands."""
+    """Return for each position that of the next assistant message."""
     ends = [len(messages)] * len(messages)
     end = len(messages)
     for at in range(len(messages) - 1, -1, -1):

@@ -1,7 +1,7 @@
-"""Leave out tool calls that no provider would take: without input, id or a usable name.
+"""Leave out tool calls that no provider would accept: without input, id or a usable name.
 
 Imported sessions and models that break off in the middle of a call leave them behind. Thinking
-that its provider signed is replayed as it was or not at all, never half.
+that its provider signed is sent back as it was or not at all, never in part.
 """
 
 import itertools
@@ -45,13 +45,13 @@ class UsableCallRule:
     """Which calls are usable."""
 
     strict_names: bool = False
-    """No padding, no colon and no dot in a name (the recorded agent of early 2026)."""
+    """No padding, no colon and no dot in a name (as in OpenClaw of early 2026)."""
     allowed: Collection[str] = ()
     """The tools that are offered; none means any."""
     keep_answered: bool = True
     """A call that has its result stays, though its tool is no longer offered."""
     whole_thinking: bool = False
-    """An answer with thinking and calls is replayed whole or not at all."""
+    """An answer with thinking and calls is sent back whole or not at all."""
 
 
 def with_ids(messages: NeutralMessages) -> NeutralMessages:
@@ -71,7 +71,7 @@ def with_ids(messages: NeutralMessages) -> NeutralMessages:
 
 
 def readable_names(messages: NeutralMessages) -> NeutralMessages:
-    """Write the names of tools in the letters that every provider takes."""
+    """Rewrite the names of tools in the characters that every provider accepts."""
 
     def named(block: CallBlock) -> CallBlock:
         name = REFUSED_IN_NAME.sub("_", block.tool.strip())[:MAX_NAME_CHARS] or UNKNOWN_TOOL
@@ -81,7 +81,7 @@ def readable_names(messages: NeutralMessages) -> NeutralMessages:
 
 
 def names_as_called(messages: NeutralMessages) -> NeutralMessages:
-    """Let each result name the tool as its call does; expects calls and results in pairs."""
+    """Give each result the tool name of its call; expects calls and results in pairs."""
     tools = {block.call_id: block.tool for block in _calls(messages)}
     return same_if_unchanged(
         tuple(_named_as_called(message, tools) for message in messages), messages

@@ -1,8 +1,8 @@
 """Apply decisions to messages: the parts as the model is shown them.
 
-Text reduction always starts from the stored original, so applying twice changes nothing. What a
-person left out goes with all that makes no sense without it; the newest prompt is always said,
-since a request without it would ask nothing: leaving it out holds from the next prompt on.
+Text reduction always starts from the stored original, so applying twice changes nothing. What the
+user excluded is dropped with all that makes no sense without it; the newest prompt is always sent,
+since a request without it would ask nothing: excluding it takes effect from the next prompt on.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ from palimpsest.transcript.parts import (
 )
 
 CLEARED = "[Old tool result content cleared]"
-"""Shown where a decision does not say itself what is."""
+"""Shown instead of a cleared output where the decision has no text of its own."""
 
 
 def apply_decisions(messages: Messages, view: View) -> Messages:
-    """Return the messages with every standing decision applied and blobs read in."""
+    """Return the messages with every effective decision applied and blobs loaded."""
     holding = EffectiveDecisions(view.decisions)
     newest = newest_visible_prompt(messages, holding)
     named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
@@ -43,7 +43,7 @@ def apply_decisions(messages: Messages, view: View) -> Messages:
 
 
 def newest_visible_prompt(messages: Messages, holding: EffectiveDecisions) -> Message | None:
-    """Return the newest user message but those that the engine took back itself."""
+    """Return the newest user message, not counting those that the engine itself dropped."""
     for message in reversed(messages):
         if not isinstance(message.info, UserMessage):
             continue
@@ -76,7 +76,7 @@ def _message(
 
 
 def _undecided(message: Message, texts: Mapping[str, str]) -> Message:
-    # Types are asked for by name where every part of a session passes: that is twice as fast.
+    # Every part of a session passes here, and comparing the name of its type is twice as fast as isinstance.
     if not [
         part
         for part in message.parts
@@ -89,13 +89,13 @@ def _undecided(message: Message, texts: Mapping[str, str]) -> Message:
 
 
 def _is_kept_apart(part: ToolPart) -> bool:
-    """Tell whether some of an output lies in a blob."""
+    """Return whether some of an output is stored in a blob."""
     state = part.state
     return state.status == "completed" and (state.blob is not None or bool(state.attachments))
 
 
 def _says_something(parts: list[Part]) -> bool:
-    """Tell whether more is left of an answer than the thoughts before it."""
+    """Return whether more is left of an answer than thinking and step markers."""
     return any(
         not isinstance(part, ReasoningPart | StepStartPart | StepFinishPart) for part in parts
     )

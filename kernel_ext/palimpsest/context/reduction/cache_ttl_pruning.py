@@ -1,9 +1,9 @@
 """Trim and clear tool outputs when the provider's prompt cache is cold, so that it costs nothing.
 
-Border: pure. Follows spec/context-stability.md 1.13: long outputs are trimmed to their ends from
-one share of the window on, and where that is not enough the oldest are cleared. Under a policy
-that is not sticky this holds for one request: the next decides anew, and takes back what it does
-not decide again (the recorded agent changed its request only, never its session).
+Border: pure. Follows spec/context-stability.md 1.13: when the request fills one share of the window,
+long outputs are trimmed to head and tail, and where that is not enough the oldest are cleared. Under a
+policy that is not sticky this holds for one request: the next decides anew, and restores what it does
+not decide again (OpenClaw changes its request only, never its session).
 """
 
 import json
@@ -45,7 +45,7 @@ CACHE_TTL = f"{PRUNE_RULE}cache-ttl"
 
 CHARS_PER_TOKEN = 4
 MEDIA_CHARS = 8_000
-"""What an image counts, in characters."""
+"""How many characters an image counts as."""
 GAP = "\n...\n"
 MEDIA_GONE = "[image removed during context pruning]"
 
@@ -66,7 +66,7 @@ def prune_cache(
     new_id: Callable[[], str],
     count: Callable[[str], int],
 ) -> tuple[Decision, ...]:
-    """Decide what the coming request shows less of."""
+    """Decide which outputs the coming request shows trimmed or cleared."""
     rule = policy.prune
     bare = view if rule.sticky else _before(view)
     age = facts.cache_age_seconds
@@ -98,7 +98,7 @@ def prune_cache(
 
 
 def prunable(tool: str, rule: PrunePolicy) -> bool:
-    """Say whether the outputs of a tool may be pruned: denied tools never, else what is allowed."""
+    """Return whether the outputs of a tool may be pruned: denied tools never, else what is allowed."""
     name = tool.strip().lower()
     if any(_matches(name, pattern) for pattern in rule.deny_tools):
         return False
@@ -192,7 +192,7 @@ def _candidates(view: View, messages: Messages, rule: PrunePolicy) -> list[CallO
 
 
 def _trim(output: CallOutput, rule: PrunePolicy) -> PruneAction | None:
-    """Keep the ends of a long output, and words instead of its images."""
+    """Keep head and tail of a long output, and a placeholder for each of its images."""
     gone = [MEDIA_GONE] * output.media
     source = "\n".join([output.whole, *gone] if output.whole else gone)
     shown = "\n".join([output.shown, *gone] if output.shown else gone)

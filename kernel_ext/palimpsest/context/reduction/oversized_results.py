@@ -1,10 +1,10 @@
 """Cut tool results that are too long for the window, when nothing cheaper is left.
 
 Border: pure; it decides, and the loop journals and sends again. The forms follow
-spec/context-stability.md 1.11, whose recorded agent learned to keep the tail (where errors and
-totals stand) and then to count what a character of Chinese, Japanese or Korean really costs.
+spec/context-stability.md 1.11: later versions of OpenClaw also keep the tail (where errors and
+totals are), and then count what a Chinese, Japanese or Korean character really costs.
 Each cut starts from the stored original, so cutting twice changes nothing. Lengths are those of
-Python's strings; the recorded agent counts a character beyond the basic plane as two.
+Python's strings; OpenClaw counts a character beyond the basic plane as two.
 """
 
 import math
@@ -25,13 +25,13 @@ from palimpsest.transcript.messages import Messages
 RULE: OwnRule = "recover/oversized"
 
 LARGEST_KNOWN = 200_000
-"""Tokens; what a provider is taken to hold that refused a request and whose window has no limit here."""
+"""Tokens assumed for the window of a model without a limit here, after its provider refused a request."""
 
 AT_NEWLINE = 0.8
 """A cut moves back to the end of a line when that keeps more than this share."""
 TAIL_SHARE = 0.3
 TAIL_MOST = 4_000
-"""The tail gets at most this share of the room, and at most so many characters."""
+"""The tail gets at most this share of the characters kept, and at most this many."""
 TAIL_NEWLINE = 0.2
 """A tail begins with a whole line when that costs less than this share of it."""
 IMPORTANT_CHARS = 2_000
@@ -44,17 +44,17 @@ IMPORTANT = re.compile(
 
 
 RECALL = "; recall {name} shows them.]"
-"""Ends the last words where the tool ``recall`` is offered."""
+"""Ends the suffix where the tool ``recall`` is offered."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """What is shown of a long text: its head, perhaps its tail, and words in between and after."""
+    """What is shown of a long text: its head, perhaps its tail, and notes in between and after."""
 
     head: int
     tail: int = 0
     skipped: int = 0
-    """Characters at the very end that had no room."""
+    """Characters at the very end that are left out."""
     middle: str = ""
     suffix: str = ""
     omitted: int = 0
@@ -164,7 +164,7 @@ def _cut_together(
 
 
 def _naming(policy: RecoveryPolicy, result: CallOutput) -> RecoveryPolicy:
-    """Return the policy whose last words name the result, so that the rest can be recalled."""
+    """Return the policy with a suffix that names the result, so that the rest can be recalled."""
     if not policy.recall:
         return policy
     named = RECALL.format(name=short(result.part.id))
@@ -177,7 +177,7 @@ def _suffix(policy: RecoveryPolicy, omitted: int) -> str:
 
 
 def _closed(text: str, made: CutText, policy: RecoveryPolicy) -> CutText:
-    """Add the last words, which say how much is missing; the words in between count as kept."""
+    """Add the suffix, which states how much is missing; the note in between counts as kept."""
     omitted = len(text) - made.head - len(made.middle) - made.tail
     return CutText(
         head=made.head,
@@ -238,7 +238,7 @@ def _line_end(piece: str) -> int:
 
 
 def _first(text: str, room: int) -> str:
-    """Return the beginning of a text that weighs at most so much."""
+    """Return a beginning of a text whose length by ``weigh_chars`` is at most ``room``."""
     if weigh_chars(text) <= room:
         return text
     kept = text[:room]
@@ -248,7 +248,7 @@ def _first(text: str, room: int) -> str:
 
 
 def _less(text: str, made: CutText, over: int) -> CutText:
-    """Take what is too much off the end: of the tail, and where that is not enough of the head."""
+    """Remove the excess at the end: from the tail, or where that is not enough from the head."""
     end = len(text) - made.skipped
     if made.tail:
         last = text[end - made.tail : end]

@@ -1,15 +1,15 @@
 """Clear old tool outputs: the calls stay visible, only what they returned is replaced.
 
-Border: pure and total. A decider looks at a view, a policy and recorded facts, and decides the
-same again; the loop journals what it returns and projects anew. Which outputs go is the rule of
-the policy: ``opencode`` after each turn, ``cache-ttl`` when rewriting costs nothing
+Border: pure and total. A decider reads a view, a policy and recorded facts, and decides the
+same again; the loop journals what it returns and projects anew. Which outputs are cleared depends on
+the policy's rule: ``opencode`` after each turn, ``cache-ttl`` when rewriting costs nothing
 (``context/reduction/cache_ttl_pruning.py``), ``batch``, which is ours, near the budget too.
 
-Every change in front of a request costs the provider's cache from there on, so ``batch`` clears
+Every change early in a request invalidates the provider's cache from there on, so ``batch`` clears
 seldom and much at once: near the budget, also in the middle of a turn, or when the cache is cold
-anyway. Out-of-date reads go first, then the oldest outputs. The newest turns stay whole, unless
+anyway. Out-of-date reads are cleared first, then the oldest outputs. The newest turns stay whole, unless
 they alone bring the request near the budget: one turn of a hundred steps can fill a window by
-itself, and would otherwise be compacted while it still holds outputs that nobody needs.
+itself, and would otherwise be compacted while it still holds outputs that are not needed.
 """
 
 import math
@@ -39,7 +39,7 @@ from palimpsest.transcript.parts import ToolCompleted, ToolPart
 BATCH = f"{PRUNE_RULE}batch"
 
 WORTH_TOKENS = 100
-"""A smaller output costs little more than the note that it is gone."""
+"""Tokens that clearing an output must save: a smaller output costs little more than its placeholder."""
 
 NOTES = {"read-again": "the same file was read again later", "changed": "the file changed later"}
 
@@ -83,7 +83,7 @@ def prune_batch(
 ) -> tuple[Decision, ...]:
     """Decide what is cleared before the coming request; nothing where it does not pay."""
     rule = policy.prune
-    if not facts.window:  # it never fills
+    if not facts.window:  # no limit, so it never fills
         return ()
     aim = _aim(rule, facts)
     if not aim.cold and aim.used < aim.start:
@@ -134,7 +134,7 @@ def _aim(rule: PrunePolicy, facts: Facts) -> PruneTarget:
 def _candidates(
     view: View, messages: Messages, rule: PrunePolicy, aim: PruneTarget, count: Callable[[str], int]
 ) -> list[PruneCandidate]:
-    """Return what may be cleared, oldest first: nothing kept by hand, protected, new or tiny."""
+    """Return what may be cleared, oldest first: nothing pinned, restored, protected, new or tiny."""
     shown = shown_outputs(view, messages)
     newer = superseded(messages, [output.part.id for output in shown])
     kept = pinned_parts(messages, view.decisions) | EffectiveDecisions(view.decisions).restored
@@ -194,7 +194,7 @@ def _why(one: PruneCandidate) -> dict[str, str]:
 
 
 def _note(rule: PrunePolicy, part_id: str, newer: NewerCall | None) -> str:
-    """Say that the output is gone, where a newer one says more that too, and how to have it back."""
+    """Return the placeholder: that the output is cleared, what made it out of date, how to recall it."""
     why = f": {NOTES[newer.reason]}" if newer is not None else ""
     back = f"; recall {short(part_id)} shows it" if rule.recall else ""
     return f"{rule.placeholder.removesuffix(']')}{why}{back}]" if why or back else rule.placeholder
@@ -208,11 +208,11 @@ Decide = Callable[
 
 
 class Pruner(NamedTuple):
-    """How a rule of pruning decides, and when it looks."""
+    """The decider of a pruning rule, and when it runs."""
 
     decide: Decide
     before_requests: bool
-    """It looks before each request; else when a turn has ended."""
+    """It runs before each request; otherwise when a turn has ended."""
 
 
 def prune(
@@ -222,11 +222,11 @@ def prune(
     new_id: Callable[[], str],
     count: Callable[[str], int],
 ) -> tuple[Decision, ...]:
-    """Decide which old outputs later requests no longer show; mostly that is none.
+    """Decide which old outputs later requests no longer show; usually none.
 
-    ``view`` is of the whole session. ``batch`` and ``cache-ttl`` look at it before each request,
+    ``view`` is of the whole session. ``batch`` and ``cache-ttl`` run before each request,
     ``opencode`` when a turn has ended. What was decided before is not decided again; a decision
-    to restore takes back one that was for a single request.
+    to restore undoes one that was for a single request.
     """
     return _pruner(policy.prune.rule).decide(view, policy, facts, new_id, count)
 
@@ -248,9 +248,9 @@ def _prune_opencode(
     new_id: Callable[[], str],
     count: Callable[[str], int],
 ) -> tuple[Decision, ...]:
-    """Clear what lies behind the newest tokens of output, if that is much at once.
+    """Clear outputs older than the newest ``protect_tokens`` of output, if that frees enough at once.
 
-    Follows spec/session-engine.md 1.13; the output that crosses the line goes too.
+    Follows spec/session-engine.md 1.13; the output that crosses the line is cleared too.
     """
     rule = policy.prune
     shown = {output.part.id: output.shown for output in shown_outputs(view, view.messages)}
@@ -289,9 +289,9 @@ def _prune_opencode(
 
 
 def _older_outputs(view: View, rule: PrunePolicy) -> Iterator[ToolPart]:
-    """Yield completed calls, newest first, of all but the newest turns, back to what ends the walk.
+    """Yield completed calls of all but the newest turns, newest first, back to a summary or cleared output.
 
-    That is a summary, or an output that was cleared before: behind it all was looked at already.
+    Everything older than those was considered for pruning before.
     """
     holding = effective_reductions(view.decisions)
     cleared = {part_id for part_id, one in holding.items() if one.action == "clear"}
@@ -327,4 +327,4 @@ def _pruner(rule: PruneRule) -> Pruner:
 
 
 BEFORE_REQUESTS = frozenset(rule for rule in get_args(PruneRule) if _pruner(rule).before_requests)
-"""Rules that look before each request; the others look when a turn has ended."""
+"""Rules that run before each request; the others run when a turn has ended."""

@@ -1,4 +1,4 @@
-"""List the tool outputs that a request shows, as the deciders that reduce them look at them."""
+"""List the tool outputs that a request shows, for the deciders that reduce them."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class CallOutput:
     """What one completed call returned, whole and as the model is shown it."""
 
     position: int
-    """Of its message, among those that were given."""
+    """Index of its message in the messages that were given."""
     part: ToolPart
     shown: str
     whole: str

@@ -1,7 +1,7 @@
-"""Find what was read of a file and is out of date: read again later, or changed later.
+"""Find outputs of file reads that are out of date: the file was read again, or changed, later.
 
-Border: pure, by the names and inputs of calls alone; nothing on disk is looked at. Such an output
-is the first to go: the newer one says what the file holds now.
+Border: pure; it uses the names and inputs of calls alone, never the disk. Such an output
+is the first to be cleared: the newer one shows what the file holds now.
 """
 
 import posixpath
@@ -15,9 +15,9 @@ from palimpsest.transcript.parts import ToolCompleted, ToolPart
 READS = frozenset({"read"})
 CHANGES = frozenset({"write", "edit", "multiedit"})
 PATH_NAMES = ("path", "file_path", "filePath")
-"""Ours, and those of other agents whose sessions are read in."""
+"""Names of a call's path argument: ours, and those of other agents whose sessions are imported."""
 DEFAULT_LINES = 2_000
-"""What a read shows that names no number of lines."""
+"""Lines that a read shows without a ``limit`` argument."""
 
 Reason = Literal["read-again", "changed"]
 
@@ -80,7 +80,7 @@ def _path(given: Mapping[str, Any]) -> str | None:
 
 
 def _lines(given: Mapping[str, Any]) -> tuple[int, float]:
-    """Return the first and last line that a read asked for."""
+    """Return the first and last line that a read requested."""
     first = _number(given.get("offset"), 1)
     return first, first + _number(given.get("limit"), DEFAULT_LINES) - 1
 

@@ -28,7 +28,7 @@ ERROR_PATTERN = re.compile(
 )
 
 BYTES_PER_TOKEN = 4
-"""To turn a share of the window into bytes before anything is counted."""
+"""Converts a share of the window to bytes before any tokens are counted."""
 
 HINT = (
     "The whole output is kept in the session. To see more of it, ask for a narrower piece: "
@@ -45,7 +45,7 @@ TASK_HINT = (
     "agent finds it by recall {name} too, and go on with what it tells you. For a few lines, recall {name} reads "
     "from a line on, or searches."
 )
-"""Where the agent may hand work on: what another one reads does not fill this conversation."""
+"""Used where the agent may start tasks: what a task's agent reads does not fill this conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def truncate(
 
 
 def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
-    """Apply a truncation to the original text; the same numbers always give the same words."""
+    """Apply a truncation to the original text; the same numbers always give the same text."""
     head, tail = int(numbers["head_chars"]), int(numbers["tail_chars"])
     if "suffix" in numbers:
         return _between(text, head, tail, numbers)
@@ -158,7 +158,7 @@ def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
 
 
 def _hint(numbers: Mapping[str, int | str]) -> str:
-    """Say how the rest can be seen. Older decisions lack what was not known yet, and keep their words."""
+    """Return the hint how to see the rest; older decisions lack newer numbers, and keep their older hint."""
     if "recall" not in numbers:
         return HINT
     hint = TASK_HINT if "hand_to" in numbers else RECALL_HINT
@@ -166,7 +166,7 @@ def _hint(numbers: Mapping[str, int | str]) -> str:
 
 
 def _between(text: str, head: int, tail: int, numbers: Mapping[str, int | str]) -> str:
-    """Join the ends of a text with the words that the decision says."""
+    """Join the ends of a text with the middle and suffix that the decision records."""
     text += str(numbers.get("appended", ""))
     end = max(len(text) - int(numbers.get("tail_skipped", 0)), 0)
     last = text[max(end - tail, 0) : end] if tail else ""

@@ -1,1 +1,1 @@
-"""The projection from a session to a request, and the request made to fit its window."""
+"""Project a session to a request, and make the request fit its window."""

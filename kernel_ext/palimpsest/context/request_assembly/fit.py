@@ -1,10 +1,10 @@
-"""Make room in the window for the next request: leave out what costs nothing, and ask for a summary where that is not enough.
+"""Make the next request fit its window: reduce what costs nothing, then request a summary if need be.
 
-Border: pure. No clock, no disk, no model: ``fit`` yields what it decides, batch by batch, and asks
-for a summary by yielding too; whoever drives it journals or applies each yield before it goes on, and
-sends back what became of the summary. The live loop and what-if drive this same one, so they cannot
-begin to differ. The order follows spec/context-stability.md 1.10 and 1.11: reminders, old outputs, a
-summary, oversized results, and in the end a sentence (docs/design/0028-fit.md).
+Border: pure. No clock, no disk, no model: ``fit`` is a generator that yields its decisions, batch by
+batch, and yields a request for a summary too; the caller journals or applies each yield before it resumes
+the generator, and sends the outcome of a summary back. The live loop and what-if drive the same
+generator, so they cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11: reminders, old
+outputs, a summary, oversized results, and in the end an error message (docs/design/0028-fit.md).
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -28,21 +28,21 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.values import ModelInfo, Usage
 
 UNMEASURED = 1.0
-"""How far estimates are off where no provider reported anything."""
+"""The calibration where no provider has reported usage yet."""
 
 
 Cause = Literal["size", "full", "refused", "failed"]
-"""Why room is wanted: by the estimate of the request, by the tokens that an answer reported, because a
-provider refused the request as too long, or because a summary failed and cannot be asked for again."""
+"""Why the context must shrink: the estimate of the request, the tokens that an answer reported, a provider
+that refused the request as too long, or a summary that failed and cannot be requested again."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitInputs:
-    """What a request is made from besides the conversation; all of it values and pure functions."""
+    """What a request is made from besides the messages; all of it values and pure functions."""
 
     policy: Policy
     facts: Facts
-    """As they are before anything is decided; ``used_tokens`` are those of the request before."""
+    """As they are before anything is decided; ``used_tokens`` is that of the previous request."""
     count: Count
     project: Callable[[View], Projection]
     """Make the request of a view, with this model, system prompt and tools."""
@@ -52,31 +52,31 @@ class FitInputs:
 
 @dataclass(slots=True)
 class FitAttempts:
-    """What was tried in one turn to make room, and what may still be; ``fit`` counts."""
+    """Counts what ``fit`` has tried in one turn to make requests fit, and decides what may still be tried."""
 
     compactions: int = 0
     refused: int = 0
     """Of those, how often because the provider refused a request as too long."""
     failed: int = 0
-    """Of those, how many gave no summary that could stand for anything."""
+    """Of those, how many gave no usable summary."""
     truncations: int = 0
     shorten: bool = False
-    """The way out asks for oversized results to be cut once the summary is there."""
+    """Oversized results are to be cut once the summary is written."""
 
     def may_compact(self, policy: Policy) -> bool:
-        """Tell whether another compaction may be tried in this turn."""
+        """Return whether another compaction may be tried in this turn."""
         compact = policy.compact
         tried = self.compactions < compact.max_attempts and self.failed < compact.max_failed
         return policy.overflow.auto and tried
 
     def may_truncate(self, policy: Policy) -> bool:
-        """Tell whether oversized results may still be cut in this turn."""
+        """Return whether oversized results may still be cut in this turn."""
         return self.truncations < policy.recovery.truncations
 
     def may_summarise(self, cause: Cause, messages: Messages, policy: Policy) -> bool:
-        """Tell whether a summary may be asked for, and whether there is more to summarise than a prompt."""
+        """Return whether a summary may be requested, and whether there is more to summarise than a prompt."""
         if cause == "refused":
-            # The answer that was refused says nothing that could be summarised.
+            # The answer of a refused request is empty, so it does not count as history.
             older = messages[:-1] if messages and _is_refused(messages[-1]) else messages
             tried = self.refused < policy.recovery.compactions
             return tried and self.may_compact(policy) and has_history_to_summarise(older)
@@ -85,7 +85,7 @@ class FitAttempts:
 
 @dataclass(frozen=True, slots=True)
 class DecisionBatch:
-    """What one decider decided at once, and the facts that it was told."""
+    """The decisions that one decider made at once, and the facts they are based on."""
 
     decisions: tuple[Decision, ...]
     facts: Facts
@@ -93,7 +93,7 @@ class DecisionBatch:
 
 @dataclass(frozen=True, slots=True)
 class SummaryNeeded:
-    """Asks for a summary of what was said so far; to be answered with an ``FitOutcome``."""
+    """Requests a summary of the conversation so far; to be answered with a ``FitOutcome``."""
 
     overflow: bool
     """A provider refused the request as too long."""
@@ -101,20 +101,20 @@ class SummaryNeeded:
 
 @dataclass(frozen=True, slots=True)
 class ResultsShortened:
-    """Oversized results were cut in place of a summary: say so, and answer with an ``FitOutcome``."""
+    """Oversized results were cut instead of a summary: note it, and answer with a ``FitOutcome``."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitOutcome:
-    """What became of what was asked for, and the session as it is now.
+    """The outcome of what was yielded, and the session as it is now.
 
-    The words of a summary are messages of the view; a turn that was stopped sends nothing more.
+    The text of a summary is in messages of the view; a turn that was stopped sends no outcome.
     """
 
     view: View
     inputs: FitInputs
     failed: bool = False
-    """There is no summary that could stand for anything."""
+    """There is no usable summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ DeciderRun = Generator[FitEvent, FitOutcome | None, View]
 
 
 def fit(view: View, inputs: FitInputs, tries: FitAttempts, cause: Cause = "size") -> Fit:
-    """Make room until the next request fits, or as far as the policy allows.
+    """Reduce the context until the next request fits, or as far as the policy allows.
 
     Returns the request, which may still not fit; None where a request was refused or a summary
     failed, and nothing is left to cut.
@@ -156,7 +156,7 @@ def fit(view: View, inputs: FitInputs, tries: FitAttempts, cause: Cause = "size"
         elif cause == "size":
             return made
         elif cause == "full":
-            # Reported tokens are a reason to summarise, and none to hold a request back.
+            # Reported tokens are a reason to summarise, but not to hold a request back.
             cause = "size"
         else:
             before = view
@@ -179,12 +179,12 @@ def prune_after_turn(view: View, inputs: FitInputs) -> DeciderRun:
 
 
 def has_history_to_summarise(messages: Messages) -> bool:
-    """Tell whether there is more to summarise than the newest prompt alone."""
+    """Return whether there is more to summarise than the newest prompt alone."""
     return any(isinstance(message.info, AssistantMessage) for message in messages)
 
 
 def reported_full(tokens: Usage, model: ModelInfo, policy: Policy) -> bool:
-    """Tell whether the tokens of an answer call for a summary; ours looks at the next request instead."""
+    """Return whether an answer's usage calls for a summary; our rule estimates the next request instead."""
     overflow = policy.overflow
     return overflow.rule.startswith("opencode") and overflows(tokens, model, overflow)
 
@@ -195,7 +195,7 @@ def stored_full(
     policy: Policy,
     usage: Callable[[AssistantMessage], Usage] = lambda info: info.tokens,
 ) -> bool:
-    """Tell whether the newest answer that ended, if no summary came since, calls for a summary."""
+    """Return whether the newest ended answer calls for a summary; false where one was written since."""
     for message in reversed(messages):
         info = message.info
         if isinstance(info, AssistantMessage) and (info.finish is not None or info.summary):
@@ -211,7 +211,7 @@ def _is_refused(message: Message) -> bool:
 def _reduced(
     view: View, inputs: FitInputs, tries: FitAttempts
 ) -> Generator[FitEvent, FitOutcome | None, FittedRequest]:
-    """Take out of the next request what the policy takes out without asking anybody."""
+    """Reduce the next request by everything that the policy reduces without a summary."""
     policy, count, new_id = inputs.policy, inputs.count, inputs.new_id
     reminders = remind(view, policy.reminders, new_id, count)
     view = yield from _decided(view, reminders, inputs.facts)
@@ -232,7 +232,7 @@ def _reduced(
 
 
 def _cuts_now(way: FitAction, policy: Policy, tries: FitAttempts) -> bool:
-    """Tell whether oversized results are to be cut before anything else, or at last."""
+    """Return whether oversized results are to be cut now: before anything else, or as the last resort."""
     if way == "fits" or not tries.may_truncate(policy):
         return False
     first = way == "truncate_tool_results_only" or tries.shorten
@@ -258,7 +258,7 @@ def _decided(view: View, found: Sequence[Decision], facts: Facts) -> DeciderRun:
 def choose_fit_action(
     view: View, projection: Projection, policy: Policy, facts: Facts
 ) -> tuple[FitAction, BudgetCheck]:
-    """Choose the cheapest way to make a request fit, as the policy weighs it."""
+    """Choose the cheapest action to make a request fit, with the policy's rule and estimate."""
     if policy.overflow.rule != "precheck" or not facts.window:
         found = check_budget(projection.total, facts)
         return ("fits" if found.fits else "compact_only"), found

@@ -1,14 +1,14 @@
-"""Make the request that is sent out of a session's messages: the same functions live and in review.
+"""Project a session's messages to the request that is sent: the same functions live and in review.
 
 fold -> apply decisions -> convert -> history limit -> repair -> turns -> pairing -> system ->
-transform -> estimate; the presets of recorded agents repair in their own order (``hygiene``).
+transform -> estimate; the presets of other agents repair in their own order (``hygiene``).
 Cache marks come last, on the provider's messages. Versioned: a change that alters any request's
 bytes raises ``PROJECTION_VERSION`` and keeps the older functions.
 
-A compaction or the history limit leaves out whole messages; what a person pinned in them follows
+A compaction or the history limit leaves out whole messages; parts that the user pinned in them follow
 the summary as quoted text, never as a call with its result, so that pairs stay pairs whatever is
-left out around them. Pictures and files are shown again as they are. A thought that was pinned by
-itself is quoted wherever no provider would give it back to the model, which is where it has no
+left out around them. Images and files are shown again as they are. Thinking that was pinned by
+itself is quoted where no provider would give it back to the model, which is where it has no
 signature.
 """
 
@@ -88,7 +88,7 @@ def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
 
 
 def _of(home: Message, applied: Message) -> tuple[Part, ...]:
-    """Return the parts of a message as they are shown; a thought needs no words beside it here."""
+    """Return the parts of a message as they are shown; thinking is kept even where nothing else is left."""
     shown = {part.id: part for part in applied.parts}
     return tuple(
         shown.get(part.id, part)
@@ -98,12 +98,12 @@ def _of(home: Message, applied: Message) -> tuple[Part, ...]:
 
 
 def reaches_model(block: Block) -> bool:
-    """Tell whether what stands in a request is said to the model: a thought may be kept from it."""
+    """Return whether a block reaches the model: providers withhold thinking without a signature."""
     return not isinstance(block, ReasoningBlock) or is_signed(block.metadata)
 
 
 def _behind_summary(messages: NeutralMessages, transcript: Messages) -> int:
-    """Return the place after the newest summary, else after the system messages."""
+    """Return the index after the newest summary, else after the system messages."""
     summaries = {
         one.id for one in transcript if isinstance(one.info, AssistantMessage) and one.info.summary
     }
@@ -159,12 +159,12 @@ def _who(message: Message) -> str:
 
 
 def _is_draft(part: TextPart, message: Message) -> bool:
-    """Tell whether a summary was written on the way to what the summary is."""
+    """Return whether a text of a summary message is a draft, not part of the final summary."""
     return _who(message) == SUMMARY_SAID and part.text.strip() not in summary_text(message)
 
 
 def _is_wanted(thought: ReasoningPart, view: View) -> bool:
-    """Tell whether a person pinned this very thought: with its message, it goes where that goes."""
+    """Return whether the user pinned this thinking itself, and not only the message that holds it."""
     return any(one.rule == PIN and one.part_id == thought.id for one in view.decisions)
 
 
@@ -179,16 +179,16 @@ def _call(part: ToolPart) -> str:
 
 PROJECTION_VERSION = 3
 VERSIONS = (1, 2, PROJECTION_VERSION)
-"""1 converted alike under every policy, and repaired nothing but missing and orphaned results; 2 knew
-a model's provider by two tables that disagreed (``provider_versions``)."""
+"""1 converted alike under every policy, and repaired nothing but missing and orphaned results; 2 looked a
+model's provider up in two tables that disagreed (``transcript/provider_profile/older_profiles.py``)."""
 
 Convert = Callable[[Messages, ModelRef, ConvertPolicy], NeutralMessages]
-"""``convert``, or what remembers its results."""
+"""``neutral_messages``, or a function that caches its results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """A request before it is put into a provider's words."""
+    """A request before it is converted to a provider's format."""
 
     messages: NeutralMessages
     """System messages first."""
@@ -214,10 +214,10 @@ def project(
     flatten: Convert = neutral_messages,
     weigh: Callable[[NeutralMessage], int] | None = None,
 ) -> Projection:
-    """Project a session to one request; an older version gives what that version gave.
+    """Project a session to one request; an older ``version`` returns what that version returned.
 
-    Whoever projects a session again and again may hand in what remembers how messages are flattened
-    and weighed.
+    A caller that projects a session repeatedly may pass functions that cache how messages are
+    converted (``flatten``) and counted (``weigh``).
     """
     everything = (
         _project_v1(view, head(system), model, policy)
@@ -235,7 +235,7 @@ def project(
 
 
 def head(system: tuple[str, ...]) -> NeutralMessages:
-    """Return the system messages, which stand before all others."""
+    """Return the system messages, which come before all others."""
     return tuple(
         NeutralMessage(role="system", blocks=(TextBlock(text=text),)) for text in system if text
     )

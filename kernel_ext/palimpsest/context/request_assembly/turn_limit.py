@@ -1,7 +1,7 @@
-"""Keep the newest user turns, when a session's key sets a limit to them.
+"""Keep only the newest user turns, when a history limit is set for the session.
 
-Rules follow spec/context-stability.md 1.2. The older one slides by a turn each time, which
-changes the prompt's prefix with every request; the newer one moves once in a while and keeps
+Rules follow spec/context-stability.md 1.2. The older one slides by one turn each time, which
+changes the request's prefix with every prompt; the newer one moves once in a while and keeps
 what precedes the first turn, such as the summary of a compaction.
 """
 
@@ -17,7 +17,7 @@ BATCH = 1.5
 """The batched rule lets a history grow to this many times the limit before it moves."""
 
 AGENT_PREFIX = 3
-"""``agent:<name>:`` is only taken off where something is left behind it."""
+"""A key needs this many pieces for ``agent:<name>:`` to be removed, so that something is left."""
 
 THREAD = re.compile(r":(?:thread|topic):\d+$", re.IGNORECASE)
 
@@ -31,7 +31,7 @@ def with_turn_limit(
     users = [at for at, message in enumerate(messages) if message.role == "user"]
     if policy.rule == "sliding":
         keep = math.floor(turns)
-        # The recorded rule counts before it compares, so a limit between two numbers keeps the lower.
+        # OpenClaw counts before it compares, so a limit between two whole numbers keeps the lower.
         return (
             messages if len(users) <= turns else messages[users[-keep] if keep else len(messages) :]
         )
@@ -65,9 +65,9 @@ def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) 
     """Return the turns that a session's key allows, or None when it sets no limit.
 
     ``limits`` maps a provider to ``history_limit``, ``dm_history_limit`` and ``dms``, which maps a
-    user to a ``history_limit`` of their own. A key reads
+    user to a ``history_limit`` of their own. A key has the form
     ``agent:<name>:<provider>:<direct|dm|group|channel>:<peer>``, with or without the agent, and
-    with ``:thread:<n>`` behind it for a thread.
+    with ``:thread:<n>`` at the end for a thread.
     """
     if not session_key or not isinstance(limits, Mapping):
         return None

@@ -1,1 +1,1 @@
-"""Any request as one value: a step's, a summary's, a title's, a turn summary's."""
+"""The inputs of every kind of model request as one value: step, compaction, title and turn summary."""

@@ -1,7 +1,7 @@
-"""Everything that one request is made from, as one value: what is looked at when nothing is sent.
+"""Hold everything that one request is made from as one value, to inspect a request without sending it.
 
-Border: pure. The live session builds the basis of the request that would come next; review builds
-that of a recorded one. Both are projected by the functions of the live loop.
+Border: pure. The live session builds the inputs of the request that would come next; review builds
+those of a recorded one. Both are projected by the functions of the live loop.
 """
 
 import json
@@ -44,15 +44,15 @@ class RequestInputs:
     """Which recorded request this is; empty for one that would be sent now."""
     version: int = PROJECTION_VERSION
     marker_id: str = ""
-    """The marker whose summary the request asks for; empty for other requests."""
+    """The compaction marker whose summary the request asks for; empty for other requests."""
     title: bool = False
     """The request asks for the session's title."""
     turns: tuple[str, ...] = ()
-    """The turns that a request for a turn summary tells; empty for other requests."""
+    """The turns that a request for a turn summary covers; empty for other requests."""
     before: str = ""
-    """What such a request says of the session before."""
+    """The summary of the session so far that such a request contains."""
     older: int = 0
-    """Messages that were left in the log, since a summary covers them."""
+    """Messages that were not loaded from the journal, since a summary covers them."""
 
 
 def project_inputs(
@@ -61,7 +61,7 @@ def project_inputs(
     flatten: Convert = neutral_messages,
     weigh: Callable[[NeutralMessage], int] | None = None,
 ) -> Projection:
-    """Return the request; the others are handed on to ``project``."""
+    """Return the request; ``flatten`` and ``weigh`` are passed to ``project``."""
     if basis.title:
         return project_title(basis.view, system=basis.system, count=basis.count)
     if basis.turns:
@@ -102,7 +102,7 @@ def recorded_inputs(
     session_id: str,
     session: SessionInfo | None = None,
 ) -> RequestInputs:
-    """Return what a recorded request was made from; ``read`` gives blobs by their hash.
+    """Return what a recorded request was made from; ``read`` returns blobs by their hash.
 
     ``view`` and ``session`` are as the session was when the request was recorded.
     """

@@ -1,7 +1,7 @@
-"""Say what a request is full of: its tokens by kind.
+"""Add up the tokens of a request by kind: system, tools, user, assistant, output and others.
 
-Border: pure arithmetic over weights that were counted already. The kinds add up to the estimate
-of the whole request, so that a gauge drawn from them is as long as the number beside it.
+Border: pure arithmetic over tokens that were counted already. The kinds add up to the estimate
+of the whole request, so that a gauge drawn from them agrees with the number beside it.
 """
 
 from collections.abc import Sequence, Set
@@ -20,7 +20,7 @@ def tokens_by_kind(
     tools_tokens: int,
     summaries: Set[str],
 ) -> dict[str, int]:
-    """Add up the weights of each message's blocks; ``summaries`` are messages of compactions."""
+    """Add up the tokens of each message's blocks; ``summaries`` are messages of compactions."""
     found = dict.fromkeys(KINDS, 0)
     found["tools"] = tools_tokens
     for message, weighed in zip(messages, weights, strict=True):
@@ -38,7 +38,7 @@ def tokens_by_kind(
 
 
 def kind_of(message: NeutralMessage, block: Block | None, summaries: Set[str]) -> str:
-    """Return the kind of a block; without one, of what frames the message."""
+    """Return the kind of a block; without one, that of the message's overhead."""
     if message.message_id in summaries:
         return "summary"
     kind = block.type if block is not None else ""

@@ -1,1 +1,1 @@
-"""Which messages of the transcript stand for it in a request."""
+"""Choose the messages of a transcript that a request contains: fold, undone compactions, turns."""

@@ -1,13 +1,13 @@
-"""Show the summary instead of what it covers, and the whole history again where its compaction was undone.
+"""Replace history by the summary that covers it, and show it again where the compaction was undone.
 
 The history is cut at the last good compaction: one whose summary is finished and has no error.
 A failed summary never cuts history (spec/session-engine.md 1.10), except under the presets of
 systems where it does. Where the compaction kept a tail, the summary comes first, then the tail
 word for word, then what followed.
 
-Where a person undid a compaction, what only it brought (its marker, its summary, the words with
-which the engine went on) is passed over before the fold, so the model sees the history as if it
-had never been compacted. Nothing is taken out of the transcript.
+Where the user undid a compaction, the messages that it added (its marker, its summary, the synthetic
+message that continued the turn) are skipped before the fold, so the model sees the history as if it
+had never been compacted. Nothing is removed from the transcript.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def _is_good(info: AssistantMessage) -> bool:
 
 
 def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
-    """Return the messages that stand for the whole history."""
+    """Return the messages that a request shows for the whole history."""
     cut = (policy or CompactPolicy()).cut
     if cut == "finished":
         return messages[_start(messages, _is_finished, tails=False) :]
@@ -64,7 +64,7 @@ def _first_summaries(messages: Messages) -> dict[str, int]:
 
 
 def _refused(messages: Messages) -> frozenset[str]:
-    """Return the markers whose summary did not fit: there the recorded agent notes no tail."""
+    """Return the markers whose summary did not fit: there OpenCode records no tail."""
     return frozenset(
         message.info.parent_id
         for message in messages
@@ -75,10 +75,10 @@ def _refused(messages: Messages) -> frozenset[str]:
 
 
 def _start(messages: Messages, stands: Callable[[AssistantMessage], bool], *, tails: bool) -> int:
-    """Return where the newest marker is whose summary stands, or the tail that it kept; else 0.
+    """Return the index of the newest marker with a valid summary, or of the tail that it kept; else 0.
 
-    Looks from the end, where a summary comes before its marker: of a long session only what is
-    still sent is looked at.
+    Searches from the end, where a summary is found before its marker: of a long session only what is
+    still sent is read.
     """
     summarised: set[str] = set()
     tail_start: str | None = None
@@ -115,7 +115,7 @@ def _summary_first(
 
 
 def summary_text(message: Message) -> str:
-    """Return the words of a summary, without drafts and what attempts that failed left behind."""
+    """Return the text of a summary, without drafts and texts of failed attempts."""
     texts = [
         part.text.strip()
         for part in message.parts
@@ -127,11 +127,11 @@ def summary_text(message: Message) -> str:
 
 
 CONTINUES = "compaction_continue"
-"""Key in the metadata of what the engine says to go on after a summary."""
+"""Key in the metadata of the synthetic text that continues a turn after a summary."""
 
 
 def without_undone(messages: Messages, decisions: tuple[Decision, ...]) -> Messages:
-    """Leave out what undone compactions brought."""
+    """Leave out the messages that undone compactions added."""
     summaries = undone(decisions)
     if not summaries:
         return messages
@@ -166,7 +166,7 @@ def policy_after_undo(
 
 
 def newest_prompt(messages: Messages) -> str | None:
-    """Return the id of the newest message that a person wrote."""
+    """Return the id of the newest message that the user wrote."""
     for message in reversed(messages):
         info = message.info
         if isinstance(info, UserMessage) and not info.by_engine and marker(message) is None:

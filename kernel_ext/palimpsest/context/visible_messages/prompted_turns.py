@@ -1,7 +1,7 @@
-"""Find the turns that a person's prompt began.
+"""Find the turns that a user's prompt began.
 
-Border: pure. What was said into a turn that ran already belongs to it, and so does what the engine
-says in the user's place.
+Border: pure. A prompt that was sent into a running turn belongs to that turn, and so do the user
+messages that the engine writes.
 """
 
 from palimpsest.context.visible_messages.fold import marker
@@ -9,7 +9,7 @@ from palimpsest.transcript.messages import Message, Messages, UserMessage
 
 
 def begins_turn(message: Message) -> bool:
-    """Tell whether a message is a person's prompt that was not said into a turn."""
+    """Return whether a message is a user's prompt that was not sent into a running turn."""
     info = message.info
     if not isinstance(info, UserMessage) or marker(message) is not None or info.joins:
         return False
@@ -17,7 +17,7 @@ def begins_turn(message: Message) -> bool:
 
 
 def newest_turn(messages: Messages) -> Messages:
-    """Return the newest prompt of a person that began a turn, and all that follows."""
+    """Return the newest user prompt that began a turn, and all that follows."""
     for at in range(len(messages) - 1, -1, -1):
         if begins_turn(messages[at]):
             return messages[at:]
@@ -25,7 +25,7 @@ def newest_turn(messages: Messages) -> Messages:
 
 
 def turn_of(messages: Messages, message_id: str) -> Messages:
-    """Return the turn that a message belongs to; nothing where there is no such message."""
+    """Return the turn that a message belongs to; empty where there is no such message."""
     at = next((i for i, one in enumerate(messages) if one.id == message_id), None)
     if at is None:
         return ()
@@ -42,5 +42,5 @@ def turn_spans(messages: Messages) -> list[tuple[int, int]]:
 
 
 def begins_at_user(message: Message) -> bool:
-    """Tell whether a message is a user's and no marker of a compaction."""
+    """Return whether a message is a user's and no marker of a compaction."""
     return isinstance(message.info, UserMessage) and marker(message) is None

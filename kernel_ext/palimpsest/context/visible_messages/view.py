@@ -1,6 +1,6 @@
-"""What a projection starts from: the messages, the decisions, and the texts kept in blobs.
+"""Hold what a projection starts from: the messages, the decisions, and the texts stored in blobs.
 
-Who reads a blob is handed in, so that this stays pure; live loop and review use the same function.
+The function that reads a blob is an argument, so that this stays pure for the live loop and review alike.
 """
 
 import base64
@@ -21,12 +21,12 @@ Read = Callable[[str], bytes]
 def load_texts(
     messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
 ) -> Mapping[str, str]:
-    """Return text by hash, read when the first is asked for: most sessions need none of them."""
+    """Return texts by hash, loaded when the first is needed: most sessions need none of them."""
     return _Texts(messages, read, decisions)
 
 
 def read_texts(messages: Messages, read: Read) -> dict[str, str]:
-    """Return text by hash; for a blob that is gone, the head and tail in the log must do."""
+    """Return texts by hash, without missing blobs: for those, head and tail in the journal are used."""
     texts: dict[str, str] = {}
     for sha256, mime in blobs_needed(messages).items():
         try:
@@ -64,7 +64,7 @@ def blobs_needed(messages: Messages) -> dict[str, str | None]:
 
 
 class _Texts(Mapping[str, str]):
-    """The texts of what is folded and of what is pinned."""
+    """The texts of the messages that are left after the fold, and of pinned ones."""
 
     def __init__(self, messages: Messages, read: Read, decisions: tuple[Decision, ...]) -> None:
         self._messages = messages
@@ -99,20 +99,20 @@ class View:
 
     @classmethod
     def of(cls, messages: Messages, decisions: tuple[Decision, ...], read: Read) -> "View":
-        """Return the view of a session whose long texts ``read`` gives by their hash, when they are needed."""
+        """Return the view of a session; ``read`` returns its long texts by hash when they are needed."""
         return cls(messages, decisions, load_texts(messages, read, decisions))
 
     def decided(self, *more: Decision) -> "View":
-        """Return the view after these decisions, too; they need no other texts."""
+        """Return the view with these decisions added; they need no other texts."""
         return replace(self, decisions=(*self.decisions, *more))
 
     def folded(self, policy: CompactPolicy | None = None) -> Messages:
-        """Return the messages that stand for the whole history, undone compactions passed over."""
+        """Return the messages that are left after the fold, ignoring undone compactions."""
         return fold(without_undone(self.messages, self.decisions), policy)
 
 
 def whole_output(part: Part, texts: Mapping[str, str]) -> str:
-    """Return all that a completed call returned; the log's head and tail where the blob is gone."""
+    """Return the whole output of a completed call; the journal's head and tail where the blob is missing."""
     match part:
         case ToolPart(state=ToolCompleted(blob=None, output=output)):
             return output

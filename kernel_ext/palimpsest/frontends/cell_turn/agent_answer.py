@@ -1,4 +1,4 @@
-"""What ``answer = %agent ...`` gives: the session's answer, comfortable in a notebook."""
+"""The value of ``answer = %agent ...``: the agent's answer as an object that a notebook displays."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,8 +15,8 @@ from palimpsest.transcript.values import Usage
 class AgentAnswer:
     """The answer to one prompt.
 
-    ``str(answer)`` is its text. In the cell in which it came it shows nothing, since it stands
-    there already; anywhere else it shows its text.
+    ``str(answer)`` is its text. In the cell that produced it it displays nothing, since the answer
+    is shown there already; anywhere else it displays its text.
     """
 
     def __init__(self, answer: Answer, shell: Any) -> None:
@@ -31,7 +31,7 @@ class AgentAnswer:
 
     @property
     def parts(self) -> Sequence[Part]:
-        """Everything the agent did and said, in order."""
+        """The parts of all messages of the turn, in order."""
         return tuple(parts_of(self._answer.messages))
 
     @property
@@ -51,7 +51,7 @@ class AgentAnswer:
 
     @property
     def steps(self) -> int:
-        """Model requests of the turn."""
+        """How many model requests the turn made."""
         return self._answer.steps
 
     @property
@@ -61,7 +61,7 @@ class AgentAnswer:
 
     @property
     def stopped_by(self) -> StoppedBy:
-        """Why the turn ended; ``finished`` where it came to its end by itself."""
+        """Why the turn ended; ``finished`` when it ended normally."""
         return self._answer.stopped_by
 
     @property

@@ -1,8 +1,8 @@
 """Prompts that no cell waits for: ``%agent --bg`` sends one, ``%agent wait`` fetches its answer.
 
-Border: the cell ends at once, and the notebook's cells may run meanwhile. The agent's Python takes
-the road of a prompt from the panel: it runs when the kernel is idle, or in the cell that waits. What
-it prints is in the session, not in a cell.
+Border: the cell ends at once, and the notebook's cells may run meanwhile. The agent's Python runs as
+for a prompt from the panel: when the kernel is idle, or in the cell that waits. What it prints is in
+the session, not in a cell.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ CLOSED = "The agent was closed before it answered; the session keeps what it had
 
 
 class Background:
-    """A prompt on its way: what ``handle = %agent --bg ...`` gives."""
+    """The handle of a prompt that runs in the background; ``handle = %agent --bg ...`` returns it."""
 
     def __init__(
         self, session: KernelSession, future: "Future[Answer]", waiting: "BackgroundWait"
@@ -67,7 +67,7 @@ class Background:
 
     @property
     def answer(self) -> AgentAnswer | None:
-        """The answer; None until it is there, and where none came."""
+        """The answer; None until it is there, and when the turn gave none."""
         if not self.done or self._future.cancelled() or self._future.exception() is not None:
             return None
         return self._waiting.made(self._future.result())
@@ -84,13 +84,13 @@ class Background:
         return f"<agent {'has answered' if self.done else 'works'}, session {self.session}>"
 
     def _ipython_display_(self) -> None:
-        """Show nothing by itself: the cell that sent the prompt says already what is known."""
+        """Display nothing: the cell that sent the prompt has already shown that it runs."""
 
 
 class BackgroundWait:
-    """Lets a cell wait for what it did not send, or no longer waits for.
+    """Lets a cell wait for the answer to a prompt that runs in the background.
 
-    Responsibilities: run the agent's Python meanwhile; ask what is asked where no page does.
+    Responsibilities: run the agent's Python meanwhile; ask its questions in the cell when no page can.
     """
 
     def __init__(self, services: FrontendServices, main_thread: MainThread, pages: Pages) -> None:
@@ -99,11 +99,11 @@ class BackgroundWait:
         self._pages = pages
 
     def made(self, answer: Answer) -> AgentAnswer:
-        """Return an answer as cells get it."""
+        """Return an answer in the form that cells receive."""
         return AgentAnswer(answer, self._main_thread.shell)
 
     def checked(self, made: AgentAnswer) -> AgentAnswer:
-        """Return an answer; raises AgentTurnFailed as the cell that asked would have."""
+        """Return an answer; raises AgentTurnFailed where the cell that sent the prompt would have."""
         cell_failure.raise_if_failed(
             made, self._services, self._main_thread.shell, scrubber(os.environ)
         )
@@ -140,7 +140,7 @@ class BackgroundWait:
 
         unsubscribe = session.subscribe(replied)
         try:
-            # No session of its own: what the agent's Python shows is caught whole, as it is while idle.
+            # No session of its own: all output of the agent's Python is captured, as it is while idle.
             with CellWait(self._main_thread, "", _Nobody(), stop, tick) as waits:
                 waits.run(future)
         finally:
@@ -167,13 +167,13 @@ class NoLongerWaiting(TurnStopped):
 
 
 class _Nobody:
-    """Shows nothing."""
+    """A job host that shows nothing."""
 
     def before(self, call_id: str) -> None:
         """Show nothing."""
 
     def native(self, call_id: str) -> bool:  # noqa: ARG002
-        """Make no room."""
+        """Refuse native outputs, so that they are captured."""
         return False
 
     def stuck(self, words: str) -> None:
@@ -203,7 +203,7 @@ def send_background_prompt(
 def await_background_prompt(
     services: FrontendServices, main_thread: MainThread, pages: Pages, place: CellPlace
 ) -> AgentAnswer:
-    """Wait for the run of the notebook's session, and show its answer; ``%agent wait``."""
+    """Wait for the running turn of the notebook's session, and show its answer; ``%agent wait``."""
     try:
         session = services.engine.submit(services.workspace.current(place.notebook)).result()
         waiting = BackgroundWait(services, main_thread, pages)

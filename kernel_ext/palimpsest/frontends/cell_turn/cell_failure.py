@@ -1,8 +1,8 @@
-"""Fail the cell whose turn failed, where nobody is there to read that it did.
+"""Raise an error in a cell whose turn failed, when the notebook runs unattended.
 
 A notebook that runs by itself (nbclient, Papermill, a scheduler) goes on to the next cell unless a cell
-raises. Whether somebody is there is what the cell's own request says: ``allow_stdin``; it also says what kind of
-front end sent it.
+raises. Whether a person is there is read from the cell's own execute request (``allow_stdin``), and so is
+the kind of front end that sent it.
 
 Border: decides and raises; the answer was shown before.
 """
@@ -15,20 +15,20 @@ from palimpsest.session.prompts.unattended_refusal import has_terminal
 from palimpsest.transcript.errors import UserError
 
 WELL = frozenset({"finished", "cancelled"})
-"""Ends after which a cell has not failed; who stops a turn is told in another way."""
+"""Reasons to stop after which a cell does not fail; a turn that the user stopped raises TurnStopped."""
 
 WORDS = {
     "rejected": "a call was refused",
     "steps": "it reached its step limit",
     "length": "the answer was cut at its length limit",
 }
-"""What ended a turn that carries no error."""
+"""Descriptions of why a turn that carries no error ended, by ``stopped_by``."""
 
 
 class AgentTurnFailed(UserError):
-    """The turn of a cell did not finish, and nobody is there to read that.
+    """The turn of a cell did not finish; raised in unattended notebooks, or always if so configured.
 
-    ``answer`` is what came of it, ``answer.stopped_by`` says what ended it.
+    ``answer`` holds what the turn produced, ``answer.stopped_by`` why it ended.
     """
 
     def __init__(self, answer: AgentAnswer, clean: Callable[[str], str] = str) -> None:
@@ -51,7 +51,7 @@ def raise_if_failed(
 
 
 def may_type(shell: Any) -> bool:
-    """Tell whether the cell that runs came from somewhere where a person can type an answer."""
+    """Tell whether the running cell was sent by a front end where a person can type an answer."""
     kernel = getattr(shell, "kernel", None)
     if kernel is None:
         return has_terminal()
@@ -60,11 +60,11 @@ def may_type(shell: Any) -> bool:
 
 
 def shows_updates(shell: Any) -> bool:
-    """Tell whether an output of the cell that runs can be refreshed where it stands.
+    """Tell whether an output of the running cell can be updated in place.
 
-    A terminal cannot, and neither can ``jupyter console`` nor qtconsole: they show a display once and leave out its
-    updates. A page names its cell in the request's metadata; a program lets nobody type, or is nbclient, which keeps
-    no history on the disk. A console does none of these.
+    A terminal cannot, and neither can ``jupyter console`` nor qtconsole: they show a display once and ignore
+    its updates. A page names its cell in the request's metadata; a program does not allow stdin, or is
+    nbclient, which keeps no history on disk. A console does none of these.
     """
     kernel = getattr(shell, "kernel", None)
     if kernel is None:

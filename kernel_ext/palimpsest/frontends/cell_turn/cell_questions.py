@@ -1,8 +1,8 @@
-"""Ask the person at the cell, when no page is there to ask.
+"""Ask permission questions and the model's questions in the cell, when no page can ask them.
 
 Border: runs on the main thread while a cell waits; reads an answer with ``input()``. The first
-answer wins, whoever gives it, so an answer from a page closes the prompt here. Where nobody can
-type (Papermill, nbclient) the answer is a recorded no.
+answer wins, wherever it is given, so an answer from a page closes the input prompt here. Where
+nobody can type (Papermill, nbclient) a rejection is recorded.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ HEADLESS = (
 )
 AGAIN = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
 INPUT_CHARS = 4_000
-"""What is shown of one value of the call's input; the rest is counted."""
+"""How much is shown of one value of the call's input; the rest is only counted."""
 DIFF_CHARS = 8_000
 
 _WORDS: dict[str, Literal["once", "always", "reject"]] = {
@@ -43,10 +43,10 @@ _WORDS: dict[str, Literal["once", "always", "reject"]] = {
 
 
 class Questions:
-    """Puts the open questions of a session to the person at the cell.
+    """Asks the open questions of a session in the cell that waits.
 
     Contract: ``check`` returns at once when there is nothing to ask here. It raises nothing;
-    an interrupt while it reads means stop, which the interrupt's own listener does.
+    an interrupt while it reads stops the turn, which the interrupt's own listener does.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Questions:
         self._stopped = False
 
     def check(self, session: KernelSession) -> None:
-        """Ask what is open, if a person can be asked here."""
+        """Ask the open questions, if a person can answer them here."""
         if self._stopped or self._watched():
             return
         for ask in session.snapshot().asks:
@@ -91,7 +91,7 @@ class Questions:
         return self._stopped
 
     def _answer(self, ask: Ask, session: KernelSession) -> Reply | None:
-        """Read an answer; None when it came from elsewhere or the person stopped."""
+        """Read an answer; None when it was given elsewhere or the person stopped the turn."""
         self._closed_elsewhere = self.interrupted = False
         self._before(ask.call_id)
         text = question_text(ask, self._scrub)
@@ -108,7 +108,7 @@ class Questions:
             text = AGAIN
 
     def _interview(self, asked: QuestionAsked, session: KernelSession) -> None:
-        """Read the answers to what the model asks; nothing when they came from elsewhere."""
+        """Read the answers to the model's questions; sends none when they were given elsewhere."""
         self._closed_elsewhere = self.interrupted = False
         self._before(asked.call_id)
         found: list[tuple[str, ...]] = []
@@ -125,7 +125,7 @@ class Questions:
         session.answer(asked.question_id, found if any(found) else None)
 
     def _line(self, identifier: str, text: str, session: KernelSession) -> str | None:
-        """Read a line; None when it is not needed any more, or the person stopped."""
+        """Read a line; None when it is no longer needed, or the person stopped the turn."""
         before, self._interrupts.running = self._interrupts.running, self
         self._open = identifier
         try:
@@ -172,11 +172,11 @@ def understand(line: str) -> Reply | None:
 
 
 def question_text(ask: Ask, scrub: Callable[[str], str]) -> str:
-    """Put a question into plain words: the tool, its exact input, the diff, the answers."""
+    """Write a permission question as text: the tool, its exact input, the diff, the possible answers."""
     name = ask.tool or ask.permission
     lines = [f"The agent wants to use {name}: {ask.title}" if ask.title else f"May {name} run?"]
     if ask.permission in ("budget", "moved"):
-        lines = [ask.title]  # nothing is to be used: the session as a whole is asked about
+        lines = [ask.title]  # no tool is used: the question is about the session as a whole
     for key, value in ask.input.items():
         lines.append(_value(key, value))
     if ask.diff:

@@ -1,6 +1,6 @@
-"""The model's questions as lines that a person reads, and a typed line as an answer.
+"""Write the model's questions as lines of text, and read a typed line as an answer.
 
-Border: pure words; ``cell_questions.py`` reads the lines.
+Border: pure functions on text; ``cell_questions.py`` reads the lines.
 """
 
 import re
@@ -14,7 +14,7 @@ _NUMBERS = re.compile(r"\s*\d{1,2}(?:[\s,;]+\d{1,2})*\s*")
 def interview_text(
     question: Question, number: int, of: int, scrub: Callable[[str], str] = str
 ) -> str:
-    """Put a question into plain words: its options by number, and how to answer."""
+    """Write a question as text: its options by number, and how to answer."""
     place = f" ({number} of {of})" if of > 1 else ""
     lines = [f"The agent asks{place}: {question.question}"]
     for at, option in enumerate(question.options, 1):
@@ -31,7 +31,7 @@ def interview_text(
 
 
 def answer_of(line: str, question: Question) -> tuple[str, ...]:
-    """Read what a person typed: numbers or labels of options, else own words; empty is no answer."""
+    """Read what a person typed: numbers or labels of options, else free text; empty is no answer."""
     words = line.strip()
     labels = [option.label for option in question.options]
     if labels and _NUMBERS.fullmatch(line):

@@ -1,8 +1,8 @@
 """Wait for an answer in a script, and ask the person at its terminal meanwhile.
 
 Border: the thread that called ``Session.prompt``. Where nobody can type (a scheduler, a pipe) every
-question gets a recorded no, so that a script never waits for ever. Who answers by program sends with
-``start()``, which leaves the thread free for ``reply()``.
+question is rejected, with a record, so that a script never waits for ever. A script that answers by
+itself sends with ``start()``, which leaves the thread free for ``reply()``.
 """
 
 import os
@@ -28,7 +28,7 @@ HEADLESS = (
 
 
 def attended(session: KernelSession, future: "Future[Answer]", said: Sequence[str] = ()) -> Answer:
-    """Return the answer; a keyboard interrupt stops the turn. ``said`` is told the person first."""
+    """Return the answer; a keyboard interrupt stops the turn. ``said`` is printed to stderr first."""
     for words in (*said, session.take_withheld()):
         if words:
             sys.stderr.write(f"{_clean(words)}\n")
@@ -46,7 +46,7 @@ def attended(session: KernelSession, future: "Future[Answer]", said: Sequence[st
         return future.result()
     except KeyboardInterrupt:
         session.cancel("Stopped.")
-        wait([future], STOP_SECONDS)  # or the script ends before its log says so
+        wait([future], STOP_SECONDS)  # otherwise the script ends before its journal records the stop
         raise
 
 

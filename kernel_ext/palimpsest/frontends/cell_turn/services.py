@@ -1,4 +1,4 @@
-"""What a front end needs of the application and of pages, and which cell asks."""
+"""Protocols of what a front end needs from the application and from pages, and a cell's identity."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,7 +9,7 @@ from palimpsest.session.interfaces.project_sessions import ProjectSessions
 
 
 class FrontendServices(Protocol):
-    """What the front end needs of the application; ``app`` implements it."""
+    """What the front end needs from the application; ``app`` implements it."""
 
     @property
     def engine(self) -> EngineThread:
@@ -23,14 +23,14 @@ class FrontendServices(Protocol):
 
 
 class Pages(Protocol):
-    """The pages that look at this kernel; ``channel`` implements it."""
+    """The browser pages connected to this kernel; ``frontends/page_channel/channel.py`` implements it."""
 
     def fresh(self, session_id: str) -> bool:
         """Tell whether a page watches the session now."""
         ...
 
     def present(self, session_id: str) -> bool:
-        """Tell whether a page is there that can answer a question; pings it where that is not known."""
+        """Tell whether a page can answer a question now; pings it where that is not known."""
         ...
 
     def expected(self) -> bool:
@@ -38,17 +38,17 @@ class Pages(Protocol):
         ...
 
     def adopt(self, session: KernelSession) -> None:
-        """Note the session that the notebook goes on with."""
+        """Make a session the one that the notebook continues."""
         ...
 
     def forget(self, session_id: str) -> None:
-        """Go on without a session that is gone."""
+        """Drop a session that was deleted."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """Which cell asks."""
+    """Which cell sent the prompt."""
 
     cell_id: str | None = None
     execution_count: int | None = None

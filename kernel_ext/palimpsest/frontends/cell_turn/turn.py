@@ -1,4 +1,4 @@
-"""One prompt from a cell: sent to the engine, followed, shown, answered.
+"""Run one prompt from a cell: send it to the engine, follow it, show it and return the answer.
 
 Border: glue between the magic and the session layer; it holds no rule of its own. The main
 thread waits here; the engine does the work.
@@ -39,13 +39,13 @@ from palimpsest.transcript.session_record.events import (
 )
 
 PATIENCE_SECONDS = 2.0
-"""A second press of the stop button this long after the first leaves a turn that does not end."""
+"""A press of the stop button later than this after the first one leaves a turn that does not end."""
 
 
 class TurnStopped(KeyboardInterrupt):
     """The person stopped the turn: loops and Run All end too, without a traceback.
 
-    ``told`` says that the answer above ends with that word.
+    ``told`` is true when the output above already ends with the word "Stopped".
     """
 
     def __init__(self, *, told: bool = False) -> None:
@@ -60,8 +60,8 @@ class TurnStopped(KeyboardInterrupt):
 class CellTurn:
     """Runs one prompt, or one compaction, for a cell.
 
-    Responsibilities: find the session; send the prompt; keep the story and the questions going
-    while it waits; turn what came back into a value or one clear sentence.
+    Responsibilities: find the session; send the prompt; update the cell's output and ask questions
+    while it waits; turn the result into a value or one clear error message.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class CellTurn:
         self._stopped_at: float | None = None
         self._leave = False
         self._mute = False
-        """What was held back of the session's log, until it is said."""
+        """Whether showing the turn has failed, after which nothing more is shown."""
 
     def run(self) -> AgentAnswer:
         """Block until the answer is there."""
@@ -194,19 +194,19 @@ class CellTurn:
             self._questions.check(session)
 
     def _say_withheld(self) -> None:
-        """Say once in a kernel what the session's log claims and does not hold."""
+        """Print, once in a kernel, which rights the session's journal claims that were not granted."""
         session = self._feed.session
         words = session.take_withheld() if session is not None else ""
         if words:
             sys.stderr.write(f"{self._scrub(words)}\n")
 
     def _make_room(self, call_id: str | None) -> None:
-        """Let what follows a question that is typed stand below it."""
+        """Show the output that follows a question asked in the cell below that question."""
         if call_id is not None:
             self._tell(lambda: self._story.asked(call_id))
 
     def _tell(self, show: Callable[[], None]) -> None:
-        """Show something; a mistake in showing must not end a turn that works."""
+        """Show something; an error while showing it must not end a turn that works."""
         if self._mute:
             return
         try:
@@ -240,7 +240,7 @@ class CellTurn:
         return session is not None and self._pages.fresh(session.id)
 
     def _attended(self) -> bool:
-        """Tell whether a page is there to be asked."""
+        """Tell whether a page can answer questions."""
         session = self._feed.session
         if session is None:
             return self._pages.expected()
@@ -282,7 +282,7 @@ async def without_cell(
 ) -> Answer:
     """Await a turn that no cell waits for; the stop button of an idle kernel reaches it.
 
-    What it asks while nobody was there for so long is answered with a recorded no.
+    A question that nobody could answer for ``patience_seconds`` is rejected, with a record.
     """
     refusing = asyncio.ensure_future(
         refuse_unattended(

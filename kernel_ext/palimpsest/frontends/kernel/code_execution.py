@@ -26,7 +26,7 @@ class Execution:
     """One piece of code, ready to run.
 
     Responsibilities: transform the code, tell whether it must be awaited, run it under capture,
-    and put what came out into one value.
+    and return its outputs as one value.
     """
 
     def __init__(self, shell: Any, code: str, capture: Capture) -> None:
@@ -43,7 +43,7 @@ class Execution:
         self.awaits = self._problem is None and _should_be_async(self._transformed)
 
     def run(self) -> PythonOutcome:
-        """Run code that needs no loop; may be left by KeyboardInterrupt only inside that code."""
+        """Run code that needs no event loop; KeyboardInterrupt leaves it only from inside that code."""
         if self.awaits:
             return self._outcome(NO_AWAIT)
         flush_figures(self._shell)
@@ -52,7 +52,7 @@ class Execution:
         return self._outcome()
 
     async def run_awaiting(self, started: Callable[["asyncio.Task[Any]"], None]) -> PythonOutcome:
-        """Run code on the loop that calls; ``started`` gets the task, so that it can be cancelled."""
+        """Run code on the caller's event loop; ``started`` gets the task, so that it can be cancelled."""
         if not self.awaits:
             return self.run()
         if not self._shell.autoawait:
@@ -99,13 +99,13 @@ def drive(cell: Coroutine[Any, Any, Any], shell: Any) -> None:
 
 
 def _finish(shell: Any, result: Any) -> None:
-    """Tell IPython's listeners that the code is over; matplotlib shows its figures then."""
+    """Notify IPython's listeners that the code has ended; matplotlib shows its figures then."""
     shell.events.trigger("post_execute")
     shell.events.trigger("post_run_cell", result)
 
 
 def flush_figures(shell: Any) -> None:
-    """Show the figures that the user's own code of this cell left open, before ours begins."""
+    """Show the figures that the user's own code of this cell left open, before the agent's code runs."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None and pyplot.get_fignums():
         shell.events.trigger("post_execute")

@@ -4,7 +4,7 @@ Border: the main thread's signal handler and nothing else; what stopping means i
 ipykernel's own handler loses interrupts while an awaiting cell waits for another thread or runs
 blocking code, and Python's default one wedges the kernel when it raises inside the event loop
 (spec/kernel.md B1). So: user code gets KeyboardInterrupt, a suspended task is cancelled, and
-everything else is only told. The signal's number also goes to the engine thread by a socket,
+everything else is only notified. The signal's number also goes to the engine thread by a socket,
 written by the interpreter's C code, because a Python handler waits until C code returns.
 """
 
@@ -22,19 +22,19 @@ from IPython.core.interactiveshell import InteractiveShell
 from palimpsest.frontends.kernel.code_execution import drive
 
 WAKE_SECONDS = 0.1
-"""Until a signal is sent once more that had no effect; twice as long before each further time."""
+"""Delay before a signal that had no effect is sent again; doubled before each further time."""
 MOST_WAKES = 8
-"""Code that does not look at signals at all, such as a long sum in C, is not sent more of them."""
+"""How often a signal is sent again at most: code such as a long sum in C never checks for signals."""
 
 _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
 _DRIVE: CodeType = drive.__code__
 
 
 class InterruptibleJob(Protocol):
-    """What stands on the main thread: a piece of the agent's code, a question, a description."""
+    """What runs on the main thread: a piece of the agent's code, a question, a description."""
 
     interrupted: bool
-    """Set when a signal met it."""
+    """Set when a signal arrived while it ran."""
 
     @property
     def everywhere(self) -> bool:
@@ -48,11 +48,11 @@ class InterruptibleJob(Protocol):
 
 
 class InterruptHold:
-    """One turn's hold on SIGINT.
+    """One turn's SIGINT handler.
 
-    Contract: ``told`` is called on the engine thread at each signal while the hold lasts. A
-    handler that somebody saved meanwhile and put back later (ipykernel does, around every
-    message) passes the signal on to who had it before.
+    Contract: ``told`` is called on the engine thread at each signal until ``end``. When other code
+    saved this handler meanwhile and restores it later (ipykernel does, around every message), it
+    passes the signal on to the handler before it.
     """
 
     def __init__(self, interrupts: "Interrupts", told: Callable[[], object]) -> None:
@@ -67,12 +67,12 @@ class InterruptHold:
         return signal.getsignal(signal.SIGINT) is self._handler
 
     def again(self) -> None:
-        """Become the process's handler again after somebody replaced it."""
+        """Become the process's handler again after other code replaced it."""
         if not self.in_place:
             self._previous = signal.signal(signal.SIGINT, self._handler)
 
     def end(self) -> None:
-        """Give the signal back; on the main thread."""
+        """Restore the handler before this one; on the main thread."""
         self.told = None
         self._interrupts.forget(self)
         if self.in_place:
@@ -86,29 +86,29 @@ class InterruptHold:
 
 
 class Interrupts:
-    """Receives SIGINT for as long as a turn wants it.
+    """Handles SIGINT while turns run.
 
-    Responsibilities: decide what the signal does to what runs on the main thread; tell the
+    Responsibilities: decide what the signal does to the job on the main thread; notify the
     engine at once, even while C code holds the main thread.
     """
 
     def __init__(self, loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
         self.running: InterruptibleJob | None = None
-        """What stands on the main thread now."""
+        """What runs on the main thread now."""
         self._loop = loop
         self._catching: list[InterruptHold] = []
         self._pair: tuple[socket.socket, socket.socket] | None = None
         self._before_fd = -1
         self._reading = threading.Lock()
-        """Held while it is settled whose signals the socket has."""
+        """Held while signal numbers are read from the socket and assigned to a turn."""
         self._unmet = False
-        """Whether no handler has run since the socket told of the newest signal."""
+        """Whether no handler has run since the socket reported the newest signal."""
         self._own_comes = False
-        """Whether we sent a signal since the handler ran; that run tells nobody."""
+        """Whether we sent a signal since the handler last ran; its next run notifies no turn."""
         self._own_numbers = 0
-        """Signals we sent ourselves that the socket has not told of yet."""
+        """Signals we sent ourselves whose numbers were not read from the socket yet."""
         self._cancels: asyncio.Task[Any] | None = None
-        """The task that is to be cancelled as soon as its loop comes to it."""
+        """The task that is cancelled as soon as its event loop runs the callback."""
 
     def catch(self, told: Callable[[], object]) -> InterruptHold | None:
         """Catch the signal for a turn; None off the main thread, where no handler can be set."""
@@ -121,11 +121,11 @@ class Interrupts:
 
     @property
     def caught(self) -> bool:
-        """Whether a signal that comes now comes to us."""
+        """Whether one of our handlers receives a signal that is sent now."""
         return any(catching.in_place for catching in self._catching)
 
     def forget(self, catching: InterruptHold) -> None:
-        """Tell this hold no more; what the socket still has was meant for it."""
+        """Notify this hold no more; signal numbers still in the socket were meant for it."""
         with self._reading:
             if self._pair is not None and catching.in_place:
                 self._numbers(self._pair[0])
@@ -133,7 +133,7 @@ class Interrupts:
                 self._catching.remove(catching)
 
     def met(self, catching: InterruptHold, frame: FrameType | None) -> None:
-        """Do to what runs what the signal asks for; runs in the signal handler."""
+        """Interrupt or cancel the job that runs; called in the signal handler."""
         own, self._own_comes = self._own_comes, False
         self._loop().call_soon_threadsafe(self._met, None if own else catching)
         running = self.running
@@ -154,9 +154,9 @@ class Interrupts:
             task.cancel()
 
     def interrupt_main(self) -> None:
-        """Make a blocking call in the main thread return; nobody is told of this signal."""
+        """Make a blocking call in the main thread return, by a signal that no turn is notified of."""
         if not self.caught:
-            return  # it would raise in whoever has the signal now
+            return  # it would go to a handler that is not ours
         main = threading.main_thread().ident
         self._count_own()
         if hasattr(signal, "pthread_kill") and main is not None:
@@ -186,7 +186,7 @@ class Interrupts:
             catching.told()
 
     def _met(self, catching: InterruptHold | None) -> None:
-        """The handler has run: it met every signal whose number it found written; on the engine."""
+        """Note that the handler ran: every number in the socket so far is handled; on the engine."""
         if self._pair is not None:
             self._read(self._pair[0])
         self._unmet = False
@@ -220,7 +220,7 @@ class Interrupts:
             self._loop().call_later(WAKE_SECONDS, self._wake, catching, 0)
 
     def _numbers(self, reader: socket.socket) -> int:
-        """Take what the socket has; returns how many signals of others it told of."""
+        """Read the socket; returns how many signals it reported that we did not send ourselves."""
         try:
             numbers = reader.recv(512)
         except (BlockingIOError, OSError):
@@ -236,13 +236,13 @@ class Interrupts:
         return signals - own
 
     def _wake(self, catching: InterruptHold, tried: int) -> None:
-        """Send the signal once more where it had no effect yet; on the engine.
+        """Send the signal once more if it had no effect yet; on the engine.
 
-        A signal that comes between the interpreter's last look at signals and a wait, for a lock
-        or in a selector, does not end that wait, and its handler would run after it. One that comes
-        between two pieces of user code asks for the task to be cancelled, which its loop never comes
-        to where the next piece does not await: the next signal meets that piece. A signal was meant
-        for one turn: where that is over, the next one hears nothing of it.
+        A signal that arrives between the interpreter's last check for signals and a wait, for a lock
+        or in a selector, does not end that wait, and its handler would run after it. One that arrives
+        between two pieces of user code requests that the task is cancelled, which its event loop never
+        does when the next piece does not await: the next signal interrupts that piece. A signal is
+        meant for one turn: once that turn is over, it is not sent again to the next one.
         """
         has_effect = not self._unmet and self._cancels is None
         is_over = catching.told is None or not catching.in_place
@@ -258,10 +258,10 @@ class Interrupts:
 
 
 def _in_user_code(frame: FrameType | None, *, driven: bool) -> bool:
-    """Tell whether user code stands between here and whoever runs the agent's code.
+    """Tell whether user code is on the stack between this frame and the code that runs the agent's Python.
 
-    A cell's own code stands below us too, so for code that we drive ourselves only frames above
-    ``drive`` count; a task has nothing of the cell below it.
+    A cell's own code is further down the stack too, so for code that we drive ourselves only frames
+    above ``drive`` count; a task has no frames of the cell below it.
     """
     seen = False
     while frame is not None:

@@ -1,6 +1,6 @@
-"""What may be asked of the main thread: run a piece of Python, look at the variables.
+"""The jobs that run on the main thread: run a piece of Python, read the variables.
 
-Border: a job knows how it is done, not where or when; ``main_thread`` decides that.
+Border: a job defines how it runs; ``frontends/kernel/main_thread.py`` decides where and when.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ from palimpsest.tools.tool import PythonOutcome
 
 
 class JobHost(Protocol):
-    """A place on the main thread that runs jobs.
+    """Shows the outputs of jobs; the cell that waits for the answer is one.
 
-    Contract: ``native`` is called on the main thread before each native output and tells
-    whether there is room for it; ``stuck`` may be called from the engine thread.
+    Contract: ``native`` is called on the main thread before each native output and returns
+    whether the output can be shown; ``stuck`` may be called from the engine thread.
     """
 
     def before(self, call_id: str) -> None:
@@ -25,16 +25,16 @@ class JobHost(Protocol):
         ...
 
     def native(self, call_id: str) -> bool:
-        """Make room for a native output."""
+        """Prepare the cell for a native output; false when the output must be captured instead."""
         ...
 
     def stuck(self, words: str) -> None:
-        """Tell the person that the code does not stop."""
+        """Show the person that the code does not stop."""
         ...
 
 
 class Job:
-    """Something to be done on the main thread, once."""
+    """A piece of work that the main thread does once."""
 
     def __init__(self, session_id: str | None) -> None:
         self.session_id = session_id

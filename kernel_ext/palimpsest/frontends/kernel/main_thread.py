@@ -1,9 +1,9 @@
-"""The main thread at the agent's service: a cell that waits, ticks, and runs Python meanwhile.
+"""Run the engine's jobs on the kernel's main thread, in a cell that waits or in the idle loop.
 
 Border: decides where and when something runs on the main thread; what runs is in
-``jobs`` and ``questions``. The engine never touches the main thread but through here. A
-waiting cell is the executor; with no cell waiting, work is posted to the kernel's idle loop,
-where it stands behind a cell that runs.
+``frontends/kernel/jobs.py`` and ``frontends/cell_turn/cell_questions.py``. The engine uses the main
+thread only through this module. A waiting cell is the executor; with no cell waiting, work is posted
+to the kernel's idle loop, where it comes after a cell that runs.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from palimpsest.frontends.kernel.python_runner import STUCK_SECONDS, KernelPytho
 from palimpsest.transcript.errors import UserError
 
 TICK_SECONDS = 0.03
-"""How often a waiting cell looks around. An awaiting cell that nothing wakes would hear an
+"""How often a waiting cell checks for work. An awaiting cell that nothing wakes would notice an
 interrupt only when the work ends (spec/kernel.md B1: 4.4 s)."""
 
 STUCK = (
@@ -38,7 +38,7 @@ class CellWait:
     """A cell that waits for an answer and runs jobs meanwhile.
 
     Contract: lives on the thread of its cell, from ``with`` to its end. Jobs of its own session
-    put their native outputs into the cell; those of other sessions are caught whole.
+    put their native outputs into the cell; all outputs of other sessions' jobs are captured.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class CellWait:
         self.wake()
 
     def wake(self) -> None:
-        """Look around now; from any thread."""
+        """Make the cell check for work now; from any thread."""
         self._wake.set()
         waiting = self._wake_loop
         if waiting is not None:
@@ -112,10 +112,10 @@ class CellWait:
 
 
 class MainThread:
-    """Gives the engine the main thread.
+    """Runs the engine's jobs on the main thread.
 
     Responsibilities: know which cells wait; hand jobs to the right one or to the idle loop;
-    interrupt what runs when it is aborted; name what does not stop.
+    interrupt a job whose call is aborted; report code that does not stop.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class MainThread:
         self.shell = shell
         self.interrupts = Interrupts(engine_loop)
         self.cells_running: Callable[[], int] = lambda: 0
-        """How many cells run now; set by who keeps count."""
+        """How many cells run now; set by ``frontends/frontend.py``."""
         self._engine_loop = engine_loop
         self._main_loop = main_loop
         self._lock = threading.Lock()
@@ -143,7 +143,7 @@ class MainThread:
 
     @property
     def waiting(self) -> bool:
-        """Whether a cell waits for an answer; it puts questions itself."""
+        """Whether a cell waits for an answer; such a cell asks questions itself."""
         return bool(self._waits)
 
     def runner(self, session_id: str) -> KernelPythonRunner:
@@ -165,7 +165,7 @@ class MainThread:
             self._main_loop.call_soon_threadsafe(self._begin_serving, context=contextvars.Context())
 
     def enter(self, wait: CellWait) -> None:
-        """A cell waits from now on; it takes over what no cell was there for."""
+        """Register a cell that waits from now on; it takes over the jobs of the idle loop."""
         with self._lock:
             self._waits.append(wait)
             jobs, self._idle = self._idle, deque()
@@ -173,7 +173,7 @@ class MainThread:
             wait.post(job)
 
     def leave(self, wait: CellWait, jobs: "deque[Job]") -> None:
-        """A cell waits no more; what it did not get to goes elsewhere."""
+        """Remove a cell that waits no more; the jobs it did not start are posted again."""
         with self._lock:
             self._waits.remove(wait)
         while jobs:
@@ -206,10 +206,10 @@ class MainThread:
             self._finish(job, result)
 
     def serve_until(self, future: "Future[Any]", timeout: float | None) -> float | None:
-        """Do what waits for this thread until a future is done or the time over; seconds that are left.
+        """Run posted jobs until a future is done or the time is over; returns the seconds left.
 
-        For a cell that blocks by ``.result()``: what is posted meanwhile would stand behind the cell, and
-        the cell behind it. On another thread, and inside of a job, it does nothing.
+        For a cell that blocks by ``.result()``: a job posted meanwhile would wait for the cell, and the
+        cell for the job. On another thread, and inside a job, it does nothing.
         """
         end = None if timeout is None else time.monotonic() + timeout
         while not future.done() and self._may_serve():
@@ -228,7 +228,7 @@ class MainThread:
         return threading.current_thread() is threading.main_thread() and self._current is None
 
     def _perform_caught(self, job: Job) -> None:
-        """Do a job that no cell shows, so that it can be interrupted in any case."""
+        """Do a job that no cell shows, with SIGINT caught so that it can be interrupted."""
         catching = None if self.interrupts.caught else self.interrupts.catch(lambda: None)
         try:
             self.perform(job, lambda _: None)
@@ -255,7 +255,7 @@ class MainThread:
         loop.call_soon_threadsafe(loop.call_later, STUCK_SECONDS, self._name_stuck, job, began)
 
     def catch_idle(self, stop: Callable[[], object]) -> Callable[[], None]:
-        """Let the stop button reach a turn that no cell waits for; returns what ends that."""
+        """Let the stop button reach a turn that no cell waits for; returns a function that ends this."""
         loop = self._main_loop
         if loop is None:
             return lambda: None
@@ -310,7 +310,7 @@ class MainThread:
         self._server = task
 
     async def _serve(self) -> None:
-        """Do what waits while no cell runs, one job at a time."""
+        """Run posted jobs while no cell runs, one at a time."""
         while True:
             with self._lock:
                 if not self._idle:
@@ -323,7 +323,7 @@ class MainThread:
                     await self._serve_one(job)
 
     async def _serve_one(self, job: Job) -> None:
-        """Do a job that no cell waits for, so that it can be interrupted in any case."""
+        """Do a job that no cell waits for, with SIGINT caught so that it can be interrupted."""
         caught = self.interrupts.caught
         catching = None if caught else self.interrupts.catch(lambda: None)
         try:
@@ -334,7 +334,7 @@ class MainThread:
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
-        """Wait until no cell runs, and keep cells waiting until we are done."""
+        """Wait until no cell runs, and make new cells wait until the block ends."""
         lock = getattr(getattr(self.shell, "kernel", None), "_main_asyncio_lock", None)
         if lock is None:  # ipykernel 6 has no such lock; an awaiting cell may then run between
             while self.cells_running() and self._idle:  # noqa: ASYNC110  # cells tell nobody

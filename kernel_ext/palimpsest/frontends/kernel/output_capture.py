@@ -1,9 +1,9 @@
-"""Catch what the agent's Python prints, shows, returns and raises.
+"""Capture what the agent's Python prints, displays, returns and raises.
 
-Border: patches one IPython shell for the length of one run and takes everything back. Text is
-caught for the model; figures and rich results stay native outputs of the cell and are noted.
+Border: patches one IPython shell for the length of one run and undoes every patch. Text is
+captured for the model; figures and rich results stay native outputs of the cell and are recorded.
 IPython's own capture swaps streams for the whole process and misses errors (spec/kernel.md B4),
-so here writes are told apart by thread, and streams that user code kept are caught too.
+so here writes are distinguished by thread, and streams that user code kept are captured too.
 """
 
 import array
@@ -24,26 +24,26 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
-try:  # what waits in a pipe can be asked only where the system has these
+try:  # the number of bytes in a pipe can be read only where the system has these
     import fcntl
     import termios
 except ImportError:  # pragma: no cover
     fcntl = None  # type: ignore[assignment]
 
 HEAD_CHARS = 2_000_000
-"""What is kept of one stream from its beginning; the tool shortens it further for the model."""
+"""How much of the beginning of one stream is kept; the tool truncates it further for the model."""
 TAIL_CHARS = 500_000
 MOST_IMAGES = 8
-"""Images given to the model per run; each costs it about a thousand tokens."""
+"""Images sent to the model per run; each costs about a thousand tokens."""
 LARGEST_IMAGE_CHARS = 40_000_000
-"""Of base64; a larger picture is not even shrunk to be sent."""
+"""Length of base64 above which an image is not sent, not even shrunk."""
 PIPE_SECONDS = 0.05
-"""How long to wait for text that a child process left in the kernel's pipe."""
+"""How long to wait for text that a child process wrote to the kernel's pipe."""
 
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 
 IN_RUN: ContextVar[object | None] = ContextVar("palimpsest_run", default=None)
-"""Set in the context of the agent's code, so that other tasks of the main loop are not caught."""
+"""Set in the context of the agent's code, so that other tasks of the main loop are not captured."""
 
 
 class OutputBuffer:
@@ -121,9 +121,9 @@ class _Stream(io.TextIOBase):
 
 
 class Capture:
-    """What one run of the agent's code gave.
+    """The outputs of one run of the agent's code.
 
-    Responsibilities: hold text, error, result, images; pass rich output on while there is room.
+    Responsibilities: hold text, error, result, images; pass rich output on while the cell takes it.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Capture:
         self.images: list[Attachment] = []
         self.rich: list[str] = []
         self.quiet = False
-        """The value of the last expression is not wanted: the code ends in a semicolon."""
+        """The value of the last expression is not shown: the code ends in a semicolon."""
         self._on_native = on_native
         self._interrupted = interrupted
         self._fresh: deque[str] = deque()
@@ -155,7 +155,7 @@ class Capture:
 
     @contextmanager
     def installed(self, shell: Any) -> Iterator[None]:
-        """Catch what the shell's code does until the end of the block."""
+        """Capture the outputs of the shell's code until the end of the block."""
         self._main = threading.current_thread()
         self._older_threads = frozenset(threading.enumerate()) - {self._main}
         streams = sys.stdout, sys.stderr
@@ -195,7 +195,7 @@ class Capture:
             IN_RUN.reset(token)
 
     def show(self, data: dict[str, Any]) -> bool:
-        """Note a MIME bundle; true when it should become a native output."""
+        """Record a MIME bundle; true when it should become a native output."""
         kinds = [mime for mime in data if mime != "text/plain"]
         text = _words_of(data)
         if text:
@@ -210,7 +210,7 @@ class Capture:
         return self._on_native() if self._on_native is not None else False
 
     def _take_pages(self, manager: Any, before: list[dict[str, Any]]) -> None:
-        """Give help that was asked for (``name?``) to the model, not to the page's pager."""
+        """Send requested help (``name?``) to the model instead of the page's pager."""
         after = list(manager.read_payload())
         pages = [one for one in after if one.get("source") == "page" and one not in before]
         for page in pages:
@@ -222,7 +222,7 @@ class Capture:
                     manager.write_payload(one, single=False)
 
     def _mine(self) -> bool:
-        """Tell whether it is the agent's code that calls, or a thread that it started."""
+        """Tell whether the caller is the agent's code or a thread that it started."""
         thread = threading.current_thread()
         if thread is self._main:
             return IN_RUN.get() is self._token
@@ -239,7 +239,7 @@ class Capture:
         self._fresh.append(text)
 
     def _catch_kept(self, stream: Any, name: str) -> Callable[[], None]:
-        """Catch writes to a stream that user code holds (log handlers), and to its descriptor."""
+        """Capture writes to a stream that user code holds (log handlers), and to its descriptor."""
         if getattr(stream, "watch_fd_thread", None) is None:
             return lambda: None
         write = stream.write
@@ -257,7 +257,7 @@ class Capture:
         def tee(data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
             if not self._mine():
                 return publish(data, metadata, *args, **kwargs)
-            # No message to a page can carry half of a character.
+            # A message to a page cannot carry half of a surrogate pair.
             data = with_joined_surrogates(data)
             if kwargs.get("update"):
                 return publish(data, metadata, *args, **kwargs) if self._on_native else None
@@ -270,8 +270,8 @@ class Capture:
     def _keep_figures(self, events: Any) -> Callable[..., None]:
         """Keep other threads from showing the figures of this run as their own.
 
-        matplotlib's figures belong to nobody, and every cell and every widget message that ends
-        on a subshell meanwhile would take them (spec/kernel.md A5).
+        matplotlib's figures belong to no thread, and every cell and every widget message that ends
+        on a subshell meanwhile would show them (spec/kernel.md A5).
         """
         trigger = events.trigger
 
@@ -286,14 +286,14 @@ class Capture:
         return trigger_mine
 
     def _clear(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
-        """Clear what was printed, never the cell: our own story stands there."""
+        """Clear the captured text, never the cell's output, which shows the turn."""
         self.stdout, self.stderr = OutputBuffer(), OutputBuffer()
 
     def _traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
         self.error = ANSI.sub("", "\n".join(lines))
 
     def _traceback_unless(self, show: Callable[..., Any]) -> Callable[..., None]:
-        """Leave the traceback of a stop away: it would name our frames, and formatting takes time."""
+        """Omit the traceback of a stop: it would name our frames, and formatting takes time."""
 
         def show_unless(*arguments: Any, **options: Any) -> None:
             if not self._interrupted():
@@ -324,7 +324,7 @@ def _call(callback: Callable[[], Any], shell: Any) -> None:
 
 
 def _patch(target: Any, name: str, value: Any) -> Callable[[], None]:
-    """Set an attribute on one instance; returns what takes it back."""
+    """Set an attribute on one instance; returns a function that undoes it."""
     missing = object()
     before = vars(target).get(name, missing)
     setattr(target, name, value)
@@ -339,7 +339,7 @@ def _patch(target: Any, name: str, value: Any) -> Callable[[], None]:
 
 
 def _drain(stream: Any) -> None:
-    """Let text that a child process wrote to the kernel's pipe arrive, for a moment."""
+    """Wait a moment for text that a child process wrote to the kernel's pipe."""
     pipe = getattr(stream, "_fid", None)
     if pipe is None or fcntl is None:
         return
@@ -354,10 +354,10 @@ def _drain(stream: Any) -> None:
 
 
 def _image(data: dict[str, Any]) -> Attachment | None:
-    """Return the picture in a MIME bundle, for the model; None where no model could be sent it."""
+    """Return the image in a MIME bundle, for the model; None if there is none that a model accepts."""
     for mime in ("image/png", "image/jpeg"):
         content = data.get(mime)
-        with suppress(ValueError, UserError):  # whatever somebody displays as a picture
+        with suppress(ValueError, UserError):  # user code may display anything as a picture
             if isinstance(content, str) and len(content) <= LARGEST_IMAGE_CHARS:
                 content = base64.b64decode("".join(content.split()), validate=True)
             if isinstance(content, bytes):
@@ -368,7 +368,7 @@ def _image(data: dict[str, Any]) -> Attachment | None:
 
 
 def _words_of(data: dict[str, Any]) -> str:
-    """Return what the model reads of something displayed."""
+    """Return the text of a displayed MIME bundle, for the model."""
     text = data.get("text/plain", "")
     if not isinstance(text, str) or text.startswith("<IPython.core.display."):
         text = data.get("text/markdown") or data.get("text/latex") or ""

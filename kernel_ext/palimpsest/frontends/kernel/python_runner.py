@@ -1,4 +1,4 @@
-"""What the tools are given to run Python and to read variables, for one session.
+"""Run Python and read variables for the tools of one session.
 
 Border: lives on the engine thread; posts jobs to the main thread and waits for them.
 """
@@ -16,11 +16,11 @@ from palimpsest.transcript.errors import UserError
 PROGRESS_SECONDS = 0.1
 """How often partial output of running code is passed on."""
 STUCK_SECONDS = 2.0
-"""Code that has not stopped by then is inside C code that does not look; a person is told."""
+"""Code that has not stopped by then is inside C code that checks for no signal; the person is told so."""
 
 
 class JobQueue(Protocol):
-    """Gives jobs to the main thread; ``MainThread`` implements it."""
+    """Sends jobs to the main thread; ``MainThread`` implements it."""
 
     def post(self, job: Job) -> None:
         """Have a job done; from any thread."""
@@ -41,7 +41,7 @@ class KernelPythonRunner:
     async def run(
         self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
     ) -> PythonOutcome:
-        """Run code in the user's namespace and return what came out."""
+        """Run code in the user's namespace and return its outputs."""
         job = CodeJob(self._session_id, code, call_id)
         self._main_thread.post(job)
         unregister = abort.on_abort(lambda: self._main_thread.interrupt(job))

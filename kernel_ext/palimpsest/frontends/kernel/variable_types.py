@@ -1,7 +1,7 @@
-"""Say what a variable is without its value: type, shape, column names, parameters.
+"""Describe a variable without its value: type, shape, column names, parameters.
 
-Border: runs none of the user's code. What a class of the user may have replaced (``__len__``,
-``__class__``, a property) is not asked; only exact types of Python and base attributes of pandas and
+Border: runs none of the user's code. Whatever a class of the user may have replaced (``__len__``,
+``__class__``, a property) is not used; only exact types of Python and base attributes of pandas and
 NumPy are. Column names are names; categories, defaults and contents are values.
 """
 
@@ -32,7 +32,7 @@ def kind_of(value: Any) -> str:
 
 
 def shape_of(value: Any) -> str:
-    """Return one line about the shape; empty where a type says all."""
+    """Return one line about the shape; empty where the type is enough."""
     kind = type(value)
     if is_frame(value):
         return _frame_shape(value)
@@ -50,27 +50,27 @@ def shape_of(value: Any) -> str:
 
 
 def is_frame(value: Any) -> bool:
-    """Tell a pandas DataFrame, without importing pandas."""
+    """Tell whether a value is a pandas DataFrame, without importing pandas."""
     return is_a(value, "pandas", "DataFrame")
 
 
 def is_series(value: Any) -> bool:
-    """Tell a pandas Series."""
+    """Tell whether a value is a pandas Series."""
     return is_a(value, "pandas", "Series")
 
 
 def is_array(value: Any) -> bool:
-    """Tell a NumPy array."""
+    """Tell whether a value is a NumPy array."""
     return is_a(value, "numpy", "ndarray")
 
 
 def is_module(value: Any) -> bool:
-    """Tell a module, by its type alone."""
+    """Tell whether a value is a module, by its type alone."""
     return issubclass(type(value), ModuleType)
 
 
 def is_a(value: Any, module: str, name: str) -> bool:
-    """Tell a library's own type; a class that is derived from it may do anything, and is none."""
+    """Tell whether a value has exactly a library's type; a derived class may run any code, so not that."""
     return type(value) is getattr(sys.modules.get(module), name, None)
 
 
@@ -95,7 +95,7 @@ def _dtype(dtype: Any) -> str:
 
 
 def _parameters(function: FunctionType) -> str:
-    """Return names of parameters; a default is a value."""
+    """Return the names of parameters, without defaults, which are values."""
     code = function.__code__
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[:count])

@@ -1,9 +1,9 @@
-"""Describe the user's variables in words, without changing them.
+"""Describe the user's variables as text, without changing them.
 
-Border: runs on the main thread. Names and types run no user code (``variable_types``); a value is
-described by ``repr``, guarded and capped, and only where it was asked for. What IPython put into
-the namespace, private names, modules and the agent's own magic are left out. A value whose name or
-form says that it is a secret is not described, whoever asks.
+Border: runs on the main thread. Names and types run no user code
+(``frontends/kernel/variable_types.py``); a value is described by ``repr``, guarded and capped, and only
+where it was requested. What IPython put into the namespace, private names, modules and the agent's own
+magic are left out. A value whose name or form marks it as a secret is never described.
 """
 
 import inspect
@@ -72,7 +72,7 @@ def _has_secret_key(value: Any) -> bool:
 
 
 def describe(shell: Any, name: str, max_chars: int = 4_000) -> str:
-    """Describe one variable, or what a dotted or indexed path leads to, at length."""
+    """Describe one variable, or the value at a dotted or indexed path, at length."""
     value = _look_up(shell.user_ns, name)
     if any(is_secret_variable(one) for one in _NAME.findall(name)):
         return f"{name}: {kind_of(value)}\n{SECRET}"
@@ -201,7 +201,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _derives(value: Any, module: str, name: str) -> bool:
-    """Tell a library's type, or one derived from it, without importing the library."""
+    """Tell whether a value has a library's type or one derived from it, without importing the library."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(value, kind)
 
@@ -222,7 +222,7 @@ def _length(value: Any) -> int:
 
 
 def _short(value: Any, longest: int, *, lines: bool = False) -> str:
-    """Return a capped repr; a class whose repr fails is described by that."""
+    """Return a capped repr, or the name of the error if the class's repr fails."""
     text = _clean(_safe(lambda: repr(value)))
     if not lines:
         text = " ".join(text.split())

@@ -1,8 +1,9 @@
-"""``%agent`` and ``%%agent``: read the line, find the cell, hand over, keep ``Out`` clean.
+"""The magics ``%agent`` and ``%%agent``: parse the line, find the cell and run the request.
 
-Border: loaded by ``%load_ext``, so nothing heavy is imported here; what answers is built in the
-background and arrives through ``front``. There are two forms: a blocking one that works
-everywhere, and an awaited one into which a transformer turns calls at the start of a line.
+Border: loaded by ``%load_ext``, so nothing heavy is imported here; the front end that runs requests is
+built in the background and passed in as ``front``. There are two forms: a blocking one that works
+everywhere, and an awaited one into which a transformer turns calls at the start of a line. ``Out``
+stays free of answers.
 """
 
 import functools
@@ -30,7 +31,7 @@ FIRST_LINE = (
 
 
 class PromptRunner(Protocol):
-    """What answers; see ``frontends.front``."""
+    """Runs the requests of the magics; implemented in ``frontends/frontend.py``."""
 
     def ask(self, request: MagicLine, place: Any) -> Any:
         """Run a prompt or a subcommand, blocking."""
@@ -42,9 +43,9 @@ class PromptRunner(Protocol):
 
 
 class RunningCells:
-    """Keeps count of the cells that run, and knows the newest one's id.
+    """Counts the cells that run, and holds the newest one's id.
 
-    A cell that was running when the extension was loaded is counted too; IPython tells of the
+    A cell that was running when the extension was loaded is counted too; IPython reports the
     end of an empty cell without its beginning, so the count never falls below zero.
     """
 
@@ -64,20 +65,21 @@ class RunningCells:
         self._shell.events.unregister("post_run_cell", self.end)
 
     def begin(self, info: Any = None) -> None:
-        """A cell begins; only an outermost one is a cell of the notebook."""
+        """Count a cell that begins; only an outermost one is a cell of the notebook."""
         if self.running == 0:
             self.cell_id = getattr(info, "cell_id", None)
         self.running += 1
 
     def end(self, _result: Any = None) -> None:
-        """A cell has ended."""
+        """Count a cell that has ended."""
         self.running = max(0, self.running - 1)
 
 
 class AgentMagics:
     """The magics of one shell.
 
-    Responsibilities: read the line; hand over; let the transformers know when awaiting is possible.
+    Responsibilities: parse the line; run the request; let the transformers know when awaiting is
+    possible.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class AgentMagics:
         self._cells = cells
 
     def register(self) -> None:
-        """Put the magics and their input transformers in place."""
+        """Register the magics and their input transformers."""
         shell = self.shell
         for name, function in self._functions().items():
             shell.register_magic_function(function, "line_cell", name)
@@ -102,7 +104,7 @@ class AgentMagics:
         shell.input_transformers_post.append(self.rewrite)
 
     def unregister(self) -> None:
-        """Take them out again."""
+        """Remove the magics and their input transformers."""
         shell = self.shell
         for name in self._functions():
             for kind in ("line", "cell"):
@@ -133,19 +135,19 @@ class AgentMagics:
         return _nothing(self.agent_await(line, cell))
 
     def rewrite(self, lines: list[str]) -> list[str]:
-        """Let calls at the start of a line await; an input transformer."""
+        """Turn calls at the start of a line into awaited ones; an input transformer."""
         return rewrite_calls(lines, possible=self._may_await)
 
     def question_transform(self, lines: list[str]) -> list[str]:
-        """Keep prompts that end in a question mark; an input transformer."""
+        """Keep prompts that end in a question mark from being read as help; an input transformer."""
         return question_transform(lines)
 
     def first_line_notice(self, lines: list[str]) -> list[str]:
-        """Say where ``%%agent`` belongs when something stands above it; an input transformer."""
+        """Replace a cell with lines above ``%%agent`` by an error about that; an input transformer."""
         return first_line_notice(lines)
 
     def not_first(self, _line: str, _cell: str | None = None) -> None:
-        """Say that %%agent belongs into the first line."""
+        """Raise the error that ``%%agent`` must be the first line."""
         raise UsageError(FIRST_LINE)
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
@@ -194,9 +196,9 @@ def current_notebook(shell: Any) -> str | None:
 
 
 def rename_notebook(was: str, notebook: str) -> bool:
-    """Take a new name for this kernel's notebook, or say that another notebook was meant.
+    """Set a new name for this kernel's notebook; false when another notebook was meant.
 
-    The server tells a kernel the name once, at its start; a restarted kernel is told the new one.
+    The server gives a kernel the name once, at its start; a restarted kernel gets the new one.
     """
     named = os.environ.get("JPY_SESSION_NAME", "").replace(os.sep, "/")
     was, notebook = was.strip("/"), notebook.strip("/")

@@ -14,11 +14,11 @@ from IPython.core.inputtransformer2 import make_tokens_by_line
 AWAIT_RESULT = "_agent_await"
 """The magic that is awaited for its result: ``answer = %agent ...``."""
 AWAIT_NOTHING = "_agent_await_show"
-"""The magic that is awaited for what it shows; it returns None, so that ``Out`` stays clean."""
+"""The magic that is awaited for what it displays; it returns None, so that ``Out`` stays clean."""
 
 _NEEDLE = re.compile(r"^.*get_ipython\(\)\.run_(line|cell)_magic\('agent', ", re.MULTILINE)
 NOT_FIRST = "_agent_not_first"
-"""The magic that says where ``%%agent`` belongs; it stands for a cell that has it further down."""
+"""The magic that reports a misplaced ``%%agent``; it replaces a cell that has lines above it."""
 
 _CELL_MAGIC = re.compile(r"^%%agent(\s|$)")
 _QUESTION = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%agent\s.*\?\s*$")
@@ -37,7 +37,7 @@ def rewrite_calls(lines: list[str], *, possible: Callable[[], bool]) -> list[str
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return lines  # IPython will show the error of the cell as it is
+        return lines  # IPython will show the error of the unchanged cell
     data = [line.encode() for line in lines]
     for statement in reversed(tree.body):
         edit = _edit(statement)
@@ -61,10 +61,10 @@ def question_transform(lines: list[str]) -> list[str]:
 
 
 def first_line_notice(lines: list[str]) -> list[str]:
-    """Put a call that says where ``%%agent`` belongs in the place of a cell with something above it.
+    """Replace a cell that has lines above ``%%agent`` by a call that raises a clear error.
 
-    IPython reads a cell magic in the first line alone, and calls it a line magic that is not found, or the prompt
-    wrong Python.
+    IPython recognises a cell magic only in the first line; otherwise it reports an unknown line magic, or a
+    syntax error in the prompt.
     """
     found = next((number for number, line in enumerate(lines) if _CELL_MAGIC.match(line)), 0)
     above = [line for line in lines[:found] if line.strip()]
@@ -105,7 +105,7 @@ def _edit(statement: ast.stmt) -> ast.Call | None:
 
 
 def _empty_cell(call: ast.Call) -> bool:
-    """Tell whether this is ``%%agent`` without a body, about which IPython has a sentence."""
+    """Tell whether this is ``%%agent`` without a body, for which IPython has its own error message."""
     body = call.args[2] if len(call.args) > 2 else None
     return isinstance(body, ast.Constant) and body.value == ""
 

@@ -1,6 +1,6 @@
-"""Complete what is typed after ``%agent``: options, subcommands, and names we know already.
+"""Complete what is typed after ``%agent``: options, subcommands, and names that are known already.
 
-Border: a matcher of IPython's completer; fast, never the network, nothing heavy imported.
+Border: a matcher of IPython's completer; fast, no network access, nothing heavy imported.
 """
 
 import re
@@ -17,7 +17,7 @@ _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 class Completions:
     """A matcher for the lines of our magics.
 
-    Responsibilities: find out what stands at the cursor; propose; register itself.
+    Responsibilities: parse the line up to the cursor; propose completions; register itself.
     """
 
     def __init__(self, front: Callable[[], Any]) -> None:
@@ -40,12 +40,12 @@ class Completions:
         shell.Completer.custom_matchers.append(palimpsest_matcher)
 
     def unregister(self, shell: Any) -> None:
-        """Take the matcher out again."""
+        """Remove the matcher from the shell's completer."""
         if self._matcher in shell.Completer.custom_matchers:
             shell.Completer.custom_matchers.remove(self._matcher)
 
     def propose(self, line: str) -> Sequence[str]:
-        """Return what may stand at the end of the line."""
+        """Return the completions for the end of the line."""
         match = _LINE.match(line)
         if match is None:
             return ()
@@ -78,7 +78,7 @@ class Completions:
         return self._values("mention")  # the completer counts the at sign as a separator
 
     def _values(self, field: str) -> Sequence[str]:
-        """Return the values of an option that are known without asking anybody."""
+        """Return the values of an option that are known without any request."""
         if field == "variant":
             return ("low", "medium", "high")
         front = self._front()

@@ -1,8 +1,8 @@
-"""Read the words after ``%agent`` into options, a prompt, or a subcommand.
+"""Parse the line after ``%agent`` into options, a prompt, or a subcommand.
 
 Border: knows nothing of IPython or sessions and imports nothing heavy, since it is loaded by
-``%load_ext``. Options are read only at the head of the line; the prompt is what follows, to the
-letter, because quotes, braces and dollars in a prompt are the user's and not a shell's.
+``%load_ext``. Options are read only at the head of the line; the prompt is what follows, verbatim,
+because quotes, braces and dollars in a prompt are the user's and not a shell's.
 """
 
 import difflib
@@ -102,17 +102,17 @@ CONTEXT_EDITS = frozenset({"pin", "unpin", "exclude", "restore"})
 """Subcommands about one part or message."""
 
 REVERT_COMMANDS = frozenset({"revert", "unrevert", "cleanup", "diff"})
-"""Subcommands that take back, undo that, make it final, or show what changed."""
+"""Subcommands that revert, undo a revert, make it final, or show what changed."""
 REVERT_FLAGS = {"revert": ("--preview", "--overwrite"), "unrevert": ("--overwrite",)}
 
 
 class OptionError(Exception):
-    """One sentence about wrong input after the magic; shown without a traceback."""
+    """Wrong input after the magic; its message is one sentence, shown without a traceback."""
 
 
 @dataclass(frozen=True, slots=True)
 class MagicOptions:
-    """What was asked for on the line of the magic."""
+    """The options given on the line of the magic."""
 
     model: str | None = None
     variant: str | None = None
@@ -129,12 +129,12 @@ class MagicOptions:
     bg: bool = False
     steer: bool = False
     auto: bool = False
-    """Of ``compact``: the agent goes on by itself after the summary."""
+    """Option of ``compact``: the agent goes on by itself after the summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class MagicLine:
-    """A line of the magic, understood: either a prompt with options, or a subcommand."""
+    """A parsed line of the magic: either a prompt with options, or a subcommand."""
 
     options: MagicOptions = MagicOptions()
     prompt: str = ""
@@ -232,7 +232,7 @@ def parse(line: str, body: str | None = None) -> MagicLine:
     """Read the rest of a magic's line, and the cell's body if there is one.
 
     Raises:
-        OptionError: with one sentence that names what is wrong and what would be right.
+        OptionError: with one sentence that states what is wrong and how to write it.
     """
     values, rest = _options(line.strip())
     if body is None:
@@ -273,7 +273,7 @@ def _command(rest: str) -> MagicLine | None:
 
 
 def _is_command(rest: str) -> bool:
-    """Tell whether a line is a subcommand, or would be with other words behind it."""
+    """Tell whether a line is a subcommand, or would be with other arguments."""
     try:
         return _command(rest) is not None
     except OptionError:
@@ -281,7 +281,7 @@ def _is_command(rest: str) -> bool:
 
 
 def _with_argument(word: str, words: list[str], rest: str) -> MagicLine | None:
-    """Return the subcommand with the words that it takes, or None."""
+    """Return the subcommand with its argument, or None."""
     if word == "use" and len(words) <= 2:
         if len(words) == 1:
             raise OptionError("Which session? Write %agent use ID; %agent sessions lists them.")
@@ -307,13 +307,13 @@ def _with_argument(word: str, words: list[str], rest: str) -> MagicLine | None:
 
 
 COMPACT_OPTIONS = ("--model", "--auto")
-"""What ``compact`` takes behind its word; ``-m`` is short for the first."""
+"""The options of ``compact``; ``-m`` is short for the first."""
 
 
 def _compact(rest: str) -> MagicLine | None:
     """Return ``compact`` with its options and its focus; None for a prompt that begins with the word.
 
-    Raises OptionError where an option or the focus names nothing, or other words follow an option.
+    Raises OptionError where an option or the focus has no value, or other text follows an option.
     """
     values: dict[str, Any] = {}
     text = rest[len("compact") :].lstrip()
@@ -336,7 +336,7 @@ def _compact(rest: str) -> MagicLine | None:
 
 
 def revert_words(words: list[str]) -> str | None:
-    """Return what follows ``revert`` and its kin; None for a prompt that begins with the word."""
+    """Return the arguments of ``revert`` and related commands; None for a prompt that begins so."""
     name, *rest = words
     flags = [one for one in rest if one.startswith("--")]
     names = [one for one in rest if not one.startswith("--")]
@@ -349,12 +349,12 @@ def revert_words(words: list[str]) -> str | None:
 
 
 def policy_words(text: str) -> list[str]:
-    """Split into words as a policy is written; a quoted value may hold blanks."""
+    """Split the text of a policy into words; a quoted value may hold blanks."""
     return _POLICY_WORD.findall(text)
 
 
 def _is_policy(words: list[str]) -> bool:
-    """Tell a policy from a prompt that begins with the word."""
+    """Tell whether words are a policy's arguments, not a prompt that begins with ``policy``."""
     return len(words) == 1 or (bool(words) and all("=" in word for word in words[1:]))
 
 
@@ -419,7 +419,7 @@ def _tools(words: str) -> tuple[str, ...] | Mapping[str, bool]:
 
 
 def _rules(words: str) -> Mapping[str, str] | str:
-    """Return rules as settings write them; what an action may be is said where they are read."""
+    """Return rules in the form of the settings; the actions are checked where the rules are read."""
     if "=" not in words:
         return words.strip()
     pairs = [one.partition("=") for one in words.split(",") if one.strip()]
@@ -429,7 +429,7 @@ def _rules(words: str) -> Mapping[str, str] | str:
 
 
 def _checked(values: dict[str, Any]) -> MagicOptions:
-    """Turn the raw values into options, or say what is wrong with one."""
+    """Turn the raw values into options; raises OptionError for a wrong one."""
     if values.get("new") and values.get("session"):
         raise OptionError("--new and --session contradict each other; give one of them.")
     for name in ("title", "permission"):

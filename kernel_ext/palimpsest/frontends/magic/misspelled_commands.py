@@ -1,9 +1,9 @@
-"""Refuse a line that looks like a subcommand and is none, and name the nearest right one.
+"""Refuse a line that looks like a subcommand and is none, and propose the nearest right one.
 
-Whatever is no subcommand is sent to a model, which costs money, so a slip gets a sentence. A line of three words
-or more that begins with a command's word is a prompt, unless an option, a session's id or a word of the command
-itself follows: nobody begins a prompt so. Border: words only, and nothing heavy is imported, since ``options``
-is loaded by ``%load_ext``.
+Whatever is no subcommand is sent to a model, which costs money, so a typing error gets an error message. A
+line of three words or more that begins with a command's name is a prompt, unless an option, a session's id
+or a keyword of the command itself follows, since no prompt begins so. Border: works on text only, and
+nothing heavy is imported, since ``frontends/magic/line_parser.py`` is loaded by ``%load_ext``.
 """
 
 import difflib
@@ -22,7 +22,7 @@ ALONE = frozenset(
         *("thanks", "please", "merci", "danke"),
     )
 )
-"""Words that a person says to a person; alone on a line they are a prompt, no slip."""
+"""Words of ordinary conversation; alone on a line they are a prompt, not a typing error."""
 
 INSTEAD = {
     "model": "-m NAME",
@@ -43,7 +43,7 @@ INSTEAD = {
     "save": "export",
     "rename": "title NEW TITLE",
 }
-"""What other agents call it, and what it is here."""
+"""Names of commands in other agents, and what to write here instead."""
 
 TAKES: Mapping[str, tuple[str, ...]] = {
     **WORDS,
@@ -55,11 +55,11 @@ TAKES: Mapping[str, tuple[str, ...]] = {
     "diff": ("last",),
     "export": ("md", "ipynb", "json", "html", "opencode"),
 }
-"""The words that a subcommand takes."""
+"""The keywords that a subcommand takes."""
 
 NAMES_A_SESSION = frozenset({"open", "use", "delete", "archive", "unarchive", "fork", "children"})
 _FOLLOWED = frozenset({*WORDS, "permissions", "compact", "storage"})
-"""Subcommands behind which their own word never begins a prompt; ``export html of the table`` is one."""
+"""Subcommands whose keyword after them never begins a prompt; ``export html of the table`` is a prompt."""
 
 _SESSION = re.compile(r"ses_\w+")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=\S*)?")
@@ -71,13 +71,13 @@ _MOST_QUOTED = 60
 def misspelling_sentence(
     rest: str, commands: Mapping[str, str], is_command: Callable[[str], bool], *, alone: bool
 ) -> str | None:
-    """Return the sentence for a line that is no subcommand and looks like one; None for a prompt.
+    """Return the error message for a line that is no subcommand but looks like one; None for a prompt.
 
     Args:
-        rest: The line behind its options.
+        rest: The line after its options.
         commands: What each subcommand is for.
         is_command: Tells whether a line is a subcommand.
-        alone: Whether no options stand before it.
+        alone: Whether there are no options before it.
     """
     word, *given = rest.split()
     name = word.lower()
@@ -102,7 +102,7 @@ def misspelling_sentence(
 
 
 def _wrong_words(rest: str, name: str, given: list[str], meant: str) -> str | None:
-    """Say what is wrong behind a command's word; None where it begins a prompt."""
+    """Return what is wrong with a command's arguments; None where the line is a prompt."""
     option = next((one for one in given if _OPTION.fullmatch(one)), None)
     if name in NAMES_A_SESSION and (option or len(given) == 1):
         wrong = next((one for one in given if not _OPTION.fullmatch(one)), "")
@@ -126,7 +126,7 @@ def _wrong_words(rest: str, name: str, given: list[str], meant: str) -> str | No
 
 
 def _close(rest: str, name: str, is_command: Callable[[str], bool]) -> str | None:
-    """Say which subcommand the line would be with its first word put right."""
+    """Return which subcommand the line would be with its first word corrected."""
     behind = rest.partition(rest.split()[0])[2]
     right = f"{name}{behind}"
     return _did_you_mean(right, rest) if right != rest and is_command(right) else None
@@ -145,7 +145,7 @@ def _short(text: str) -> str:
 
 
 def _one_slip(one: str, other: str) -> bool:
-    """Tell whether one letter was left out, put in, mistaken, or two were exchanged."""
+    """Tell whether two words differ by one letter omitted, added or replaced, or by two swapped."""
     if abs(len(one) - len(other)) > 1 or one == other:
         return False
     start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)

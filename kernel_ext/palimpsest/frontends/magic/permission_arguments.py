@@ -1,12 +1,13 @@
-"""Which lines after ``%agent`` are about permissions, limits and settings, and which are prompts.
+"""Distinguish subcommands about permissions, limits and settings from prompts that begin alike.
 
-Border: words only, and nothing heavy is imported, since ``options`` is loaded by ``%load_ext``.
+Border: works on text only, and nothing heavy is imported, since ``frontends/magic/line_parser.py`` is
+loaded by ``%load_ext``.
 """
 
 import re
 
 WORDS = {"config": ("trust", "distrust"), "mcp": ("connect",), "trust": ("session",)}
-"""What may follow, word for word."""
+"""The keywords that may follow each command."""
 NAMES = frozenset({"mode", "permissions", "budget", *WORDS})
 _MODE = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)
 _REVOKE = re.compile(r"revoke(\s+\d+)+|revoke\s+all", re.IGNORECASE)
@@ -19,12 +20,12 @@ _SIGN = re.compile(rf"[-+$]|{_UNIT}", re.IGNORECASE)
 _NUMBER_WORD = re.compile(rf"[-+$]*[\d.,_]+[km]?{_UNIT}?|{_UNIT}", re.IGNORECASE)
 _OFF = re.compile(r"off|none", re.IGNORECASE)
 MOST_DIGITS = 15
-"""As many as a number with a point keeps; more is a slip."""
+"""The digits that a float keeps exactly; a longer number is a typing error."""
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
 
 def argument(words: list[str]) -> str | None:
-    """Return what follows the word of such a line; None for a prompt that begins with it."""
+    """Return the argument of such a subcommand; None for a prompt that begins with its name."""
     name, rest = words[0], " ".join(words[1:])
     if name not in NAMES:
         return None
@@ -37,12 +38,12 @@ def argument(words: list[str]) -> str | None:
         return rest if rest in WORDS[name] else None
     if name == "permissions":
         return rest if _REVOKE.fullmatch(rest) or rest.lower() == "revoke" else None
-    # A prompt that begins with the word goes on with words, and a slip must not cost a request.
+    # A prompt that begins with "budget" goes on with words, and a typing error must not cost a request.
     return rest if _OFF.fullmatch(rest) or amounts(rest) or _is_meant(words[1:]) else None
 
 
 def _is_meant(words: list[str]) -> bool:
-    """Tell whether words were meant as an amount: numbers only, one with a unit or a sign."""
+    """Tell whether words are meant as an amount: numbers only, one with a unit or a sign."""
     said = "".join(words)
     return all(_NUMBER_WORD.fullmatch(word) for word in words) and bool(_SIGN.search(said))
 

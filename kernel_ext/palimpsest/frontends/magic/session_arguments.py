@@ -1,4 +1,4 @@
-"""Tell the subcommands about kept sessions from prompts that begin with the same words.
+"""Distinguish the subcommands about stored sessions from prompts that begin with the same words.
 
 Border: knows nothing of sessions and imports nothing heavy. ``%agent delete the last row`` is a
 prompt; a subcommand names a session by its whole id, which begins with ``ses_``.
@@ -21,11 +21,11 @@ SESSION_COMMANDS: dict[str, str] = {
     "children": "the sessions that tasks of this one began: %agent children [ID]",
     "storage": "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
 }
-"""What each is for."""
+"""What each subcommand is for."""
 
 
 def session_argument(words: list[str], rest: str) -> str | None:
-    """Return what a subcommand is given, or None where the line is a prompt."""
+    """Return a subcommand's argument, or None where the line is a prompt."""
     name, given = words[0], words[1:]
     argument = rest.partition(name)[2].strip()
     match name:

@@ -1,7 +1,7 @@
-"""Tell ``share``, ``unshare``, ``export`` and ``import`` from prompts that begin with the same words.
+"""Distinguish ``share``, ``unshare``, ``export`` and ``import`` from prompts that begin with these words.
 
 Border: imports nothing heavy. ``%agent export the table to a file`` and ``%agent import numpy for me`` are
-prompts; a form is one of a few words, and a path has a dot, a tilde or a slash in it, or is there.
+prompts; a format is one of a few words, and a path contains a dot, a tilde or a slash, or exists.
 """
 
 import shlex
@@ -13,13 +13,13 @@ SHARING_COMMANDS: dict[str, str] = {
     "export": "write this session to a file: %agent export [md|ipynb|json|html|opencode] [path]",
     "import": "bring sessions in: %agent import PATH (OpenCode's storage, or an exported JSON)",
 }
-"""What each is for."""
+"""What each subcommand is for."""
 
 FORM_WORDS = frozenset({"md", "markdown", "ipynb", "notebook", "json", "html", "page", "opencode"})
 
 
 def sharing_argument(words: list[str], rest: str) -> str | None:
-    """Return what a subcommand is given, or None where the line is a prompt."""
+    """Return a subcommand's argument, or None where the line is a prompt."""
     name = words[0]
     argument = rest.partition(name)[2].strip()
     try:

@@ -1,7 +1,7 @@
-"""What a page asks for to write it into the notebook: the end of a stretch, or a turn's outputs.
+"""Build the outputs that a page writes into the notebook: a closed segment, or a turn's outputs.
 
-Border: does the work of these commands beside the engine and publishes what came of it;
-``channel`` takes the commands in, and the page writes.
+Border: runs these commands in a worker thread and publishes their results;
+``frontends/page_channel/channel.py`` receives the commands, and the page writes.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from palimpsest.transcript.redaction.text import scrubber
 
 
 class SegmentsChannel:
-    """The commands that make what a cell saves."""
+    """Handles the commands that build the outputs saved in a cell."""
 
     def __init__(self, channel: ChannelContext) -> None:
         self._channel = channel

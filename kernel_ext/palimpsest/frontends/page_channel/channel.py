@@ -1,6 +1,6 @@
-"""Commands from pages, and notices to them.
+"""Handle the commands of pages, and send them notices.
 
-Border: the control thread comes in here and leaves at once, because interrupt and shutdown wait
+Border: the control thread calls in here and returns at once, because interrupt and shutdown wait
 behind it; work goes to the engine. Notices are published from whatever thread has them (sending
 on iopub is safe from any), only while a page watches, and belong to no cell.
 """
@@ -84,19 +84,19 @@ from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Reply
 
 GREETING_SECONDS = 1.0
-"""A page greets when it hears that the cell that loaded us has ended, and then watches.
+"""How long to wait for a page's ``Hello``, which it sends when the cell that loaded us has ended.
 
-With Run All the next cell asks sooner: without this wait, five of six such runs showed a question
-to type beside the one to press.
+With Run All the next cell asks sooner: without this wait, five of six such runs showed an input
+prompt beside the page's buttons.
 """
 REMEMBERED = 1_000
-"""Replies kept for repeats; a page repeats within seconds."""
+"""Replies kept for repeated commands; a page repeats within seconds."""
 
 
 class Channel:
-    """The road between pages and the engine.
+    """Connects the browser pages with the engine.
 
-    Responsibilities: validate and remember commands; answer at once; do the rest on the engine;
+    Responsibilities: validate and remember commands; reply at once; do the rest on the engine;
     publish records and outcomes.
     """
 
@@ -135,7 +135,7 @@ class Channel:
             TrustProject: self._allow,
             Revert: self._revert,
         }
-        """What takes its time, done on the engine."""
+        """The slow part of each command, which runs on the engine."""
         self._work |= SegmentsChannel(self).work
         self._work |= SessionsChannel(services, self).work
         self._work |= SharingChannel(services, self).work
@@ -148,11 +148,11 @@ class Channel:
         return self.watches.fresh(session_id)
 
     def present(self, session_id: str) -> bool:
-        """Tell whether a page is there that can answer what the session asks."""
+        """Tell whether a page can answer the session's questions now, or may be about to."""
         return self._presence.present(session_id) or self.expected()
 
     def expected(self) -> bool:
-        """Tell whether a page may be about to watch: for a moment from the first question on."""
+        """Tell whether a page may be about to watch: for ``GREETING_SECONDS`` after the first question."""
         now = time.monotonic()
         if self._greeting_ends is None:
             is_kernel = getattr(self._shell, "kernel", None) is not None
@@ -161,12 +161,12 @@ class Channel:
 
     @property
     def current(self) -> KernelSession | None:
-        """The session that this notebook goes on with, once one is open."""
+        """The notebook's current session, once one is open."""
         with self._lock:
             return self._sessions.get(self._current) if self._current is not None else None
 
     def adopt(self, session: KernelSession) -> None:
-        """Note the session that this notebook goes on with; from any thread."""
+        """Make a session the notebook's current one; from any thread."""
         with self._lock:
             known = session.id in self._sessions
             changed = self._current != session.id
@@ -179,7 +179,7 @@ class Channel:
             self._publish(CurrentNotice(session=head_of(session)))
 
     def forget(self, session_id: str) -> None:
-        """Go on without a session that is gone; from any thread."""
+        """Drop a session that was deleted; from any thread."""
         with self._lock:
             self._sessions.pop(session_id, None)
             was_current = self._current == session_id
@@ -189,11 +189,11 @@ class Channel:
             self._services.engine.submit(self._find_current())
 
     def publish(self, notice: OutcomeNotice) -> None:
-        """Tell the pages what became of a command."""
+        """Send the outcome of a command to the pages."""
         self._publish(notice)
 
     def notebook(self) -> str | None:
-        """Name the notebook of this kernel."""
+        """Return the path of this kernel's notebook."""
         return self._notebook()
 
     def handle(self, content: dict[str, Any]) -> dict[str, Any]:
@@ -218,7 +218,7 @@ class Channel:
         return data
 
     def close(self) -> None:
-        """Tell nobody any more."""
+        """Stop sending records of sessions."""
         for unsubscribe in self._unsubscribe:
             unsubscribe()
         self._unsubscribe.clear()
@@ -229,7 +229,7 @@ class Channel:
         match command:
             case Hello():
                 if command.client:
-                    # It watches next; until then nothing is asked behind its back.
+                    # It watches next; until then it counts as watching, so that cells do not ask.
                     self.watches.renew(command.client, None, GREETING_SECONDS)
                 self._on_engine(command, self._find_current())
                 return self._reply(
@@ -276,7 +276,7 @@ class Channel:
     ) -> None:
         """Await a turn that belongs to no cell."""
         answer = await without_cell(self._main_thread, self, session, turn, AWAY_SECONDS)
-        # What failed in a message is told there; this turn has none that could tell.
+        # An error is shown in the message where it happened; this turn has no message to show it in.
         unsaid = answer.error is not None and answer.turn_id != "" and not answer.messages
         error = answer.error.message if answer.error is not None and unsaid else None
         self._publish(OutcomeNotice(id=command.id, error=error, session=head_of(session)))
@@ -348,7 +348,7 @@ class Channel:
 
     async def _choose(self, command: ApplyContextEdit) -> None:
         session = await self._session(command.session)
-        # Not here: what only the log holds is read for it first.
+        # In a worker thread, because it may first read older messages from the log.
         await asyncio.to_thread(session.edit_context, command.action, command.target)
         self._publish(OutcomeNotice(id=command.id))
 
@@ -358,7 +358,7 @@ class Channel:
 
     async def _allow(self, command: permissions.PermissionCommand) -> None:
         session = await self._session(getattr(command, "session", None))
-        # Not here: what is kept for the project is a file.
+        # In a worker thread, because the project's permissions are a file.
         done = await asyncio.to_thread(
             permissions.answer_permission_command, command, session, self._services
         )
@@ -384,10 +384,10 @@ class Channel:
         self.adopt(session)
         return session
 
-    # How it is done
+    # Helpers
 
     def _on_engine(self, command: CommandBase, work: Coroutine[Any, Any, None]) -> None:
-        """Do the slow part of a command on the engine, and tell when it failed."""
+        """Do the slow part of a command on the engine, and publish an error when it failed."""
 
         async def guarded() -> None:
             try:
@@ -462,13 +462,13 @@ class Channel:
 
 
 def _in_present_words(content: dict[str, Any]) -> dict[str, Any]:
-    """Return a command in which a type of an older page is today's."""
+    """Return a command with the type of an older protocol replaced by the present one."""
     former = FORMER_TYPES.get(str(content.get("type")))
     return content if former is None else content | {"type": former}
 
 
 def _complaint(content: dict[str, Any], error: ValidationError) -> str:
-    """Say in one sentence what is wrong with a command."""
+    """Return one sentence about what is wrong with a command."""
     kind = content.get("type")
     first = error.errors()[0]
     if first["type"] in ("union_tag_invalid", "union_tag_not_found"):

@@ -1,6 +1,7 @@
-"""What ``channel`` does for the commands of a page that stand in files of their own.
+"""The interface through which the modules of single command groups use the channel.
 
-Border: the interface alone; ``channel`` implements it, and nothing here knows a command.
+Border: the interface alone; ``frontends/page_channel/channel.py`` implements it, and nothing here
+depends on a command.
 """
 
 from typing import Protocol
@@ -10,7 +11,7 @@ from palimpsest.session.interfaces.kernel_session import KernelSession
 
 
 class ChannelContext(Protocol):
-    """What a group of commands is given of the channel that takes them in.
+    """What a group of commands may use of the channel that receives them.
 
     Contract: called on the engine's loop; nothing here waits for a page.
     """
@@ -20,17 +21,17 @@ class ChannelContext(Protocol):
         ...
 
     def notebook(self) -> str | None:
-        """Name the kernel's notebook."""
+        """Return the path of the kernel's notebook."""
         ...
 
     def adopt(self, session: KernelSession) -> None:
-        """Note the session that the notebook goes on with, and tell the pages."""
+        """Make a session the notebook's current one, and notify the pages."""
         ...
 
     def forget(self, session_id: str) -> None:
-        """Go on without a session that is gone."""
+        """Drop a session that was deleted."""
         ...
 
     def publish(self, notice: OutcomeNotice) -> None:
-        """Tell the pages."""
+        """Send a notice to the pages."""
         ...

@@ -1,6 +1,7 @@
-"""What a page may ask about hooks and MCP servers, and how it lets servers be tried again.
+"""Handle the page command that lists hooks and MCP servers and may reconnect the servers.
 
-Border: does the work on the engine and publishes what came of it; ``channel`` takes the command in.
+Border: does the work on the engine and publishes the result; ``frontends/page_channel/channel.py``
+receives the command.
 """
 
 from collections.abc import Callable, Coroutine
@@ -14,7 +15,7 @@ from palimpsest.frontends.protocol.project import HookRow, ListExtensions, Serve
 
 
 class ExtensionsChannel:
-    """The command that lists hooks and servers."""
+    """Handles the command that lists hooks and servers."""
 
     def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
         self._services = services

@@ -1,4 +1,4 @@
-"""What pages are told of a session: its head, its whole picture, records in batches, its choices.
+"""Build the notices about a session: its summary, its whole state, its records in batches, its choices.
 
 Border: values to values; publishing is the channel's work.
 """
@@ -19,11 +19,11 @@ from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.errors import ConfigError
 
 NOTICE_CHARS = 250_000
-"""One notice holds about this much; a browser draws between two of them."""
+"""About the size of one notice; a browser can draw between two of them."""
 
 
 def head_of(session: KernelSession) -> SessionHead:
-    """Return what a page shows of a session before it has read it."""
+    """Return the summary of a session that a page shows before it has the session's messages."""
     return _head(session, session.snapshot())
 
 
@@ -44,7 +44,7 @@ def _head(session: KernelSession, picture: Snapshot) -> SessionHead:
 
 
 def _named(definitions: Any, kind: str) -> tuple[AgentChoice, ...]:
-    """Return what a prompt can name, with what it is for."""
+    """Return the commands, skills or agents that a prompt can name, with their descriptions."""
     if definitions is None:
         return ()
     definitions.refresh()
@@ -54,7 +54,7 @@ def _named(definitions: Any, kind: str) -> tuple[AgentChoice, ...]:
 
 
 def choices_of(services: FrontendServices) -> Choices:
-    """Ask the application what there is; a test's has less of it."""
+    """Return what the application offers for a prompt; the services of a test may offer less."""
     models = getattr(services, "models", None)
     agents = getattr(services, "agents", None)
     default = getattr(services, "default_model", None)
@@ -64,7 +64,7 @@ def choices_of(services: FrontendServices) -> Choices:
         models=tuple(
             ModelChoice(id=name, window=window, because=because)
             for name, window, because in (models() if callable(models) else ())
-            # A line without a name tells of a server that does not answer.
+            # A row without a model's name reports a server that does not answer.
             if "/" in name
         ),
         agents=tuple(AgentChoice(name=name, description=words) for name, words in named),
@@ -78,7 +78,7 @@ def choices_of(services: FrontendServices) -> Choices:
 
 
 def _default(default: Any) -> str:
-    """Return the model that answers by default; empty where a configured server does not say."""
+    """Return the model that answers by default; empty where a configured server names none."""
     try:
         return str(default()) if callable(default) else ""
     except ConfigError:
@@ -99,7 +99,7 @@ def _context_fill(picture: Snapshot) -> ContextFill | None:
 
 
 def session_states(session: KernelSession, resync: str) -> Iterator[SessionStateNotice]:
-    """Yield a session's messages in pieces of bounded size."""
+    """Yield a session's whole state in notices of bounded size."""
     picture = session.snapshot()
     head = _head(session, picture)
     pieces: list[list[Any]] = [[]]
@@ -133,7 +133,7 @@ def session_states(session: KernelSession, resync: str) -> Iterator[SessionState
 
 
 def records_since(session: KernelSession, after: int, resync: str) -> Iterator[RecordsNotice]:
-    """Yield a session's records after a number in pieces of bounded size, read from its log."""
+    """Yield a session's records after a sequence number in notices of bounded size, read from its log."""
     records = [page_record(record) for record in session.records_after(after)]
     batches = list(in_batches(records)) or [()]
     for number, batch in enumerate(batches):
@@ -160,7 +160,7 @@ def in_batches(records: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
 
 
 def permission_choices(services: Any) -> dict[str, Any]:
-    """Return which modes there are, which is the configured one, and what waits for trust."""
+    """Return the modes, the configured one, and the settings that wait for the person's trust."""
     config = getattr(services, "config", None)
     return {
         "modes": tuple(ModeChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),

@@ -1,9 +1,9 @@
-"""Whether a page is there that can answer a question now.
+"""Track which pages watch sessions and which of them can answer a question now.
 
 A page that watches may be gone for 20 seconds before its watch ends, and one in a hidden tab renews
-late; so it is pinged while a question is open, and counts as there when it answers in time.
+late; so it is pinged while a question is open, and counts as present when it answers in time.
 
-Border: says who is there; who asks, and how, is decided by its callers.
+Border: reports which pages are present; its callers decide where and how to ask.
 """
 
 import time
@@ -12,15 +12,15 @@ from collections.abc import Callable
 from palimpsest.frontends.protocol.connection import WATCH_SECONDS
 
 PING_SECONDS = 5.0
-"""A page that has not answered a ping by then is not there."""
+"""A page that has not answered a ping by then counts as absent."""
 FORGOTTEN_SECONDS = 120.0
-"""A page not heard for so long is no more pinged; in a hidden tab one renews its watch once a minute."""
+"""A page silent for longer is not pinged any more; in a hidden tab one renews its watch once a minute."""
 
 
 class PagePresence:
-    """Which pages answer pings, and when they did last; from any thread.
+    """Records which pages answer pings, and when they did last; from any thread.
 
-    Contract: ``present`` returns at once. It is true while a ping is on its way, so a caller asks
+    Contract: ``present`` returns at once. It is true while a ping is unanswered, so a caller calls it
     again until it is false or the question is answered.
     """
 
@@ -38,16 +38,16 @@ class PagePresence:
         self._silent_since: float | None = None
 
     def heard(self, client: str, session: str | None) -> None:
-        """Note that a page said something, and that it is one that answers pings."""
+        """Record a message from a page that answers pings."""
         self._heard = {**self._heard, (client, session): self._clock()}
         self._silent_since = None
 
     def gone(self, client: str) -> None:
-        """Note that a page said goodbye."""
+        """Record that a page ended its watch."""
         self._heard = {key: at for key, at in self._heard.items() if key[0] != client}
 
     def present(self, session_id: str) -> bool:
-        """Tell whether a page that watches the session is there, or may be."""
+        """Tell whether a page that watches the session is present, or may be."""
         now = self._clock()
         times = [
             at
@@ -55,7 +55,7 @@ class PagePresence:
             if one in (None, session_id) and now - at < FORGOTTEN_SECONDS
         ]
         if not times:
-            return self._fresh(session_id)  # of pages that answer no pings, this is all one knows
+            return self._fresh(session_id)  # nothing more is known of pages that answer no pings
         if now - max(times) < PING_SECONDS:
             return True
         if now - self._pinged >= PING_SECONDS:
@@ -67,21 +67,21 @@ class PagePresence:
 
 
 class PageWatches:
-    """Which pages look at which sessions, for how long still."""
+    """Records which pages watch which sessions, and until when."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._until: dict[tuple[str, str | None], float] = {}
 
     def renew(self, client: str, session: str | None, seconds: float = WATCH_SECONDS) -> None:
-        """A page watches, from now on for a while."""
+        """Record that a page watches a session for some seconds from now on."""
         now = self._clock()
         kept = {key: until for key, until in self._until.items() if until > now}
         kept[client, session] = max(now + seconds, kept.get((client, session), 0.0))
         self._until = kept
 
     def end(self, client: str, session: str | None) -> None:
-        """A page watches no more; None ends all its watches."""
+        """End a page's watch of a session; None ends all its watches."""
         self._until = {
             key: until
             for key, until in self._until.items()
@@ -89,7 +89,7 @@ class PageWatches:
         }
 
     def fresh(self, session_id: str | None = None) -> bool:
-        """Tell whether a page watches the session (or anything) now."""
+        """Tell whether a page watches the session now, or any session when None."""
         now = self._clock()
         return any(
             until > now and (session_id is None or session in (None, session_id))

@@ -1,6 +1,6 @@
-"""What a page asks about permissions, modes, limits and trust, done and answered.
+"""Handle the page commands about permissions, modes, limits and trust.
 
-Border: called off the engine's loop, because what is kept for a project is a file.
+Border: called off the engine's loop, because a project's permissions are stored in a file.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ PermissionCommand = SetMode | SetBudget | ListApprovals | TrustProject
 def answer_permission_command(
     command: PermissionCommand, session: KernelSession, services: Any
 ) -> OutcomeNotice:
-    """Do what a page asks for; raises UserError with a sentence."""
+    """Carry out a command and return its outcome; raises UserError with a sentence."""
     match command:
         case SetMode():
             session.control.use_mode(command.mode)

@@ -1,6 +1,7 @@
-"""What a page may ask about settings, storage and the window: the same as ``%agent config``, ``storage`` and ``context``.
+"""Handle the page commands that match ``%agent config``, ``storage`` and ``context``.
 
-Border: does the work on the engine and publishes what came of it; ``channel`` takes the commands in.
+Border: does the work on the engine and publishes the results; ``frontends/page_channel/channel.py``
+receives the commands.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ NO_SESSION = "This notebook has no session yet. Ask the agent, then look again."
 
 
 class ProjectChannel:
-    """The commands about settings, storage and the window."""
+    """Handles the commands about settings, storage and the context window."""
 
     def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
         self._services = services
@@ -100,7 +101,7 @@ class ProjectChannel:
         self._channel.publish(OutcomeNotice(id=command.id, bundle=drawn))
 
     async def _looked_at(self, identifier: str | None) -> KernelSession:
-        """Return a session; looking begins none."""
+        """Return a session to report on; raises NotFound rather than begin one."""
         if identifier is not None:
             return await self._channel.session(identifier)
         known = await self._services.workspace.known(self._channel.notebook())

@@ -1,7 +1,7 @@
-"""What a page may do with the runs of a session besides prompting: join, summarise, choose a policy.
+"""Handle the page commands that await a turn, compact a session or choose its context policy.
 
-Border: does the work of these commands on the engine; ``channel`` takes the commands in, finds the
-session and awaits turns that belong to no cell.
+Border: does the work of these commands on the engine; ``frontends/page_channel/channel.py`` receives
+the commands, finds the session and awaits turns that belong to no cell.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
@@ -20,7 +20,7 @@ Turn = Callable[[CommandBase, KernelSession, Coroutine[Any, Any, Answer]], Await
 
 
 class RunsChannel:
-    """The commands about runs that are no prompts."""
+    """Handles the commands about turns that are not prompts."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""What a page may do with kept sessions: list, search, name, put away, delete, fork.
+"""Handle the page commands about stored sessions: list, search, rename, archive, delete, fork.
 
-Border: does the work of these commands on the engine and publishes what came of it; ``channel``
-takes the commands in.
+Border: does the work of these commands on the engine and publishes the results;
+``frontends/page_channel/channel.py`` receives the commands.
 """
 
 from collections.abc import Callable, Coroutine
@@ -26,7 +26,7 @@ from palimpsest.store.interface import SessionSummary
 
 
 class SessionsChannel:
-    """The commands about kept sessions."""
+    """Handles the commands about stored sessions."""
 
     def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
         self._services = services
@@ -81,11 +81,11 @@ class SessionsChannel:
 
 
 MOST_ROWS = 100
-"""In one answer; a page asks for more when somebody looks further down."""
+"""Sessions in one answer; a page asks for more when a person scrolls down."""
 
 
 def row_of(one: SessionSummary) -> SessionRow:
-    """Return a session's line as a page reads it."""
+    """Return a session's row of the list in the form of the protocol."""
     return SessionRow(
         id=one.id,
         title=one.title,

@@ -1,7 +1,7 @@
-"""What a page may do to give a session out, and to bring others in.
+"""Handle the page commands that share, export and import sessions.
 
-Border: does the work of these commands on the engine and publishes what came of it; ``channel``
-takes the commands in. A page names files inside the project only.
+Border: does the work of these commands on the engine and publishes the results;
+``frontends/page_channel/channel.py`` receives the commands. A page names files inside the project only.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ from palimpsest.frontends.protocol.sharing import (
 )
 
 MOST_SENT = 1_500_000
-"""Bytes of a page that are sent to the browser, which a server lets through at once."""
+"""Largest shared page in bytes that is sent to the browser; a server passes so much in one message."""
 
 
 class SharingChannel:
-    """The commands that share, export and import."""
+    """Handles the commands that share, export and import."""
 
     def __init__(self, services: FrontendServices, channel: ChannelContext) -> None:
         self._services = services
@@ -70,7 +70,7 @@ class SharingChannel:
         )
 
     async def _named(self, identifier: str | None) -> str:
-        """Return the session that is meant; one that is named is not opened for this."""
+        """Return the id of the session that is meant, without opening one that is named."""
         return identifier or (await self._channel.session(None)).id
 
     def _told(self, identifier: str, path: Path, size: int, content: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Which models, agents and modes there are to choose from."""
+"""The models, agents, modes and commands that a page can choose for a prompt."""
 
 from typing import Literal
 
@@ -17,9 +17,9 @@ class ModelChoice(Value):
 
     id: str
     window: str
-    """Tokens of context, as a person reads them."""
+    """Size of the context window in tokens, formatted for a person."""
     because: str
-    """Why it is here."""
+    """Why the model is in the list."""
 
 
 class AgentChoice(Value):
@@ -42,16 +42,16 @@ class Choices(Value):
     models: tuple[ModelChoice, ...]
     agents: tuple[AgentChoice, ...]
     model: str = ""
-    """The model that answers when nobody chose one."""
+    """The model that answers when none was chosen."""
     agent: str = ""
     commands: tuple[AgentChoice, ...] = ()
     """Commands of the person's own; ``/name arguments`` is the prompt."""
     skills: tuple[AgentChoice, ...] = ()
     """Texts that the model loads for one kind of task."""
     subagents: tuple[AgentChoice, ...] = ()
-    """Agents to whom work can be handed; ``@name task`` is the prompt."""
+    """Agents that can be given a task; ``@name task`` is the prompt."""
     modes: tuple[ModeChoice, ...] = ()
     mode: str = ""
-    """The mode of sessions for which nobody chose one."""
+    """The mode of sessions for which none was chosen."""
     untrusted: tuple[str, ...] = ()
-    """What this project's files say that waits for a person's trust."""
+    """Settings in this project's files that have no effect until a person trusts them."""

@@ -1,9 +1,9 @@
 """Every command that a page may send, as one union.
 
-Commands travel on the control channel (``palimpsest_request``), which is heard while a cell
-blocks; the reply (``palimpsest_reply``) comes at once and says only what is known without
+Commands travel on the control channel (``palimpsest_request``), which is served while a cell
+blocks; the reply (``palimpsest_reply``) comes at once and contains only what is known without
 waiting. What follows arrives as notices on iopub (``palimpsest_notice``). Every command has an
-id, and the same id again does nothing but repeat the reply.
+id, and a second command with the same id only repeats the reply.
 """
 
 from typing import Annotated, get_args
@@ -101,7 +101,7 @@ FORMER_TYPES = {
     "picture": "image",
     "put-back": "recreate-outputs",
 }
-"""What pages of protocol 1 call commands that have another type now."""
+"""Command types of protocol 1 and the types that replaced them."""
 COMMAND_TYPES = ", ".join(
     one.model_fields["type"].default for one in get_args(get_args(Command)[0])
 )

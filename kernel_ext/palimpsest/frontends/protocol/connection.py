@@ -1,4 +1,4 @@
-"""How a page says that it is there, and what it is told of the session that goes on."""
+"""How a page connects to the kernel and watches sessions, and what it learns of the current session."""
 
 from typing import Literal
 
@@ -11,18 +11,18 @@ from palimpsest.transcript.values import Ask, Value
 PROTOCOL_VERSION = 2
 
 WATCH_SECONDS = 20.0
-"""A watch that is not renewed within this time is over; a page that was closed says nothing."""
+"""A watch that is not renewed within this time is over; a page that was closed sends nothing."""
 
 
 class CommandBase(Value):
-    """What every command has."""
+    """The fields that every command has."""
 
     id: str = Field(min_length=1, max_length=200)
     """Chosen by the page; sending the same id again is harmless."""
 
 
 class Hello(CommandBase):
-    """A page is there; it learns versions, project and session."""
+    """Connect a page; the reply names versions, project and session."""
 
     type: Literal["hello"] = "hello"
     protocol: int
@@ -32,7 +32,7 @@ class Hello(CommandBase):
 
 
 class Watch(CommandBase):
-    """Tell this page what happens, for 20 seconds."""
+    """Send this page the session's records for the next 20 seconds."""
 
     type: Literal["watch"] = "watch"
     client: str
@@ -43,7 +43,7 @@ class Watch(CommandBase):
 
 
 class Unwatch(CommandBase):
-    """Tell this page no more."""
+    """Send this page no more records."""
 
     type: Literal["unwatch"] = "unwatch"
     client: str
@@ -51,7 +51,7 @@ class Unwatch(CommandBase):
 
 
 class SessionHead(Value):
-    """What a page shows of a session before it has read it."""
+    """The summary of a session that a page shows before it has the session's messages."""
 
     session: str
     title: str = ""
@@ -61,13 +61,13 @@ class SessionHead(Value):
     status: Status
     asks: tuple[Ask, ...] = ()
     questions: tuple[QuestionAsked, ...] = ()
-    """What the model asks the person."""
+    """Questions of the model that wait for the person's answer."""
     waiting: int = 0
     """Prompts in the inbox."""
     partial: bool = False
-    """What a summary stands for is not told: a message that is not there may still be in the log."""
+    """Messages that a summary replaced were not loaded: one that is missing may still be in the log."""
     problem: str | None = None
-    """One sentence while nothing can be written, since the disk does not answer."""
+    """One sentence while nothing can be written, since the disk does not respond."""
 
 
 class CommandReply(Value):
@@ -90,13 +90,13 @@ class CommandReply(Value):
 
 
 class CurrentNotice(Value):
-    """The notebook goes on with this session from now on, or what a page shows of it changed without a record."""
+    """This session is the notebook's current one from now on, or its summary changed without a record."""
 
     kind: Literal["current"] = "current"
     session: SessionHead
 
 
 class PingNotice(Value):
-    """A question is open: a page that is there watches again, at once."""
+    """A question is open; a page that receives this watches again, at once."""
 
     kind: Literal["ping"] = "ping"

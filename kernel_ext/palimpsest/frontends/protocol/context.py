@@ -1,4 +1,4 @@
-"""Compact, choose the context policy, pin or leave out a part, and say what fills the window."""
+"""Compact, choose the context policy, pin or exclude a part, and report what fills the context window."""
 
 from typing import Literal
 
@@ -9,16 +9,16 @@ from palimpsest.transcript.values import Value
 
 
 class Compact(CommandBase):
-    """Put a summary in the place of what was said; one that runs already is joined."""
+    """Replace older messages by a summary; a compaction that runs already is joined."""
 
     type: Literal["compact"] = "compact"
     session: str | None = None
     focus: str | None = Field(default=None, max_length=2_000)
-    """What the summary keeps above all."""
+    """What the summary should keep above all."""
     model: str | None = Field(default=None, max_length=200)
-    """Writes this one summary."""
+    """The model that writes this one summary."""
     auto: bool = False
-    """The agent goes on by itself after it."""
+    """The agent goes on by itself after the summary."""
 
 
 class UsePolicy(CommandBase):
@@ -31,7 +31,7 @@ class UsePolicy(CommandBase):
 
 
 class ShowContext(CommandBase):
-    """Draw what fills the model's window, and what is gone from it."""
+    """Draw what fills the model's context window, and what was removed from it."""
 
     type: Literal["context"] = "context"
     session: str | None = None
@@ -44,17 +44,17 @@ class ApplyContextEdit(CommandBase):
     session: str | None = None
     action: Literal["pin", "unpin", "exclude", "restore", "undo"]
     target: str = Field(default="", max_length=200)
-    """The id of a part or message; none for ``undo``, which is about the newest compaction."""
+    """The id of a part or message; empty for ``undo``, which undoes the newest compaction."""
 
 
 class ContextFill(Value):
-    """What the newest request was full of."""
+    """What filled the context window in the newest request."""
 
     tokens: int
-    """Estimated, as the kinds are."""
+    """Estimated, like the numbers in ``kinds``."""
     kinds: dict[str, int] = {}
     window: int
     """0 where the model has no limit."""
     reserve: int
     message_id: str | None = None
-    """The answer that the request was for; its numbers are the provider's."""
+    """The message that answers the request; it has the numbers that the provider reported."""

@@ -1,4 +1,4 @@
-"""What became of a command that took its time."""
+"""The notice with the result of a command that was not finished when it was replied to."""
 
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from palimpsest.transcript.values import Value
 
 
 class OutcomeNotice(Value):
-    """What became of a command that took its time."""
+    """The result of a command that was not finished when it was replied to."""
 
     kind: Literal["outcome"] = "outcome"
     id: str
@@ -29,17 +29,17 @@ class OutcomeNotice(Value):
     approvals: tuple[ApprovalRow, ...] | None = None
     """What is always allowed here."""
     rules: tuple[RuleRow, ...] | None = None
-    """Beside it: the rules that hold for every agent, lowest first."""
+    """The rules that hold for every agent, lowest precedence first."""
     settings: tuple[SettingRow, ...] | None = None
     remarks: tuple[str, ...] | None = None
-    """What is wrong with settings, not used yet, or waits for trust; and hooks that cannot be loaded."""
+    """Settings that are wrong, not used yet or wait for trust; and hooks that cannot be loaded."""
     storage: StorageReport | None = None
     hooks: tuple[HookRow, ...] | None = None
     servers: tuple[ServerRow, ...] | None = None
     image: str | None = None
-    """A ``data:`` address, small enough for a page."""
+    """A ``data:`` URL, small enough for a page."""
     bundle: dict[str, Any] | None = None
-    """A segment in its last form, by MIME type."""
+    """The final output of a closed segment, or the context report, by MIME type."""
     outputs: tuple[dict[str, Any], ...] | None = None
     """The outputs of a turn's cell, as a notebook saves them."""
     file: ExportedFile | None = None
@@ -47,8 +47,8 @@ class OutcomeNotice(Value):
     imported: tuple[ImportedRow, ...] | None = None
     unreadable: tuple[UnreadableFile, ...] | None = None
     revert: RevertPreview | None = None
-    """What taking back does, or did."""
+    """What a revert or unrevert would do, or did."""
     diffs: tuple[FileDiff, ...] | None = None
-    """What was changed in files."""
+    """The changes in files."""
     late: bool = False
-    """Somebody else was first; nothing was done."""
+    """The command came too late, for example after another answer; nothing was done."""

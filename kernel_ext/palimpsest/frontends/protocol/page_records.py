@@ -1,7 +1,8 @@
-"""Write records and decisions as a page is told them: each decision carries its words.
+"""Convert records and decisions for a page: each decision gets a sentence that explains it.
 
-Border: values to values. A log holds a decision's rule and numbers only; what a reader is told of it
-is made when it is sent, by the very functions that write HTML and text (``render/content/decision_reasons.py``).
+Border: values to values. A log holds a decision's rule and numbers only; the sentence for a reader is
+made when it is sent, by the same functions that write HTML and text
+(``render/content/decision_reasons.py``).
 """
 
 from typing import Any
@@ -12,12 +13,12 @@ from palimpsest.transcript.session_record.events import DecisionMade, Record
 
 
 def with_sentence(decision: Decision) -> Decision:
-    """Return a decision with what a reader is told of it."""
+    """Return a decision with the sentence that explains it."""
     return decision.model_copy(update={"words": decision_sentence(decision)})
 
 
 def page_record(record: Record) -> dict[str, Any]:
-    """Return a record as a notice carries it."""
+    """Return a record in the form of a notice."""
     event = record.event
     if isinstance(event, DecisionMade):
         told = event.model_copy(update={"decision": with_sentence(event.decision)})

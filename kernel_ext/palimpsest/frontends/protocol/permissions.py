@@ -1,4 +1,4 @@
-"""The mode, the spending limit, what is always allowed, and the project's trust."""
+"""The mode, the spending limit, what is always allowed, and whether the project is trusted."""
 
 from typing import Literal
 
@@ -18,7 +18,7 @@ class SetMode(CommandBase):
 
 
 class SetBudget(CommandBase):
-    """Limit what this session may spend in all; nothing takes the limit off."""
+    """Limit what this session may spend in all; without ``usd`` and ``tokens`` the limit is removed."""
 
     type: Literal["budget"] = "budget"
     session: str | None = None
@@ -27,16 +27,16 @@ class SetBudget(CommandBase):
 
 
 class ListApprovals(CommandBase):
-    """List what is always allowed here, and take some of it back first."""
+    """List what is always allowed here, after revoking the given entries."""
 
     type: Literal["approvals"] = "approvals"
     session: str | None = None
     revoke: tuple[int, ...] | None = None
-    """Numbers of the list as it was shown last; an empty list takes all of it back."""
+    """Numbers in the list as it was shown last; an empty list revokes all of it."""
 
 
 class TrustProject(CommandBase):
-    """Believe what this project's files say about permissions, or believe it no more."""
+    """Trust what this project's files say about permissions, or withdraw that trust."""
 
     type: Literal["trust"] = "trust"
     trusted: bool = True
@@ -46,16 +46,16 @@ class ApprovalRow(Value):
     """Something that is always allowed."""
 
     number: int
-    """By which it is taken back."""
+    """The number by which it is revoked."""
     permission: str
     pattern: str
     scope: Literal["session", "project"]
     where: str
-    """Where and when it was said, in words."""
+    """Where and when it was allowed, as text."""
 
 
 class RuleRow(Value):
-    """A rule that holds for every agent; of those that match a call, the last one holds."""
+    """A rule that holds for every agent; of those that match a call, the last one decides."""
 
     permission: str
     pattern: str

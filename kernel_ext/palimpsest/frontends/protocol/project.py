@@ -13,26 +13,26 @@ class ListSettings(CommandBase):
 
 
 class ShowStorage(CommandBase):
-    """Weigh the project's folder, and say what may go of it, or delete that first."""
+    """Measure the project's folder, and list the sessions that may be deleted, or delete them first."""
 
     type: Literal["storage"] = "storage"
     days: float | None = None
-    """Not used for so long; the configured number where nothing is said."""
+    """Age in days from which an unused session may be deleted; None takes the configured number."""
     max_size: int | str | None = None
-    """Most that the folder takes: bytes, or words such as ``2GB``."""
+    """Largest size of the folder: bytes, or text such as ``2GB``."""
     delete: bool = False
-    """What may go is deleted, for good."""
+    """Delete the sessions that may be deleted, for good."""
 
 
 class ListExtensions(CommandBase):
-    """List the hooks and MCP servers of this kernel, and try its servers again first."""
+    """List the hooks and MCP servers of this kernel; with ``connect`` reconnect its servers first."""
 
     type: Literal["extensions"] = "extensions"
     connect: bool = False
 
 
 class SettingRow(Value):
-    """A setting, its value in words, and where that came from."""
+    """A setting, its value as text, and where that came from."""
 
     key: str
     value: str
@@ -40,20 +40,20 @@ class SettingRow(Value):
 
 
 class StorageRow(Value):
-    """What a session takes, with those that it began."""
+    """The disk usage of a session, with the sessions that it began."""
 
     id: str
     title: str
     bytes: int
     updated: int
     with_children: int = 1
-    """How many sessions go together."""
+    """How many sessions are deleted together."""
     why: str | None = None
-    """Why it is never taken."""
+    """Why it is never deleted."""
 
 
 class StorageReport(Value):
-    """What the project's folder takes, in bytes, and what may go of it."""
+    """The disk usage of the project's folder, in bytes, and what of it may be deleted."""
 
     total: int
     logs: int
@@ -63,13 +63,13 @@ class StorageReport(Value):
     other: int
     sessions: tuple[StorageRow, ...] = ()
     due: tuple[StorageRow, ...] = ()
-    """What is over the limits of age and size, and may go."""
+    """Sessions over the limits of age and size that may be deleted."""
     spared: tuple[StorageRow, ...] = ()
-    """What is over them, and never goes."""
+    """Sessions over the limits that are never deleted."""
     unneeded: int = 0
-    """Of texts that no session needs any more, and that may go."""
+    """Bytes of texts that no session needs any more, and that may be deleted."""
     gone: tuple[StorageRow, ...] | None = None
-    """What was deleted, where it was asked for."""
+    """The sessions that were deleted; None when deleting was not requested."""
 
 
 class HookRow(Value):

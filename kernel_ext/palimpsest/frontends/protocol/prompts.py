@@ -1,4 +1,4 @@
-"""Send, queue, steer, retry, stop and take back prompts, and answer what is asked."""
+"""Send, queue, steer, retry, stop and withdraw prompts, and answer questions."""
 
 import re
 from typing import Literal
@@ -10,7 +10,7 @@ from palimpsest.transcript.parts import Attachment
 
 
 class PromptBase(CommandBase):
-    """Words for the agent; ``id`` is the prompt's id too."""
+    """A prompt for the agent; ``id`` is the prompt's id too."""
 
     text: str = Field(min_length=1)
     session: str | None = None
@@ -23,7 +23,7 @@ class PromptBase(CommandBase):
     """Only these tools, or a mapping that switches single ones on and off."""
     max_steps: int | None = Field(default=None, ge=1)
     files: tuple[Attachment, ...] = ()
-    """What goes with the words, such as the files of a prompt that was taken back."""
+    """Files sent with the text, such as those of a prompt that was withdrawn."""
 
     @field_validator("files")
     @classmethod
@@ -55,7 +55,7 @@ class Steer(PromptBase):
 
 
 class AnswerAsk(CommandBase):
-    """Answer a question; the first answer wins."""
+    """Answer a permission question; the first answer wins."""
 
     type: Literal["reply"] = "reply"
     session: str | None = None
@@ -63,17 +63,17 @@ class AnswerAsk(CommandBase):
     answer: Literal["once", "always", "reject"]
     feedback: str | None = None
     scope: Literal["session", "project"] | None = None
-    """How far an ``always`` reaches; the session, where nothing is said."""
+    """How far an ``always`` reaches; None means the session."""
 
 
 class AnswerQuestion(CommandBase):
-    """Answer what the model asks; the first answer wins."""
+    """Answer the model's questions; the first answer wins."""
 
     type: Literal["answer"] = "answer"
     session: str | None = None
     question_id: str
     answers: tuple[tuple[str, ...], ...] | None = None
-    """For each question the labels chosen, or own words; none declines."""
+    """For each question the labels chosen, or free text; None declines."""
 
 
 class Retry(CommandBase):
@@ -84,7 +84,7 @@ class Retry(CommandBase):
 
 
 class Join(CommandBase):
-    """Await the end of the run; where none runs, answer what a killed kernel left."""
+    """Await the end of the running turn; if none runs, answer a prompt that a killed kernel left."""
 
     type: Literal["loop"] = "loop"
     session: str | None = None
@@ -98,7 +98,7 @@ class Cancel(CommandBase):
 
 
 class Withdraw(CommandBase):
-    """Take a waiting prompt back."""
+    """Withdraw a waiting prompt."""
 
     type: Literal["withdraw"] = "withdraw"
     session: str | None = None

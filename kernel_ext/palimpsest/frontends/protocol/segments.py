@@ -1,4 +1,4 @@
-"""Close a cell's segment, and put a turn's outputs back into its cell."""
+"""Close a segment of a turn's output in a cell, and put a turn's outputs back into its cell."""
 
 from typing import Literal
 
@@ -14,11 +14,11 @@ class SegmentCut(Value):
     part: int = Field(ge=0)
     offset: int = Field(default=0, ge=0)
     joint: str = Field(default="", max_length=200)
-    """What must be written at the cut, because it fell into a code fence."""
+    """The text to insert at the cut, because it fell into a code fence."""
 
 
 class CloseSegment(CommandBase):
-    """Make the last form of a segment that its cell did not get, since the page was reloaded."""
+    """Build the final output of a segment that its cell did not get, since the page was reloaded."""
 
     type: Literal["close"] = "close"
     session: str
@@ -30,7 +30,7 @@ class CloseSegment(CommandBase):
 
 
 class RecreateOutputs(CommandBase):
-    """Make the outputs of a turn's cell again, where the notebook no longer has them."""
+    """Build the outputs of a turn's cell again, where the notebook no longer has them."""
 
     type: Literal["recreate-outputs"] = "recreate-outputs"
     session: str

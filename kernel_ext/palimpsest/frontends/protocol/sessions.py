@@ -1,4 +1,4 @@
-"""List, open, name, put away, fork and delete sessions, and take turns back."""
+"""List, open, rename, archive, fork, revert and delete sessions."""
 
 from typing import Any, Literal
 
@@ -9,14 +9,14 @@ from palimpsest.transcript.values import Value
 
 
 class ListSessions(CommandBase):
-    """List the sessions of the project, newest first, or those that hold all of some words."""
+    """List the sessions of the project, newest first, or those that contain all given words."""
 
     type: Literal["sessions"] = "sessions"
     words: str = Field(default="", max_length=1_000)
     archived: bool | None = False
-    """Those that were put away; None asks for both."""
+    """Whether to list archived sessions; None lists both kinds."""
     cursor: str | None = None
-    """Where the page before ended, as it said."""
+    """The cursor that the page before returned."""
     limit: int | None = Field(default=None, ge=1, le=1_000)
 
 
@@ -28,7 +28,7 @@ class ListChildren(CommandBase):
 
 
 class Retitle(CommandBase):
-    """Call a session otherwise."""
+    """Change a session's title."""
 
     type: Literal["title"] = "title"
     session: str
@@ -36,7 +36,7 @@ class Retitle(CommandBase):
 
 
 class Archive(CommandBase):
-    """Put a session away, or fetch it back."""
+    """Archive a session, or unarchive it."""
 
     type: Literal["archive"] = "archive"
     session: str
@@ -51,7 +51,7 @@ class Delete(CommandBase):
 
 
 class Fork(CommandBase):
-    """Begin a session in this notebook with all of another one, or all before a message."""
+    """Begin a session in this notebook as a copy of another one, whole or up to a message."""
 
     type: Literal["fork"] = "fork"
     session: str
@@ -59,26 +59,26 @@ class Fork(CommandBase):
 
 
 class OpenSession(CommandBase):
-    """Go on with another session in this notebook."""
+    """Make another session the current one of this notebook."""
 
     type: Literal["open"] = "open"
     session: str
 
 
 class NewSession(CommandBase):
-    """Begin a new session in this notebook; one with a parent belongs to that, and is not its current one."""
+    """Begin a new session in this notebook; one with a parent does not become the current session."""
 
     type: Literal["new"] = "new"
     title: str | None = None
     parent: str | None = None
     permission: dict[str, Any] | str | None = None
-    """Rules as the settings write them, for this session alone."""
+    """Permission rules in the form of the settings, for this session alone."""
 
 
 class RenameNotebook(CommandBase):
-    """The notebook is called otherwise now, and its sessions go with it.
+    """Note that the notebook was renamed, and move its sessions to the new name.
 
-    Both paths are as the server tells them. Where the kernel's notebook is another one, or was
+    Both paths are those that the server reports. If the kernel's notebook is another one, or was
     renamed already, nothing happens.
     """
 
@@ -88,7 +88,7 @@ class RenameNotebook(CommandBase):
 
 
 class Revert(CommandBase):
-    """Take back a message and what follows, undo that, make it final, or only look."""
+    """Revert a message and what follows, undo that, make it final, or only preview it."""
 
     type: Literal["revert"] = "revert"
     session: str | None = None
@@ -96,7 +96,7 @@ class Revert(CommandBase):
     target: str = Field(default="", max_length=200)
     """The id of a message or part; none means the newest prompt, and for ``diff`` the whole session."""
     overwrite: tuple[str, ...] = ()
-    """Files that are overwritten though somebody else changed them."""
+    """Files to overwrite although they were changed outside the session."""
 
 
 class SessionRow(Value):
@@ -109,10 +109,10 @@ class SessionRow(Value):
     updated: int
     messages: int = 0
     archived: int | None = None
-    """When it was put away."""
+    """When it was archived, in milliseconds since 1970."""
     parent: str | None = None
     """The session whose ``task`` call began it."""
     forked: bool | None = None
     shared: bool | None = None
     about: str | None = None
-    """The beginning of what a model noted of it."""
+    """The beginning of the summary that a model wrote of it."""

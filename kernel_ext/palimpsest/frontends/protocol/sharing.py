@@ -9,7 +9,7 @@ from palimpsest.transcript.values import Value
 
 
 class Share(CommandBase):
-    """Make a page of the session that can be passed on, or make it anew."""
+    """Write a page of the session that can be given to others, or write it anew."""
 
     type: Literal["share"] = "share"
     session: str | None = None
@@ -32,7 +32,7 @@ class Export(CommandBase):
 
 
 class Import(CommandBase):
-    """Bring sessions in from a file or folder inside the project."""
+    """Import sessions from a file or folder inside the project."""
 
     type: Literal["import"] = "import"
     path: str = Field(min_length=1, max_length=1000)
@@ -43,14 +43,14 @@ class ExportedFile(Value):
 
     path: str
     shown: str
-    """Relative to the project, where it is inside."""
+    """The path relative to the project, if it is inside."""
     bytes: int
     content: str | None = None
-    """A shared page, where it is small enough to be sent."""
+    """The HTML of a shared page, if it is small enough to be sent."""
 
 
 class ImportedRow(Value):
-    """What became of one session of an import."""
+    """The result of importing one session."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""Catch up with a session's records, and what a page is told of them."""
+"""Request a session's records, and the notices that carry them."""
 
 from typing import Any, Literal
 
@@ -19,11 +19,11 @@ class ShowImage(CommandBase):
     type: Literal["image"] = "image"
     session: str | None = None
     url: str = Field(max_length=200)
-    """As the attachment has it: ``blob:`` and a hash."""
+    """The URL of the attachment: ``blob:`` and a hash."""
 
 
 class Resync(CommandBase):
-    """Tell everything after a sequence number again, or the whole session when ``after`` is None."""
+    """Send everything after a sequence number again, or the whole session when ``after`` is None."""
 
     type: Literal["resync"] = "resync"
     session: str | None = None
@@ -40,13 +40,13 @@ class RecordsNotice(Value):
     resync: str | None = None
     """Id of the resync command that this answers."""
     after: int | None = None
-    """In such an answer: the record that the first of these follows, none missing between them."""
+    """In such an answer: the number of the record directly before the first of these."""
     last: bool = False
     """The last notice of that answer."""
 
 
 class SessionStateNotice(Value):
-    """A session as it is, in numbered pieces; a piece may arrive more than once."""
+    """The present state of a session, in numbered pieces; a piece may arrive more than once."""
 
     kind: Literal["session-state"] = "session-state"
     session: str
@@ -58,12 +58,12 @@ class SessionStateNotice(Value):
     inbox: tuple[PromptAdmitted, ...] = ()
     info: SessionInfo | None = None
     replies: dict[str, Reply] = {}
-    """What was answered, by the id of the tool call that asked."""
+    """The answers to permission questions, by the id of the tool call that asked."""
     decisions: tuple[Decision, ...] = ()
-    """What was left out for the model; it comes with the last piece."""
+    """What was reduced in the context; it comes with the last piece."""
     context_fill: ContextFill | None = None
     piece: int | None = None
     """The number of this piece, from 0."""
     pieces: int | None = None
-    """How many there are; the session is whole when all of them came."""
+    """How many pieces there are; the session is complete when all of them came."""
     last: bool = False

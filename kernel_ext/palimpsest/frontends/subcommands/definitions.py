@@ -1,6 +1,6 @@
-"""What ``%agent agents``, ``commands`` and ``skills`` say: which there are, and where each came from.
+"""List agents, commands and skills, and where each came from, for the ``%agent`` subcommands.
 
-Border: rows of words from values; ``commands`` makes tables of them.
+Border: rows of text from values; ``frontends/subcommands/dispatch.py`` makes tables of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ WORDS_CHARS = 160
 
 
 class LibraryCommands:
-    """Says what the library holds; files that changed are read again first."""
+    """Lists the project's agents, commands and skills; changed files are read again first."""
 
     def __init__(self, services: Any) -> None:
         self._services = services
 
     def agents(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
-        """Tell of agents."""
+        """List the agents."""
         definitions = self._definitions()
         if definitions is None:
             return [NO_LIBRARY]
@@ -41,7 +41,7 @@ class LibraryCommands:
         return [PolicySection("", AGENT_HEAD, rows), NAMED, *wrong(definitions)]
 
     def commands(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
-        """Tell of commands."""
+        """List the commands."""
         definitions = self._definitions()
         if definitions is None:
             return [NO_LIBRARY]
@@ -52,7 +52,7 @@ class LibraryCommands:
         return [*told, *wrong(definitions)]
 
     def skills(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
-        """Tell of skills."""
+        """List the skills."""
         definitions = self._definitions()
         if definitions is None:
             return [NO_LIBRARY]
@@ -70,7 +70,7 @@ class LibraryCommands:
 
 
 def agent_rows(agents: Mapping[str, Agent], first: str) -> list[tuple[str, ...]]:
-    """Return the agents that a person can name, those that answer first."""
+    """Return rows for the agents that a person can name, first those that can answer the person."""
     shown = [agent for agent in agents.values() if not agent.hidden]
     shown.sort(key=lambda agent: (not agent.answers, agent.name != first, agent.name))
     return [
@@ -92,7 +92,7 @@ def _answers(agent: Agent) -> str:
 
 
 def command_rows(commands: Mapping[str, CustomCommand]) -> list[tuple[str, ...]]:
-    """Return the commands."""
+    """Return rows for the commands."""
     return [
         (
             f"/{one.name}{f' {one.arguments}' if one.arguments else ''}",
@@ -105,7 +105,7 @@ def command_rows(commands: Mapping[str, CustomCommand]) -> list[tuple[str, ...]]
 
 
 def skill_rows(skills: Mapping[str, Skill]) -> list[tuple[str, ...]]:
-    """Return the skills."""
+    """Return rows for the skills."""
     return [
         (one.name, one_line(one.description, WORDS_CHARS), one.origin) for one in skills.values()
     ]

@@ -1,6 +1,6 @@
-"""The subcommands of ``%agent``: look at sessions, models and settings, switch, stop.
+"""Run the subcommands of ``%agent`` and return their output as Markdown, plain text and HTML.
 
-Border: asks the session layer and words what it says; nothing here talks to a model.
+Border: calls the session layer and formats what it returns; nothing here calls a model.
 """
 
 import functools
@@ -38,22 +38,22 @@ NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again
 
 @dataclass(frozen=True, slots=True)
 class CommandOutput:
-    """What a subcommand says, in each form."""
+    """The output of a subcommand, in each format."""
 
     markdown: str
     plain: str
     html: str = ""
-    """A drawing of it, where there is one."""
+    """The output as HTML, where the subcommand has one."""
 
     @property
     def bundle(self) -> dict[str, str]:
-        """The forms by MIME type."""
+        """The formats by MIME type."""
         drawn = {"text/html": self.html} if self.html else {}
         return drawn | {"text/markdown": self.markdown, "text/plain": self.plain}
 
 
 class Subcommands:
-    """Runs subcommands and returns what they say."""
+    """Runs subcommands and returns their output."""
 
     def __init__(self, services: FrontendServices, pages: Pages) -> None:
         self._services = services
@@ -138,7 +138,7 @@ class Subcommands:
         return table(("", ""), rows)
 
     def _broken(self, session: KernelSession) -> str:
-        """Say what of the session's log is lost; the log is read for it once in a kernel's life."""
+        """Return what of the session's log cannot be read; reads the log once in a kernel's life."""
         if session.id not in self._unreadable:
             services = self._services
             found = services.engine.submit(services.workspace.problems(session.id)).result()
@@ -259,7 +259,7 @@ class Subcommands:
     def _told(
         self, tell: Callable[[str, CellPlace], SessionLines], argument: str, place: CellPlace
     ) -> CommandOutput:
-        """Return sentences and tables as one text."""
+        """Return sentences and tables as one output."""
         texts: list[CommandOutput] = []
         for one in tell(argument, place):
             if isinstance(one, str):
@@ -316,7 +316,7 @@ def _both(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, 
 
 
 def sentence(words: str) -> CommandOutput:
-    """Return one sentence in both forms."""
+    """Return one sentence as Markdown and as plain text."""
     return CommandOutput(inline(words), words)
 
 

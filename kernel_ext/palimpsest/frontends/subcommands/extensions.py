@@ -1,6 +1,6 @@
-"""What ``%agent hooks`` and ``%agent mcp`` say: what takes part in this kernel's sessions, from where, and how it fares.
+"""List the hooks and MCP servers of this kernel with their state, for ``%agent hooks`` and ``%agent mcp``.
 
-Border: rows of words from values; ``commands`` makes tables of them.
+Border: rows of text from values; ``frontends/subcommands/dispatch.py`` makes tables of them.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ MOST_TOOLS = 12
 
 
 def hook_rows(hooks: Sequence[HookStatus]) -> list[tuple[str, ...]]:
-    """Return each hook with what became of it."""
+    """Return a row for each hook with its calls and failures."""
     return [
         (
             one.name,
@@ -40,7 +40,7 @@ def hook_rows(hooks: Sequence[HookStatus]) -> list[tuple[str, ...]]:
 
 
 def server_rows(servers: Sequence[McpServerStatus]) -> list[tuple[str, ...]]:
-    """Return each server with its state and tools."""
+    """Return a row for each server with its state and tools."""
     return [
         (
             one.name,
@@ -58,13 +58,13 @@ def _tools(one: McpServerStatus) -> str:
 
 
 class ExtensionCommands:
-    """Says what takes part; ``connect`` tries the servers again that are not connected."""
+    """Lists hooks and servers; ``connect`` tries again to connect servers."""
 
     def __init__(self, services: Any) -> None:
         self._services = services
 
     def hooks(self, _argument: str, _place: CellPlace) -> list[str | PolicySection]:
-        """Tell of hooks; what is only configured is loaded first."""
+        """List the hooks; those that are only configured are loaded first."""
         book = getattr(self._services, "hooks", None)
         waiting = self._waiting("hooks", "hooks")
         if book is None:
@@ -75,7 +75,7 @@ class ExtensionCommands:
         return [PolicySection("", HOOK_HEAD, rows), *said] if rows else (said or [NO_HOOKS])
 
     def mcp(self, argument: str, _place: CellPlace) -> list[str | PolicySection]:
-        """Tell of MCP servers."""
+        """List the MCP servers."""
         servers = getattr(self._services, "servers", None)
         waiting = self._waiting("mcp", "MCP servers")
         if not servers:
@@ -90,6 +90,6 @@ class ExtensionCommands:
         return [*said, *waiting]
 
     def _waiting(self, key: str, words: str) -> list[str | PolicySection]:
-        """Say that a project's file names some that are not used yet."""
+        """Return a sentence if a project's file names some that wait for trust and are not used yet."""
         held = getattr(getattr(self._services, "config", None), "held", ())
         return [WAITING.format(key=words)] if any(one.key == key for one in held) else []

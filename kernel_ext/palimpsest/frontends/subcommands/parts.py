@@ -1,6 +1,6 @@
-"""What a person can pin, leave out or restore: the newest parts, by the names that say which.
+"""List the newest parts that a person can pin, exclude or restore, by their short ids.
 
-Border: rows of words from values; ``commands`` makes a table of them.
+Border: rows of text from values; ``frontends/subcommands/dispatch.py`` makes a table of them.
 """
 
 from palimpsest.context.visible_messages.view import View
@@ -12,13 +12,13 @@ from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolP
 
 HEAD = ("id", "what", "the model sees it")
 MOST_PARTS = 30
-"""The newest; a person who wants an older one knows its id from the log or the API."""
+"""How many of the newest are listed; the ids of older ones are in the log and the API."""
 
 HOW = {"truncate": "cut", "clear": "cleared", "drop": "left out"}
 
 
 def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple[str, str, str]]:
-    """Return the newest parts that a person can decide about, newest first."""
+    """Return rows for the newest parts that a person can edit the context of, newest first."""
     holding = EffectiveDecisions(decisions)
     shown = {message.id for message in View(messages, decisions).folded()}
     rows: list[tuple[str, str, str]] = []

@@ -1,6 +1,7 @@
-"""What ``%agent mode``, ``permissions``, ``budget`` and ``config`` do and say, and a page's same wishes.
+"""Run ``%agent mode``, ``permissions``, ``budget``, ``trust`` and ``config``, and write their output.
 
-Border: asks a session's ``SessionControls`` and words what it answers, as Markdown and as plain text.
+Border: calls a session's ``SessionControls`` and formats the result, as Markdown and as plain text, or
+as rows for a page.
 """
 
 import time
@@ -40,7 +41,7 @@ UNKNOWN = "A model whose price is not known asks before it answers."
 def run_permission_command(
     name: str, argument: str, control: SessionControls, table: Table
 ) -> MarkdownAndText:
-    """Do what a line asks for."""
+    """Run one of these subcommands and return its output."""
     match name:
         case "mode":
             return _mode(argument, control, table)
@@ -98,7 +99,7 @@ def _permissions(argument: str, control: SessionControls, table: Table) -> Markd
 
 
 def _trust(argument: str, control: SessionControls) -> MarkdownAndText:
-    """Show what was held back of the session's log; allow it once all of it was shown."""
+    """Show the rights that the session's log claims but that were not granted; grant them once shown."""
     claims = control.withheld
     if not claims:
         return _sentence(NOTHING_WITHHELD)
@@ -145,7 +146,7 @@ def _of(budget: Budget, spent: Spent, measure: Measure) -> str:
 
 
 def config_words(config: Any, table: Table) -> MarkdownAndText:
-    """Say every setting and where it comes from, what is wrong, and what waits for trust."""
+    """Return every setting and where it comes from, what is wrong, and what waits for trust."""
     rows = [tuple(str(cell) for cell in row) for row in config.rows()]
     said = [table(("setting", "value", "from"), rows)]
     for title, sentences in config.remarks():
@@ -163,7 +164,7 @@ MOST_NAMED = 6
 
 
 def waiting_words(held: Sequence[Any]) -> str:
-    """Say in one sentence what of the project's files waits; empty where nothing does."""
+    """Return one sentence about the project's settings that wait for trust; empty where none do."""
     names = list(dict.fromkeys(one.key for one in held))
     if not names:
         return ""
@@ -176,7 +177,7 @@ def waiting_words(held: Sequence[Any]) -> str:
 
 
 def trust_words(held: Sequence[Any]) -> MarkdownAndText:
-    """Say what is trusted now."""
+    """Return the settings that are trusted now, as text."""
     if not held:
         return _sentence("This project's files say nothing that needs your trust.")
     lines = [f"- {code_span(one.words)} ({inline(one.origin)})" for one in held]
@@ -187,7 +188,7 @@ def trust_words(held: Sequence[Any]) -> MarkdownAndText:
 
 
 def origin(one: Allowance) -> str:
-    """Say where something was allowed, and when."""
+    """Return where something was allowed, and when."""
     where = "this session" if one.scope == "session" else "this project"
     if not one.at:
         return where
@@ -195,7 +196,7 @@ def origin(one: Allowance) -> str:
 
 
 def approvals_of(control: SessionControls) -> tuple[ApprovalRow, ...]:
-    """Return what was always allowed, as a page shows it."""
+    """Return what is always allowed, as rows for a page."""
     return tuple(
         ApprovalRow(
             number=one.number,
@@ -209,7 +210,7 @@ def approvals_of(control: SessionControls) -> tuple[ApprovalRow, ...]:
 
 
 def rules_of(control: SessionControls) -> tuple[RuleRow, ...]:
-    """Return the rules that hold for every agent, as a page shows them."""
+    """Return the rules that hold for every agent, as rows for a page."""
     return tuple(
         RuleRow(permission=rule.permission, pattern=rule.pattern, action=rule.action, origin=where)
         for rule, where in control.all_rules()

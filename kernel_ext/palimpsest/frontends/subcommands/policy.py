@@ -1,6 +1,6 @@
-"""What ``%agent policy`` says: the session's policy, what differs from its preset, every number.
+"""Describe a session's context policy for ``%agent policy``: its preset, what differs, every number.
 
-Border: rows of words from values; ``commands`` makes tables of them.
+Border: rows of text from values; ``frontends/subcommands/dispatch.py`` makes tables of them.
 """
 
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ from palimpsest.session.config.context_policy import DEFAULT, setting_names
 from palimpsest.transcript.context_values.policies import Policy
 
 SHOWN_CHARS = 60
-"""Of one value; the longest are whole sentences that the model is shown."""
+"""Length at which one value is cut; the longest are whole sentences from the prompt."""
 
 Rows = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class PolicySection:
-    """The numbers of one decider."""
+    """A table with a title, such as the numbers of one decider."""
 
     title: str
     head: tuple[str, ...]
@@ -34,7 +34,7 @@ class PolicySection:
 
 
 def summary(policy: Policy, *, own: bool) -> str:
-    """Say in one sentence which policy holds and who chose it."""
+    """Return one sentence about which policy is in use and where it was chosen."""
     found = policy_differences(policy)
     what = f"{policy.name}, as it comes"
     if found:
@@ -47,7 +47,7 @@ def summary(policy: Policy, *, own: bool) -> str:
 
 
 def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> PolicySection | None:
-    """Return what differs from the preset, and who said so; None where nothing does."""
+    """Return what differs from the preset, and where that was set; None where nothing does."""
     rows: Rows = []
     for key, (before, now) in policy_differences(policy).items():
         found = (origins.get(name) for name in setting_names(f"policy.{key}"))
@@ -72,7 +72,7 @@ def sections(policy: Policy) -> list[PolicySection]:
 
 
 def value_words(value: Any) -> str:
-    """Return a value as it is written, grouped by thousands where it is a count."""
+    """Return a value as text, with digits grouped by thousands where it is a count."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return one_line(value_text(value), SHOWN_CHARS)

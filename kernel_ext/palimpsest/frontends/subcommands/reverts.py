@@ -1,6 +1,6 @@
-"""What ``%agent revert``, ``unrevert``, ``cleanup`` and ``diff`` read, do and say.
+"""Run ``%agent revert``, ``unrevert``, ``cleanup`` and ``diff``, and write their output.
 
-Border: asks a session and words what it answers, as Markdown and as plain text.
+Border: calls a session and formats what it returns, as Markdown and as plain text.
 """
 
 import re
@@ -21,7 +21,7 @@ from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile,
 PREVIEW, OVERWRITE = "--preview", "--overwrite"
 ALL = "all"
 MOST_MESSAGES = 12
-"""What a person reads before deciding; the rest is counted."""
+"""How many messages a preview shows; the rest is only counted."""
 
 VERBS = {
     "restore": ("would be brought back", "brought back"),
@@ -40,7 +40,7 @@ MarkdownAndText = tuple[str, str]
 def run_revert_command(
     name: str, text: str, reverts: RevertOperations, submit: Submit
 ) -> MarkdownAndText:
-    """Do what a line asks for; ``submit`` runs a coroutine on the engine and waits."""
+    """Run one of these subcommands; ``submit`` runs a coroutine on the engine and waits."""
     words = text.split()
     target = next((one for one in words if not one.startswith("--")), "")
     wanted = next((one for one in words if one.partition("=")[0] == OVERWRITE), "")
@@ -59,7 +59,7 @@ def run_revert_command(
 
 
 async def answer_revert_command(command: Revert, reverts: RevertOperations) -> OutcomeNotice:
-    """Do what a page asks for."""
+    """Carry out a page's revert command and return its outcome."""
     match command.action:
         case "preview":
             return OutcomeNotice(id=command.id, revert=await reverts.preview(command.target))
@@ -97,7 +97,7 @@ def _overwritten(flag: str, look: Callable[[], RevertPreview]) -> tuple[str, ...
 
 
 def said(preview: RevertPreview, *, back: bool = False) -> MarkdownAndText:
-    """Say what a revert does, or did, or what undoing it did."""
+    """Return what a revert would do, or did, or what undoing it did, as text."""
     lines = [_head(preview, back=back)]
     if preview.problem:
         lines.append(preview.problem)
@@ -166,7 +166,7 @@ def _sentence(one: RevertedFile, *, done: bool) -> str:
 
 
 def revert_state_text(picture: Snapshot) -> str:
-    """Say how much is taken back at this moment; empty where nothing is."""
+    """Return how many messages are reverted now, as text; empty where none are."""
     revert = standing_revert(picture.session)
     if revert is None:
         return ""
@@ -183,7 +183,7 @@ def _cleaned(removed: int) -> MarkdownAndText:
 
 
 def diff_words(diffs: Sequence[FileDiff], target: str = "") -> MarkdownAndText:
-    """Say what a turn or the session changed."""
+    """Return what a turn or the session changed in files, as text."""
     whose = "That turn" if target else "This session"
     if not diffs:
         words = f"{whose} changed no file."

@@ -1,6 +1,7 @@
-"""What the subcommands about kept sessions do and say: list, open, name, put away, delete, fork.
+"""Run the subcommands about stored sessions: list, open, rename, archive, delete, fork.
 
-Border: asks the workspace and words what it says; ``commands`` makes tables of it.
+Border: calls the workspace and formats what it returns; ``frontends/subcommands/dispatch.py`` makes
+tables of it.
 """
 
 import datetime
@@ -20,12 +21,12 @@ SessionLines = list[str | PolicySection]
 
 HEAD = ("session", "title", "notebook", "last used", "messages")
 SHOWN_CHARS = 80
-"""Of what a model noted of a session, in the list."""
+"""Length of the summary that a model wrote of a session, in the list."""
 WHICH = "Which session? Write %agent {name} ID; %agent sessions lists them."
 
 
 class SessionCommands:
-    """The subcommands about kept sessions."""
+    """Runs the subcommands about stored sessions."""
 
     def __init__(self, services: FrontendServices, pages: Pages) -> None:
         self._services = services
@@ -38,7 +39,7 @@ class SessionCommands:
         return list_words(found, query, self._services.workspace.current_id(place.notebook))
 
     def open(self, argument: str, place: CellPlace) -> SessionLines:
-        """Go on with another session."""
+        """Make another session the notebook's current one."""
         if not argument:
             raise UserError(WHICH.format(name="open"))
         session = self._done(self._services.workspace.open(argument, place.notebook))
@@ -46,7 +47,7 @@ class SessionCommands:
         return [opened_words(session)]
 
     def title(self, argument: str, place: CellPlace) -> SessionLines:
-        """Call the notebook's session otherwise; without words, say what it is called."""
+        """Change the title of the notebook's session; without an argument, show it."""
         session = self._done(self._services.workspace.current(place.notebook))
         if not argument:
             picture = session.snapshot().session
@@ -55,21 +56,21 @@ class SessionCommands:
         return [f"This session is called {title} now."]
 
     def archive(self, argument: str, place: CellPlace) -> SessionLines:
-        """Put a session away."""
+        """Archive a session, so that it is not listed."""
         session_id = argument or self._current_id(place)
         full = self._done(self._services.workspace.archive(session_id))
         back = f"%agent unarchive {full} lists it again."
         return [f"Archived {full}: it keeps all it has and is not listed. {back}"]
 
     def unarchive(self, argument: str, _place: CellPlace) -> SessionLines:
-        """List a session again."""
+        """Unarchive a session, so that it is listed again."""
         if not argument:
             raise UserError(WHICH.format(name="unarchive"))
         full = self._done(self._services.workspace.archive(argument, archived=False))
         return [f"{full} is listed again. %agent open {full} goes on with it."]
 
     def delete(self, argument: str, _place: CellPlace) -> SessionLines:
-        """Delete a session, when it is said twice."""
+        """Delete a session if ``--yes`` is given; without it, show what would be deleted."""
         words = argument.split()
         named = [word for word in words if word != "--yes"]
         if not named:
@@ -88,7 +89,7 @@ class SessionCommands:
         return [f"Deleted {_quoted(family[-1])}{_with_children(len(gone) - 1)}."]
 
     def fork(self, argument: str, place: CellPlace) -> SessionLines:
-        """Begin a session with what another one has."""
+        """Begin a session as a copy of another one, whole or up to a message."""
         words = argument.split()
         session_id = words.pop(0) if words and words[0] != "at" else self._current_id(place)
         message = words[1] if words else None
@@ -98,7 +99,7 @@ class SessionCommands:
         return [f"Forked. {opened_words(session)}"]
 
     def children(self, argument: str, place: CellPlace) -> SessionLines:
-        """List what tasks began."""
+        """List the sessions that tasks of a session began."""
         session_id = argument or self._current_id(place)
         found = self._done(self._services.workspace.children(session_id))
         if not found:
@@ -120,7 +121,7 @@ class SessionCommands:
 
 
 def read_query(argument: str) -> Query:
-    """Read the words and options of ``%agent sessions``; raises UserError."""
+    """Parse the search words and options of ``%agent sessions``; raises UserError."""
     words: list[str] = []
     archived: bool | None = False
     children, number = False, 1
@@ -147,7 +148,7 @@ def _number(text: str) -> int:
 
 
 def list_words(found: Page, query: Query, current: str) -> SessionLines:
-    """Word a page of the session list."""
+    """Return a page of the session list as text."""
     if not found.sessions:
         return [_nothing(found, query)]
     said: SessionLines = [table_of(found.sessions, current)]
@@ -179,7 +180,7 @@ def _nothing(found: Page, query: Query) -> str:
 
 
 def table_of(listed: Sequence[SessionSummary], current: str) -> PolicySection:
-    """Return sessions as a table; where turn summaries are noted, it says what each is about."""
+    """Return sessions as a table, with a summary of each where turn summaries were written."""
     rows = [row_of(one, current) for one in listed]
     if not any(one.about for one in listed):
         return PolicySection("", HEAD, rows)
@@ -194,7 +195,7 @@ def _beginning(text: str) -> str:
 
 
 def row_of(one: SessionSummary, current: str) -> tuple[str, ...]:
-    """Return a session's row."""
+    """Return a session's row of the table."""
     mark = "* " if one.id == current else ""
     title = f"{one.title} (archived)" if one.archived is not None else one.title
     return (
@@ -207,13 +208,13 @@ def row_of(one: SessionSummary, current: str) -> tuple[str, ...]:
 
 
 def day(milliseconds: int) -> str:
-    """Return a moment as a person reads it."""
+    """Return a moment as local date and time."""
     moment = datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC).astimezone()
     return f"{moment:%Y-%m-%d %H:%M}"
 
 
 def opened_words(session: KernelSession) -> str:
-    """Say which session the notebook goes on with."""
+    """Return one sentence about which session is the notebook's current one."""
     picture = session.snapshot()
     title = picture.session.title if picture.session else ""
     words = f"This notebook now goes on with {session.id} ({title}), {count(len(picture.messages))} messages."

@@ -1,6 +1,7 @@
-"""What ``%agent share``, ``unshare``, ``export`` and ``import`` do and say.
+"""Run ``%agent share``, ``unshare``, ``export`` and ``import``, and write their output.
 
-Border: reads the words behind the subcommand and words the outcome; ``commands`` shows it.
+Border: parses the arguments of the subcommand and writes the outcome as text;
+``frontends/subcommands/dispatch.py`` shows it.
 """
 
 import shlex
@@ -16,7 +17,7 @@ from palimpsest.store.exchange.importer import Imported, ImportReport
 from palimpsest.transcript.errors import UserError
 
 MOST_PROBLEMS = 10
-"""What a person reads in a cell; the Python call returns all of them."""
+"""How many problems a cell shows; the Python call returns all of them."""
 
 _OUTCOMES = {
     "new": "new",
@@ -29,7 +30,7 @@ _OUTCOMES = {
 def sharing_lines(
     name: str, argument: str, services: FrontendServices, current: Callable[[], str]
 ) -> Sequence[str]:
-    """Do what a subcommand asks for and say so; ``current`` is the notebook's session."""
+    """Run one of these subcommands and return its output; ``current`` gives the notebook's session."""
     engine, sharing = services.engine, services.workspace.sharing
     match name:
         case "share":
@@ -43,7 +44,7 @@ def sharing_lines(
 
 
 def share_words(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
-    """Share a session and say where the page is."""
+    """Share a session and return where the page is."""
     path: Path = engine.submit(sharing.share(session_id)).result()
     return (
         f"The page of this session is {path} ({size_text(path.stat().st_size)}). It is one file that needs no "
@@ -52,7 +53,7 @@ def share_words(engine: EngineThread, sharing: SharingOperations, session_id: st
 
 
 def unshare_words(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
-    """Take the page back and say so."""
+    """Delete the shared page and return a sentence about it."""
     if engine.submit(sharing.unshare(session_id)).result():
         return "The page is deleted. Copies that were passed on stay where they are."
     return "This session was not shared."
@@ -61,7 +62,7 @@ def unshare_words(engine: EngineThread, sharing: SharingOperations, session_id: 
 def export_words(
     engine: EngineThread, sharing: SharingOperations, session_id: str, argument: str
 ) -> str:
-    """Export a session as the words say, and say where the file is."""
+    """Export a session as the argument says, and return where the file is."""
     form, path = export_request(argument)
     made: Exported = engine.submit(sharing.export(session_id, form, path)).result()
     words = f"This session is written to {made.path} ({size_text(made.bytes)})."
@@ -71,7 +72,7 @@ def export_words(
 
 
 def export_request(argument: str) -> tuple[Form | None, str | None]:
-    """Read ``[md|ipynb|json|html|opencode] [path]``; raises UserError for more words."""
+    """Parse ``[md|ipynb|json|html|opencode] [path]``; raises UserError for further arguments."""
     words = split_words(argument)
     form = form_of(words[0]) if words and "." not in words[0] and "/" not in words[0] else None
     rest = words[1:] if form is not None else words
@@ -83,7 +84,7 @@ def export_request(argument: str) -> tuple[Form | None, str | None]:
 
 
 def split_words(argument: str) -> list[str]:
-    """Split as a shell does; raises UserError for a quote that never ends."""
+    """Split an argument as a shell does; raises UserError for a quote that never ends."""
     try:
         return shlex.split(argument)
     except ValueError:
@@ -91,7 +92,7 @@ def split_words(argument: str) -> list[str]:
 
 
 def import_lines(engine: EngineThread, sharing: SharingOperations, argument: str) -> Sequence[str]:
-    """Import what the words name, and say in lines what came."""
+    """Import the sessions at a path, and return a report in lines."""
     words = split_words(argument)
     if len(words) != 1:
         raise UserError(
@@ -102,7 +103,7 @@ def import_lines(engine: EngineThread, sharing: SharingOperations, argument: str
 
 
 def report_lines(report: ImportReport) -> Sequence[str]:
-    """Say what an import brought, and what could not be read."""
+    """Return which sessions were imported, and what could not be read, in lines."""
     lines = [_told(one) for one in report.sessions] or ["No session was found there."]
     if report.sessions:
         lines.append("%agent use ID goes on with one of them; nothing of it was run.")

@@ -1,6 +1,6 @@
-"""What ``%agent storage`` says: what the folder holds, what may go by age or size, and what goes.
+"""Run ``%agent storage``: show the disk usage, and what may be deleted by age or size, or delete it.
 
-Border: words from values; ``commands`` shows them.
+Border: text from values; ``frontends/subcommands/dispatch.py`` shows it.
 """
 
 import datetime
@@ -27,12 +27,12 @@ from palimpsest.transcript.errors import UserError
 
 NOTHING = "Every kept text is needed by a session; there is nothing to clean up."
 MOST_ROWS = 20
-"""Of the largest sessions; who wants to make room looks at those."""
+"""How many sessions are listed: the largest, since deleting those frees the most."""
 
 
 @dataclass(frozen=True, slots=True)
 class PruneOptions:
-    """What ``%agent storage prune`` was told."""
+    """The options of ``%agent storage prune``."""
 
     days: float | None = None
     most_bytes: int | None = None
@@ -40,7 +40,7 @@ class PruneOptions:
 
 
 def read_prune(argument: str) -> PruneOptions:
-    """Read the words after ``%agent storage prune``; raises UserError."""
+    """Parse the options of ``%agent storage prune``; raises UserError."""
     days: float | None = None
     most: int | None = None
     yes = False
@@ -78,7 +78,7 @@ class StorageCommands:
         self._pages = pages
 
     def run(self, argument: str) -> SessionLines:
-        """Show what the folder holds; with ``prune``, what may go, and with ``--yes`` delete it."""
+        """Show the disk usage; with ``prune``, what may be deleted, and with ``--yes`` delete it."""
         workspace, done = self._services.workspace, self._services.engine.submit
         config = getattr(self._services, "config", None)
         kept = config.value.retention if config is not None else RetentionSettings()
@@ -107,7 +107,7 @@ class StorageCommands:
 
 
 def storage_words(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> SessionLines:
-    """Say what the folder holds, the largest sessions first."""
+    """Return the disk usage of the folder, the largest sessions first."""
     rows: Rows = [
         (
             "sessions",
@@ -139,7 +139,7 @@ def storage_words(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Sess
 
 
 def plan_words(found: PrunePlan, gone: Sequence[SessionTree] | None) -> SessionLines:
-    """Say which sessions would go, or went, and which are never taken."""
+    """Return which sessions would be deleted, or were, and which are never deleted."""
     limits = limits_words(found.limits)
     if not limits:
         return []
@@ -172,7 +172,7 @@ def plan_words(found: PrunePlan, gone: Sequence[SessionTree] | None) -> SessionL
 
 
 def limits_words(limits: RetentionLimits) -> str:
-    """Name the limits; empty where there are none."""
+    """Return the limits as text; empty where there are none."""
     said = []
     if limits.days is not None:
         said.append(f"not used for {_days(limits.days)}")
@@ -182,7 +182,7 @@ def limits_words(limits: RetentionLimits) -> str:
 
 
 def sweep_words(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -> str:
-    """Say what was found, and what went; ``gone`` is None for a look that deletes nothing."""
+    """Return which texts are unneeded, and which were deleted; ``gone`` is None if nothing was to be."""
     said = []
     if found.snapshot_bytes:
         takes = f"snapshots of files that no session needs ({size_text(found.snapshot_bytes)})"

@@ -1,6 +1,6 @@
-"""What ``%agent todo`` says: how far the list is, and each of its items.
+"""Show the agent's todo list for ``%agent todo``: how many items are done, and each item.
 
-Border: words from values; nothing is asked of a model.
+Border: text from values; calls no model.
 """
 
 from collections.abc import Sequence

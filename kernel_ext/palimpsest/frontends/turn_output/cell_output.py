@@ -1,9 +1,9 @@
-"""The cell's view of a turn: segments around native outputs, in the right place and the right cell.
+"""Show a turn in its cell as segments between native outputs, in the right place and the right cell.
 
-Border: publishes displays; what they contain is made in ``bundle``, where they are cut in
-``segments``. Everything is published on the cell's own thread and in its context while the cell
-runs, because outputs follow the context (spec/kernel.md A5). Only the open segment is refreshed:
-at each step where a page watches, else at an interval that grows with it.
+Border: publishes displays; their content is made in ``turn_output/mime_bundle.py``, the places to cut
+are found in ``turn_output/segments.py``. Everything is published on the cell's own thread and in its
+context while the cell runs, because outputs follow the context (spec/kernel.md A5). Only the open
+segment is refreshed: at each step where a page watches, else at an interval that grows with it.
 """
 
 import contextvars
@@ -35,14 +35,14 @@ SLOW_SECONDS = 1.0
 FAST_CHARS = 5_000
 """Up to this length a segment is refreshed fast, beyond it slowly."""
 FIRST_SECONDS = 0.03
-"""The first words are shown at once; a person waits for them."""
+"""Delay before the first text of a turn is shown: almost none, since a person waits for it."""
 
 
 class CellOutput:
     """Shows one turn in its cell.
 
-    Responsibilities: decide when to refresh; cut segments; count outputs; make room for native
-    ones; say what the agent waits for.
+    Responsibilities: decide when to refresh; cut segments; count outputs; close a segment before a
+    native one; show what the agent waits for.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class CellOutput:
         self._seen = (-1, -1)
         self._shown_at = float("-inf")
         self._last: dict[int, dict[str, Any]] = {}
-        """What is on the page, by segment, for those that may still change."""
+        """The bundles shown last, by segment, for segments that may still change."""
         self._unsettled: list[Segment] = []
         """Closed segments in which a tool still runs."""
         self._incomplete: list[tuple[Segment, str]] = []
@@ -83,7 +83,7 @@ class CellOutput:
         self._any_words = False
         self._counts_down = False
 
-    # What the main thread asks (Host)
+    # Called by jobs on the main thread (JobHost)
 
     def before(self, call_id: str) -> None:  # noqa: ARG002  # the whole story is brought up to date
         """Show the card of a call before its code runs, so that its figures come after it."""
@@ -91,7 +91,7 @@ class CellOutput:
             self.refresh(force=True)
 
     def native(self, call_id: str) -> bool:
-        """Make room for a native output after the card of its call."""
+        """Close the segment after the card of a call, so that a native output follows it there."""
         if self._quiet:
             return False
         if self._outputs + 2 > MOST_OUTPUTS:
@@ -102,13 +102,13 @@ class CellOutput:
         return True
 
     def asked(self, call_id: str) -> None:
-        """Make room for a question that the page puts under the card of its call."""
+        """Close the segment after the card of a call, so that a typed question appears below it."""
         if not self._quiet and self._outputs + 2 <= MOST_OUTPUTS:
             self._outputs += 1
             self._cut_after(call_id)
 
     def stuck(self, words: str) -> None:
-        """Say that code does not stop; on the engine thread, while the main thread cannot."""
+        """Show that code does not stop; on the engine thread, since the main thread is blocked."""
         self._stuck = words
         snapshot = self._feed.snapshot()
         if snapshot is None or self._quiet:
@@ -116,7 +116,7 @@ class CellOutput:
         messages = self._messages(snapshot)
         self._context.run(self._show, messages, self._segment, snapshot, status_line(words))
 
-    # What the waiting cell asks
+    # Called by the waiting cell
 
     def refresh(self, *, force: bool = False) -> None:
         """Show what is new, if it is time."""
@@ -154,12 +154,12 @@ class CellOutput:
             words = f"{self._refused} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
             self._emit({"text/markdown": status_line(words), "text/plain": words}, None)
 
-    # How it is done
+    # Helpers
 
     def _holds_back(self, messages: Sequence[Message]) -> bool:
-        """Leave an empty segment away while a call above it runs, whose figures come before it.
+        """Tell whether to omit an empty segment while a call above it runs, whose figures come before it.
 
-        Where a page watches it is shown: its view of the segment holds the stop button.
+        Where a page watches it is shown, because the page's view of the segment has the stop button.
         """
         return (
             bool(self._unsettled)
@@ -189,7 +189,7 @@ class CellOutput:
         return max(SLOW_SECONDS, SLOW_SECONDS * length / 8_000)
 
     def _cut(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
-        """Close the open segment as long as it is too long and there is room for another output."""
+        """Close the open segment while it is too long and the cell may have another output."""
         while self._outputs + 1 < MOST_OUTPUTS:
             closed = cut_when_long(messages, self._segment)
             if closed is None:
@@ -197,7 +197,7 @@ class CellOutput:
             self._close(messages, closed, snapshot)
 
     def _cut_after(self, call_id: str) -> None:
-        """Close the open segment below a call; what stood there already moves further down."""
+        """Close the open segment below a call; anything after it moves to the next segment."""
         snapshot = self._feed.snapshot()
         if snapshot is not None:
             messages = self._messages(snapshot)
@@ -214,7 +214,7 @@ class CellOutput:
         self._segment = following(messages, closed)
 
     def _settle(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
-        """Show closed segments again whose tool calls went on, or whose message was completed since."""
+        """Show closed segments again whose tool calls progressed, or whose message was completed since."""
         for closed in list(self._unsettled):
             self._show(messages, closed, snapshot, "")
             if not _runs(messages, closed):
@@ -232,7 +232,7 @@ class CellOutput:
                 self._last.pop(closed.index, None)
 
     def _leave(self, messages: Sequence[Message], closed: Segment) -> None:
-        """Leave a closed segment as it is, unless it changes once more when its message is complete."""
+        """Stop updating a closed segment, except once more when its message is complete."""
         message_id = next((one.id for one in slices(messages, closed) if _is_open(one)), None)
         if message_id is None:
             self._last.pop(closed.index, None)
@@ -280,7 +280,7 @@ class CellOutput:
         self._publish(data, {}, transient={"display_id": f"{self._prefix}-{index}"}, update=update)
 
     def _waiting_words(self, snapshot: Snapshot, messages: Sequence[Message]) -> str:
-        """Say what the agent waits for, when the parts themselves do not."""
+        """Return what the agent waits for, if the parts do not show it."""
         status = snapshot.status
         if snapshot.problem:
             return snapshot.problem
@@ -314,7 +314,7 @@ def _is_open(message: Message) -> bool:
 
 
 def _summarises(messages: Sequence[Message]) -> bool:
-    """Tell whether a summary is asked for, or a part of one, and nothing of it is there yet."""
+    """Tell whether a summary, or a part of one, was requested and has no text yet."""
     newest = messages[-1] if messages else None
     if newest is None or not isinstance(newest.info, AssistantMessage):
         return False
@@ -324,7 +324,7 @@ def _summarises(messages: Sequence[Message]) -> bool:
 
 
 def _has_words(messages: Sequence[Message]) -> bool:
-    """Tell whether there is something to read yet; the first of it is shown without delay."""
+    """Tell whether there is anything to show yet; the first text is shown without delay."""
     return any(
         isinstance(part, ToolPart) or bool(getattr(part, "text", ""))
         for message in messages

@@ -1,9 +1,9 @@
-"""The last form of a segment whose cell heard no more of its turn.
+"""Build the final output of a segment whose cell stopped receiving updates of its turn.
 
-A page that was reloaded gets no more updates of the outputs it shows, so it asks for them when
+A page that was reloaded gets no more updates of the outputs it shows, so it requests them when
 the turn is over and writes them into the notebook itself.
 
-Border: pure; a picture of the session goes in, one bundle comes out, made as the cell makes it.
+Border: pure; a snapshot of the session goes in, one bundle comes out, made as the cell makes it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,11 +20,11 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 
 OVER = frozenset({"stop", "length", "content-filter", "error"})
-"""Finish reasons after which words of a person begin another turn."""
+"""Finish reasons after which a user message begins another turn."""
 
 
 class UnknownTurn(UserError):
-    """The session holds no such turn."""
+    """The session has no such turn."""
 
 
 def closed_bundle(
@@ -56,7 +56,7 @@ def closed_bundle(
 
 
 def turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
-    """Return what a turn shows, up to the words that began the next one."""
+    """Return the messages that a turn shows, up to the user message that begins the next one."""
     places = [number for number, message in enumerate(messages) if message.id == turn]
     if not places:
         raise UnknownTurn(f"This session has no turn {turn!r}; open the session that has it.")

@@ -1,6 +1,6 @@
-"""What a turn did to files, as its cell says and saves it.
+"""Summarise a turn's file changes for its cell and for the saved notebook.
 
-Border: pure. The whole of it is in the session; a notebook leaves this machine, so it keeps little.
+Border: pure. The session has all changes; a notebook leaves this machine, so it keeps few of them.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.session_record.reverts import FileDiff
 
 SAVED_CHARS = 8_000
-"""Lines of changes that a notebook keeps of one turn."""
+"""Characters of diffs that a notebook keeps of one turn."""
 SAVED_FILES = 50
 NAMED_FILES = 5
 
 
 def turn_changes(messages: Sequence[Message], turn: str) -> tuple[FileDiff, ...]:
-    """Return what a turn did to files, as its prompt's message tells."""
+    """Return a turn's file changes, which are recorded in its user message."""
     info = next((one.info for one in messages if one.id == turn), None)
     told = (info.summary or {}).get("diffs") if isinstance(info, UserMessage) else None
     found = []
@@ -41,7 +41,7 @@ def changed_words(changes: Sequence[FileDiff]) -> str:
 
 
 def saved_changes(changes: Sequence[FileDiff]) -> list[dict[str, Any]]:
-    """Return what a notebook keeps of them: names and numbers, and the lines while they are few."""
+    """Return what a notebook keeps of the changes: names and numbers, and the diffs while they are short."""
     left = SAVED_CHARS
     found = []
     for one in changes[:SAVED_FILES]:

@@ -1,7 +1,7 @@
-"""One segment as a MIME bundle: for our front end, for any other, and for a terminal.
+"""Write one segment as a MIME bundle: for our front end, for any other, and for a terminal.
 
-Border: pure; a segment goes in, the three forms come out, capped and scrubbed. The notebook is
-a document that leaves this machine, so nothing in it may be a key and no tool may fill it.
+Border: pure; a segment goes in, the three formats come out, capped and scrubbed. The notebook is
+a document that leaves this machine, so it may hold no secret, and no tool output may fill it.
 """
 
 import json
@@ -25,16 +25,16 @@ from palimpsest.transcript.values import Ask
 MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
 REASONING_CHARS = 2_000
-"""What the notebook keeps of one stretch of thinking; the session keeps all of it."""
+"""How much of one reasoning part the notebook keeps; the session keeps all of it."""
 LINE_CHARS = 400
-"""What a single value of a tool's metadata may take in the notebook."""
+"""Longest value of a tool's metadata in the notebook."""
 
 Scrub = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What every segment of a turn says about itself."""
+    """The facts about its turn that every segment contains."""
 
     session: str
     turn: str
@@ -44,9 +44,9 @@ class Frame:
     status: str = ""
     """A line of Markdown under an open segment: what the agent waits for."""
     mode: str = ""
-    """How freely the agent works, where it does not ask each time."""
+    """The permission mode; empty for ``ask``."""
     changes: tuple[FileDiff, ...] = ()
-    """What the turn did to files, once it is over."""
+    """The turn's file changes, once it is over."""
 
 
 def bundle(
@@ -62,7 +62,7 @@ def bundle(
     open_ = segment.end is None and bool(frame.status)
     status = frame.status if open_ else ""
     changes = frame.changes if segment.end is None else ()
-    # Told once, where the turn begins.
+    # Shown once, where the turn begins.
     is_first = segment.start.part == 0 and segment.start.offset == 0
     above = f"*Permission mode: {inline(frame.mode)}*" if frame.mode and is_first else ""
     below = status or (f"*{inline(changed_words(changes))}*" if changes else "")
@@ -101,18 +101,18 @@ def bundle(
 
 
 def shown_mode(snapshot: Snapshot) -> str:
-    """Return how freely the agent works, where it does not ask each time."""
+    """Return the session's permission mode; empty for ``ask``."""
     mode = snapshot.session.mode if snapshot.session is not None else None
     return mode if mode is not None and mode != "ask" else ""
 
 
 def _place(position: Position | None, joint: str) -> list[Any] | None:
-    """Say where a segment is cut, so that a page can cut what it was told in the same place."""
+    """Return where a segment is cut, so that a page can cut the messages it has in the same place."""
     return None if position is None else [position.part, position.offset, joint]
 
 
 def status_line(words: str) -> str:
-    """Return plain words as the line under an open segment."""
+    """Return plain text as the Markdown line under an open segment."""
     return f"*{inline(words)}*" if words else ""
 
 
@@ -125,7 +125,7 @@ def _words(
     status: str,
     above: str,
 ) -> str:
-    """Return the messages in one form, step numbers and caps carried on from segment to segment."""
+    """Return the messages in one format, with step numbers and caps continued from the segment before."""
     blocks = []
     caps, step = segment.caps, segment.first_step
     for message in shown:
@@ -148,7 +148,7 @@ def _replies(shown: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
 
 
 def _decisions(shown: Sequence[Message], notes: OutlineNotes) -> list[dict[str, Any]]:
-    """Return what was decided about these parts and messages, each with its words."""
+    """Return the decisions about these parts and messages, each with its sentence."""
     messages = {message.id for message in shown}
     parts = {part.id for message in shown for part in message.parts}
     return [
@@ -159,7 +159,7 @@ def _decisions(shown: Sequence[Message], notes: OutlineNotes) -> list[dict[str, 
 
 
 def _json(shown: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
-    """Return the messages as data, tool texts within what is left of the turn's cap."""
+    """Return the messages as JSON values, tool texts within what is left of the turn's cap."""
     room = caps.turn
     found = []
     for message in shown:
@@ -176,7 +176,7 @@ def _json(shown: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, 
 
 
 def _cap_call(part: dict[str, Any], room: int) -> int:
-    """Shorten the texts of one call to the room there is; returns what they take."""
+    """Shorten the texts of one call to ``room`` characters; returns how many they take."""
     state = part["state"]
     part.pop("metadata", None)
     state["attachments"] = [
@@ -203,7 +203,7 @@ def _cap_call(part: dict[str, Any], room: int) -> int:
 
 
 def _shortened(value: Any, longest: int) -> Any:
-    """Keep head and tail of a long text; say of a large value only that it was left out."""
+    """Keep head and tail of a long text; replace a large value by a note that it was left out."""
     if isinstance(value, str):
         if len(value) <= longest:
             return value

@@ -1,8 +1,8 @@
-"""The outputs of a turn's cell, made again from the log: where a notebook was not saved, they are gone.
+"""Build the outputs of a turn's cell again from the log, for a notebook that was not saved.
 
-Border: pure but for the pictures, which the caller reads; the pieces are cut and made as the cell's
-own. What a cell showed beside them comes from the log too: figures as it keeps them, and no HTML,
-since nothing that lies in a folder may become a page's own markup.
+Border: pure but for the images, which the caller reads; the segments are cut and made as the cell's
+own. Native outputs come from the log too: figures as it keeps them, and no HTML, since no file in a
+folder may become a page's own markup.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ def turn_outputs(
     scrub: Callable[[str], str],
     picture: Callable[[str], str],
 ) -> tuple[Output, ...]:
-    """Return the outputs of a turn that is over; ``picture`` reads an attachment's address."""
+    """Return the outputs of a turn that is over; ``picture`` reads the image at an attachment's URL."""
     messages = turn_messages(snapshot.messages, turn)
     notes = OutlineNotes.of(records)
     delivered = (
@@ -70,7 +70,7 @@ def turn_outputs(
 def _pieces(
     messages: Sequence[Message], picture: Callable[[str], str]
 ) -> Iterator[Segment | dict[str, Any]]:
-    """Yield the stretches of a turn and, below their calls, its figures."""
+    """Yield the segments of a turn and, below their calls, its figures."""
     segment, outputs = Segment(0, Position()), 0
     for call in parts_of(messages):
         if not isinstance(call, ToolPart) or call.tool != "python":
@@ -95,13 +95,13 @@ def _pieces(
 
 
 def _ends(segment: Segment) -> tuple[int, int]:
-    """Return where a closed segment ends, to be compared."""
+    """Return where a closed segment ends, as a value that can be compared."""
     end = segment.end or Position()
     return end.part, end.offset
 
 
 def _figures(part: ToolPart, picture: Callable[[str], str]) -> list[dict[str, Any]]:
-    """Return what the agent's Python drew, as outputs of their own; what cannot be read is named."""
+    """Return the figures of a Python call as outputs; one that cannot be read becomes a text about it."""
     attached = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
     found: list[dict[str, Any]] = []
     for one in attached:

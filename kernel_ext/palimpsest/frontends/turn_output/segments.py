@@ -1,8 +1,8 @@
-"""Cut a turn into the pieces that become outputs of the cell.
+"""Cut a turn into the segments that become outputs of the cell.
 
-Border: pure; parts go in, slices of messages come out. Only the newest piece is ever shown
+Border: pure; parts go in, slices of messages come out. Only the newest segment is ever shown
 again, so a long answer costs its own length and not its square; a cut falls after a tool call
-whose figures stand between two pieces, or at the end of a block of text.
+whose figures are shown between two segments, or at the end of a block of text.
 """
 
 import re
@@ -14,9 +14,9 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part, ReasoningPart, TextPart, ToolPart
 
 SEGMENT_CHARS = 8_000
-"""A piece is closed when it has grown to this; refreshing it then costs at most this much again."""
+"""A segment is closed at this length; so a refresh never sends much more than this."""
 LONGEST_CHARS = 24_000
-"""A block of text this long (a table, a code listing) is cut at a line after all."""
+"""A block of text this long (a table, a code listing) is cut between two lines after all."""
 MOST_OUTPUTS = 30
 """Outputs of one turn, ours and native ones together; notebooks slow down with more."""
 
@@ -31,18 +31,18 @@ class Position:
     part: int = 0
     offset: int = 0
     lead: str = ""
-    """What must be written first, because the cut fell inside a code fence."""
+    """Text to insert first, because the cut fell inside a code fence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One piece of a turn, from ``start`` to ``end`` (None while it is open)."""
+    """A piece of a turn that is one output, from ``start`` to ``end`` (None while it is open)."""
 
     index: int
     start: Position
     end: Position | None = None
     tail: str = ""
-    """What must be written last, because the cut fell inside a code fence."""
+    """Text to append, because the cut fell inside a code fence."""
     caps: Caps = field(default_factory=Caps)
     first_step: int = 1
 
@@ -53,7 +53,7 @@ def parts_of(messages: Sequence[Message]) -> list[Part]:
 
 
 def slices(messages: Sequence[Message], segment: Segment) -> Iterator[Message]:
-    """Yield the messages of a segment, each with the parts that fall into it.
+    """Yield the messages of a segment, each with those of its parts that are inside it.
 
     The error of a message belongs to the segment in which the message ends.
     """
@@ -85,7 +85,7 @@ def cut_after_call(messages: Sequence[Message], segment: Segment, call_id: str) 
 
 
 def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | None:
-    """Close the segment at a good place when it has grown too long, else return None."""
+    """Close the segment at the end of a block when it has grown too long, else return None."""
     grown = 0
     for number, part in enumerate(parts_of(messages)):
         if number < segment.start.part:
@@ -126,7 +126,7 @@ def _closed(segment: Segment, end: Position, tail: str = "") -> Segment:
 
 
 def _piece(part: Part, number: int, segment: Segment) -> Part | None:
-    """Return what of a part falls into the segment."""
+    """Return the piece of a part that is inside the segment, or None."""
     start, end = segment.start, segment.end
     if number < start.part or (end is not None and number > end.part):
         return None
@@ -152,7 +152,7 @@ def _length(part: Part) -> int:
 
 
 def _cut_text(text: str, begins: Position, room: int) -> tuple[int, str, str] | None:
-    """Find where to cut a text: the offset, what closes the piece, what opens the next."""
+    """Find where to cut a text: the offset, the text that closes the piece, the text that opens the next."""
     offset = begins.offset
     best = place = 0
     inside = _FENCE.match(begins.lead.rstrip("\n"))
@@ -179,7 +179,7 @@ def _cut_text(text: str, begins: Position, room: int) -> tuple[int, str, str] | 
 
 
 def _block_begins(lines: list[str], number: int) -> bool:
-    """Tell whether the next line begins a block of its own; a growing text must have one."""
+    """Tell whether the next line is there and begins a new block, so that a growing text can be cut."""
     if number >= len(lines) or not lines[number].strip():
         return False
     line = lines[number]

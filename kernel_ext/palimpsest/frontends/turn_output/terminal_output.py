@@ -1,4 +1,4 @@
-"""A turn in a terminal: printed once, in order, never taken back.
+"""Print a turn in a terminal: once, in order, without updates.
 
 Border: plain text on ``sys.stdout``; a terminal has no outputs that could be refreshed.
 """
@@ -43,10 +43,10 @@ from palimpsest.transcript.user_notices import user_notice_text
 
 
 class TerminalOutput:
-    """Prints one turn as it comes (a host of jobs on the main thread).
+    """Prints one turn while it runs; the host of jobs on the main thread.
 
-    Responsibilities: print new text at once and a tool call when it has ended; name retries, and
-    what later requests no longer show of what was printed.
+    Responsibilities: print new text at once and a tool call when it has ended; report retries, and
+    which printed outputs later requests truncate or leave out.
     """
 
     def __init__(self, feed: TurnFeed, *, scrub: Callable[[str], str], quiet: bool = False) -> None:
@@ -56,21 +56,21 @@ class TerminalOutput:
         self._seen = (-1, 0)
         self._printed: dict[str, int] = {}
         self._decided: set[str] = set()
-        """Ids of the decisions that were told."""
+        """Ids of the decisions that were printed."""
         self._column = 0
         self._attempt = 0
         self._told_problem = ""
 
     def before(self, call_id: str) -> None:  # noqa: ARG002  # everything up to it is printed
-        """Print what came before a call."""
+        """Print everything that precedes a call."""
         self.refresh()
 
     def native(self, call_id: str) -> bool:  # noqa: ARG002  # a terminal shows no pictures
-        """There is no room for pictures in a terminal."""
+        """Refuse native outputs: a terminal shows no images."""
         return False
 
     def asked(self, call_id: str) -> None:  # a terminal grows at its end
-        """Make room for a question; there is nothing to do."""
+        """Do nothing: a question simply follows what was printed."""
 
     def stuck(self, words: str) -> None:
         """Print that the code does not stop."""
@@ -108,7 +108,7 @@ class TerminalOutput:
     def _message(self, message: Message, *, over: bool = False) -> None:
         answers = isinstance(message.info, AssistantMessage)
         for part in message.parts:
-            # A person's words were typed here, or are told where they were.
+            # A user's text was typed here, or is shown where it was typed.
             if answers or isinstance(part, CompactionPart):
                 self._part(part, over=over)
 
@@ -129,12 +129,12 @@ class TerminalOutput:
                 self._end_line()
                 self._once(part, self._lines(part))
             case RetryPart():
-                pass  # told while it waits
+                pass  # printed while it waits
             case _:
                 self._once(part, self._lines(part))
 
     def _text(self, part: TextPart, *, over: bool) -> None:
-        """Print what is new of a text; up to a line's end, so that a key is never cut in two."""
+        """Print the new text up to the end of a line, so that a secret to be redacted is never cut in two."""
         known = self._printed.get(part.id, 0)
         ended = over or (part.time is not None and part.time.end is not None)
         upto = len(part.text) if ended else part.text.rfind("\n") + 1
@@ -154,7 +154,7 @@ class TerminalOutput:
         return [line for item in items for line in _item_lines(item)]
 
     def _reductions(self) -> None:
-        """Print what was decided about outputs that were printed before; alike ones in one line."""
+        """Print the decisions about outputs that were printed before; equal ones in one line."""
         alike: dict[tuple[str, str, str], list[Decision]] = {}
         for one in self._feed.notes.decisions:
             if one.id in self._decided or one.part_id not in self._printed:
@@ -180,7 +180,7 @@ class TerminalOutput:
             self._line(line)
 
     def _problem(self, snapshot: Snapshot) -> None:
-        """Print once that the disk does not answer."""
+        """Print once that the disk does not respond."""
         if snapshot.problem not in ("", self._told_problem):
             self._line(f"! {self._scrub(snapshot.problem)}")
         self._told_problem = snapshot.problem
@@ -207,7 +207,7 @@ class TerminalOutput:
 
 
 def _item_lines(item: Item) -> list[str]:
-    """Return one thing as lines; what is streamed, or said by a line of its own, is none."""
+    """Return an item as lines; none for what is streamed or printed elsewhere."""
     match item:
         case OutlineCall():
             row = [SIGNS[item.status], item.tool, item.subject]

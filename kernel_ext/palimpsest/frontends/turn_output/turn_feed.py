@@ -1,7 +1,7 @@
-"""One turn as its cell follows it: which messages are its own, and what was asked meanwhile.
+"""Follow one turn for its cell: find its messages, and collect its questions, answers and decisions.
 
 Border: reads a live session's records and snapshots; shows nothing. Records arrive on the
-writer thread, the main thread reads; what is shared is replaced whole, never changed in place.
+writer thread, the main thread reads; shared values are replaced, never changed in place.
 """
 
 import asyncio
@@ -35,8 +35,8 @@ there within a tick of the journal, 40 ms."""
 class TurnFeed:
     """Follows the turn of one prompt.
 
-    Responsibilities: find the prompt's own user message; hand out the turn's messages; collect
-    questions, answers and decisions; tell when a step ended.
+    Responsibilities: find the prompt's own user message; return the turn's messages; collect
+    questions, answers and decisions; count ended steps.
     """
 
     def __init__(self, prompt_id: str, origin: Origin) -> None:
@@ -47,19 +47,19 @@ class TurnFeed:
         self.turn_id: str | None = None
         self.first_seq = 0
         self.changes = 0
-        """Records of this session so far; a view compares it with what it saw last."""
+        """Records of this session so far; a view compares it with the number it saw last."""
         self.steps = 0
-        """Steps, questions and status changes so far: what is worth showing at once."""
+        """Steps, questions and status changes so far, each of which is shown at once."""
         self.problems = 0
-        """How often the disk stopped answering, or went on."""
+        """How often the disk stopped responding, or resumed."""
         self.notes = OutlineNotes()
         self.asking: frozenset[str] = frozenset()
-        """Ids of the questions that are open, as far as was told."""
+        """Ids of the open questions, as of the records received."""
         self.wake: Callable[[], None] = lambda: None
         """Called when there is something new, on the writer thread."""
         self._told_seq = 0
         self._awaited: tuple[int, Callable[[], None]] | None = None
-        """The record that the end of the turn waits for, and what wakes it."""
+        """The number of the record that the end of the turn waits for, and the callback that wakes it."""
         self._unsubscribe: Callable[[], object] | None = None
 
     def attach(self, session: KernelSession) -> None:
@@ -75,7 +75,7 @@ class TurnFeed:
         self._unsubscribe = lambda: (unsubscribe(), forget())
 
     async def caught_up(self, seq: int) -> None:
-        """Wait until the records up to a number were told: a tick of the journal, or as long as a disk takes."""
+        """Wait until the records up to a number were received, at most ``CATCH_UP_SECONDS``."""
         loop, came = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
@@ -94,7 +94,7 @@ class TurnFeed:
             self._unsubscribe = None
 
     def snapshot(self) -> Snapshot | None:
-        """Return the session's newest picture, if the session is known yet."""
+        """Return the session's newest snapshot, or None while the session is not known yet."""
         if self.session is None:
             return None
         snapshot = self.session.snapshot()
@@ -121,7 +121,7 @@ class TurnFeed:
         return found[: ends[-1] + 1] if ends else answer.messages
 
     def _find_turn(self, snapshot: Snapshot) -> str | None:
-        """Find the prompt's message before its record is told.
+        """Find the prompt's message before its record arrives.
 
         Records come a tick later, and by then code that blocks may hold the main thread.
         """
@@ -133,7 +133,7 @@ class TurnFeed:
         return None
 
     def _told(self, records: Sequence[Record]) -> None:
-        """Note a batch of records; on the writer thread."""
+        """Process a batch of records; on the writer thread."""
         for record in records:
             self._note(record)
         self.changes += len(records)
@@ -144,7 +144,7 @@ class TurnFeed:
             self.wake()
 
     def _problem(self) -> None:
-        """Show at once that the disk does not answer, or that it does again."""
+        """Have it shown at once that the disk does not respond, or does again."""
         self.problems += 1
         self.steps += 1
         self.wake()
@@ -184,7 +184,7 @@ class TurnFeed:
 
 
 def shown_messages(messages: Sequence[Message]) -> list[Message]:
-    """Leave out what the engine wrote in the user's place."""
+    """Return the messages without those that the engine wrote as the user."""
     return [
         message
         for message in messages
@@ -194,5 +194,5 @@ def shown_messages(messages: Sequence[Message]) -> list[Message]:
 
 
 def _is_shown(part: Part) -> bool:
-    """Tell whether a part of a user's message is shown: a person's words, and a compaction's mark."""
+    """Tell whether a part of a user message is shown: text that a person wrote, or a compaction mark."""
     return isinstance(part, CompactionPart) or (isinstance(part, TextPart) and not part.synthetic)

@@ -1,1 +1,1 @@
-"""Keep requests within the window: fit them, compact, take back a compaction that failed."""
+"""Keep requests within the window: fit them, compact, roll back a compaction that failed."""

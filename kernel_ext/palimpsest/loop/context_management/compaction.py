@@ -1,9 +1,9 @@
-"""A compaction: ask for a summary, judge it, and let the work go on behind it.
+"""Run a compaction: request a summary, check it, and continue the turn after it.
 
 Nothing is erased. The marker and the summary are messages like others; the fold shows the summary
 instead of what it covers, and only when it is good: a summary that failed, that is too short or
-that saves too little carries an error, and the history goes on as it was before (DESIGN.md 4).
-Whoever waits is told by ``CompactionState``.
+that saves too little carries an error, and the history stays as it was before (DESIGN.md 4).
+``CompactionState`` wakes callers that wait for the compaction.
 """
 
 import asyncio
@@ -66,11 +66,11 @@ KERNEL = "What the kernel holds at this moment, observed when earlier messages w
 
 @dataclass(frozen=True, slots=True)
 class WantedSummary:
-    """What a person asks of a summary."""
+    """The user's options for a summary."""
 
     focus: str | None = None
     model: ModelRef | None = None
-    """Who writes this one; None leaves that to the policy."""
+    """The model that writes this summary; None leaves the choice to the policy."""
     goes_on: bool = False
 
 
@@ -83,7 +83,7 @@ def write_marker(
     wanted: WantedSummary | None = None,
     origin: Origin | None = None,
 ) -> UserMessage:
-    """Write the marker that asks for a compaction, in the name of a user message."""
+    """Write the marker that requests a compaction, as a user message with the settings of another."""
     wanted = wanted or WantedSummary()
     marked = engine_message(run_context, user)
     if origin is not None:
@@ -103,11 +103,11 @@ def write_marker(
 
 
 Outcome = Literal["continue", "stop", "failed"]
-"""``stop``: nobody has to go on, or somebody stopped it; ``failed``: no summary, nothing cut."""
+"""``stop``: no work is left, or the user stopped it; ``failed``: no summary, nothing cut."""
 
 
 async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMessage) -> Outcome:
-    """Summarise what a marker asks for, and say how the turn goes on."""
+    """Run the compaction that a marker requests, and return how the turn continues."""
     part = marker_of(run_context.log.state.messages(), user)
     if part is None:
         raise ValueError("A compaction needs its marker.")
@@ -147,7 +147,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
 async def _summarise(
     run_context: RunContext, setup: StepSetup, marker_id: str, part: CompactionPart
 ) -> tuple[CompactionPlan, ErrorValue | None]:
-    """Plan, ask for the summary and judge it; returns what is wrong with it."""
+    """Plan, request the summary and check it; returns the plan, and what is wrong with the summary."""
     show_marker_again(run_context, part)
     made = _plan(run_context, setup, marker_id, part)
     before = messages_tokens(
@@ -193,7 +193,7 @@ def _plan(
 
 
 async def _observe(run_context: RunContext, marker_id: str, *, wanted: bool) -> None:
-    """Write what the kernel holds beside the marker: it is looked at, not summarised."""
+    """Write the kernel's variables beside the marker, as they are now: they are observed, not summarised."""
     if not wanted or run_context.namespace is None:
         return
     named = mentioned_words(run_context.log.state.messages())
@@ -223,7 +223,7 @@ def _go_on(
     part: CompactionPart,
     made: CompactionPlan,
 ) -> Outcome:
-    """Say in the engine's name that the work goes on, where some is left."""
+    """Write the synthetic message that continues the turn, where work is left."""
     todos = run_context.log.state.todos
     left = work_left(messages_before(run_context.log.state.messages(), user.id), todos)
     if not continues(part, left, setup.policy):
@@ -238,7 +238,7 @@ def _go_on(
 
 
 def _unanswered(run_context: RunContext, marker_id: str) -> Message | None:
-    """Return the newest words of a person before the marker."""
+    """Return the newest message before the marker that the user wrote."""
     for message in reversed(messages_before(run_context.log.state.messages(), marker_id)):
         if isinstance(message.info, UserMessage) and any(
             isinstance(part, TextPart) and not part.synthetic for part in message.parts
@@ -248,7 +248,7 @@ def _unanswered(run_context: RunContext, marker_id: str) -> Message | None:
 
 
 def _say_again(run_context: RunContext, user: UserMessage, replay: Message) -> None:
-    """Say a prompt again after the summary, its files by name only."""
+    """Repeat a prompt after the summary, its files by name only."""
     message = engine_message(run_context, user)
     parts = [_again(run_context, part, message.id) for part in replay.parts]
     run_context.write(
@@ -271,7 +271,7 @@ def _again(run_context: RunContext, part: Part, message_id: str) -> Part | None:
 
 
 def _note(run_context: RunContext, compacting: int | None) -> None:
-    """Note on the session that it is being compacted, or no more."""
+    """Record on the session since when it is being compacted; None when it no longer is."""
     session = run_context.log.state.session
     if session is not None:
         time = session.time.model_copy(
@@ -283,7 +283,7 @@ def _note(run_context: RunContext, compacting: int | None) -> None:
 def judge(
     run_context: RunContext, setup: StepSetup, message: AssistantMessage, before: int
 ) -> RejectedSummary | None:
-    """Return what makes a summary useless; a good one gets its report."""
+    """Return why a summary is rejected; for a good one, journal its report and return None."""
     name = run_context.ids.new("dec")
     view = run_context.view()
     found = summary_report(view, message, setup.policy, setup.info, setup.count, before, name)

@@ -1,8 +1,8 @@
-"""After a compaction that failed, let the model see the messages of before.
+"""Roll back a compaction that failed, so that the model sees the messages from before it.
 
-Nothing is taken out of the transcript: what the compaction brought is dropped by decisions, which a
-second try takes back. After one that ran out of time, the policy says up to where the messages of
-before go on (spec/context-stability.md 1.8).
+Nothing is removed from the transcript: the messages that the compaction added are dropped by decisions,
+which a second try reverses. After one that timed out, the policy decides how many of the messages
+before it are kept (spec/context-stability.md 1.8).
 """
 
 import functools
@@ -34,13 +34,13 @@ def history_snapshot(
     messages: Messages,
     source: Literal["current", "pre-compaction"],
 ) -> MessagesSnapshot[Message]:
-    """Return the messages that stand for a history."""
+    """Return the messages that a request shows for a history."""
     view = View(messages, run_context.log.state.decisions)
     return MessagesSnapshot(view.folded(setup.policy.compact), run_context.session_id, source)
 
 
 def show_marker_again(run_context: RunContext, part: CompactionPart) -> None:
-    """Show a marker again whose compaction failed before, now that it is tried anew."""
+    """Restore a marker that was dropped because its compaction failed, before that is tried again."""
     hidden = effective_reductions(run_context.log.state.decisions).get(part.id)
     if hidden is not None and hidden.rule == RULE:
         _decide(run_context, "restore", part, {})
@@ -54,10 +54,10 @@ def roll_back(
     before: MessagesSnapshot[Message] | None,
     error: ErrorValue,
 ) -> None:
-    """Let the model see the messages of before: what a failed compaction brought is taken out.
+    """Drop the messages that a failed compaction added, so that the model sees those from before it.
 
-    Nothing is taken out of the transcript. Where it ran out of time, the policy says up to where
-    the messages before it go on (spec/context-stability.md 1.8).
+    Nothing is removed from the transcript. Where it timed out, the policy decides how many of the
+    messages before it are kept (spec/context-stability.md 1.8).
     """
     if not setup.policy.compact.judge:
         return
@@ -76,7 +76,7 @@ def roll_back(
         )
         is None
     ):
-        # Nobody goes on from here, so an answer at the end is no stump.
+        # The turn does not continue from here, so a model's answer may come last.
         recovery = recovery.model_copy(update={"snapshot": "whole"})
     current = history_snapshot(run_context, setup, run_context.log.state.messages(), "current")
     answerable = functools.partial(_can_be_answered, setup)
@@ -102,7 +102,7 @@ def _up_to(chosen: MessagesSnapshot[Message], marker_id: str) -> MessagesSnapsho
 
 
 def _can_be_answered(setup: StepSetup, message: Message) -> bool:
-    """Say whether the model can go on after this message, by the last that it becomes."""
+    """Return whether the model can answer after this message, by the last neutral message that it becomes."""
     flat = neutral_messages((message,), setup.info.ref, setup.policy.convert)
     return bool(flat) and is_answerable(flat[-1])
 

@@ -1,7 +1,8 @@
-"""Make room in the window for the requests of one turn: drive ``context/request_assembly/fit.py``, and journal what it yields.
+"""Make the requests of one turn fit: drive ``context/request_assembly/fit.py``, and journal what it yields.
 
-Each decision is journaled when it is made, with the facts it was made by, and the request is built
-from what is journaled. A summary takes rounds of the loop to write; meanwhile what asked for it waits here.
+Each decision is journaled when it is made, with the facts it is based on, and the request is built
+from what is journaled. A summary takes rounds of the loop to write; meanwhile the generator that requested
+it waits here.
 """
 
 import functools
@@ -39,24 +40,24 @@ SHORTENED = (
 
 
 class FitDriver:
-    """Makes room for the requests of one turn.
+    """Makes the requests of one turn fit the window.
 
-    Responsibilities: journal each decision before the next is made; begin the summaries that are asked
-    for, and hold what asked until it is told how they ended.
+    Responsibilities: journal each decision before the next is made; start the summaries that are
+    requested, and hold the generator that requested one until its outcome is known.
     """
 
     def __init__(self, run_context: RunContext) -> None:
         self.tries = FitAttempts()
         self._run_context = run_context
         self._waiting: Fit | None = None
-        """Asked for a summary, or for words that results were cut, and goes on with the next request."""
+        """The generator that requested a summary, or cut results; the next request resumes it."""
         self._assembly: Assembly | None = None
-        """Of the newest request that was made to see whether it fits."""
+        """The newest request that was assembled to see whether it fits."""
 
     def prepare(
         self, setup: StepSetup, user: UserMessage, message_id: str, parameters: dict[str, Any]
     ) -> Assembled | None:
-        """Build the request of a step, which may still not fit; None where a summary was asked for first."""
+        """Build the request of a step, which may still not fit; None where a summary was requested first."""
         found = self._go_on(setup, user) if self._waiting else self._start(setup, user, "size")
         if not isinstance(found, FittedRequest) or self._assembly is None:
             return None
@@ -66,25 +67,25 @@ class FitDriver:
         )
 
     def full(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
-        """Ask for a summary where the newest answer reported a full window; false where none is asked for."""
+        """Request a summary where the newest answer reported a full window; false where none is requested."""
         return stored_full(messages, setup.info, setup.policy) and self.ask(setup, user)
 
     def ask(self, setup: StepSetup, user: UserMessage) -> bool:
-        """Ask for a summary whatever the next request weighs; false where none may be asked for."""
+        """Request a summary whatever the size of the next request; false where none may be requested."""
         messages = self._run_context.log.state.messages()
         if not self.tries.may_summarise("full", messages, setup.policy):
             return False
         return self._start(setup, user, "full") is not None
 
     def refused(self, setup: StepSetup, user: UserMessage, *, summaries_help: bool) -> bool:
-        """Make room after a provider's refusal; false where nothing is left to try."""
+        """Reduce the context after a provider refused a request; false where nothing is left to try."""
         cause: Cause = "refused" if summaries_help else "failed"
         return self._start(setup, user, cause) is not None
 
     def failed(self, setup: StepSetup, user: UserMessage) -> bool:
-        """Take in that a summary failed, and cut results instead; false where there is nothing to cut."""
+        """Handle a failed summary by cutting results instead; false where there is nothing to cut."""
         if self._waiting is None:
-            # It was asked for by a kernel that is gone.
+            # It was requested by an earlier kernel.
             return self._start(setup, user, "failed") is not None
         return self._go_on(setup, user, failed=True) is not None
 
@@ -105,7 +106,7 @@ class FitDriver:
     def _drive(
         self, running: Fit, outcome: FitOutcome | None, user: UserMessage
     ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
-        """Journal what is decided, up to what takes another round of the loop, or the end."""
+        """Journal the decisions that are yielded, up to what takes another round of the loop, or the end."""
         self._waiting = None
         while True:
             try:
@@ -127,7 +128,7 @@ class FitDriver:
 
     def _inputs(self, setup: StepSetup) -> FitInputs:
         def project(_view: View) -> Projection:
-            # The view is what is journaled by now, and the session remembers what its newest request was made of.
+            # The view equals what is journaled by now, and the session caches its newest request.
             self._assembly = assembly_of(self._run_context, setup)
             return self._assembly.projection
 

@@ -1,8 +1,8 @@
-"""Write the summary that a marker asks for: in one request or in parts, by the model named for it.
+"""Write the summary that a marker requests: in one request or in stages, by the model set for summaries.
 
-Every request is journaled before it is sent, with what it tells written into a decision, and fills
-the one message of the summary; what a part wrote stays in it as a draft. Whatever goes wrong, the
-summary ends with an error and cuts nothing (spec/context-stability.md 1.16).
+Every request is journaled before it is sent, with its contents recorded as a decision, and its answer
+goes into the one message of the summary; the text of an earlier stage stays in it as a draft. Whatever
+goes wrong, the summary ends with an error and cuts nothing (spec/context-stability.md 1.16).
 """
 
 import asyncio
@@ -68,8 +68,8 @@ NOT_USED = "{name} cannot write this summary, so the session's model does: {prob
 class SummaryWriter:
     """Writes one summary.
 
-    Responsibilities: choose how much of the history each request tells; send the requests, to the
-    session's model where the one named for summaries cannot be used; keep drafts, tokens and cost.
+    Responsibilities: choose how much of the history each request contains; send the requests, to the
+    session's model where the one set for summaries cannot be used; keep drafts, tokens and cost.
     """
 
     def __init__(self, run_context: RunContext, setup: StepSetup, marker_id: str) -> None:
@@ -78,9 +78,9 @@ class SummaryWriter:
         self._marker_id = marker_id
         self._processor: StreamProcessor | None = None
         self._summary_setup: StepSetup | None = None
-        """How the newest request was asked."""
+        """The setup of the newest request."""
         self._told: dict[str, Any] = {}
-        """What the newest request told."""
+        """What the newest request contained, as the numbers of its decision."""
         self._refused = False
         """The model cannot be used at all: no key, no such model or server."""
         self.message = AssistantMessage(
@@ -96,7 +96,7 @@ class SummaryWriter:
         run_context.write(MessageUpdated(info=self.message))
 
     async def write(self) -> None:
-        """Ask for the summary; raises ModelFailed, Aborted or UserError, and leaves it open."""
+        """Request the summary, and leave its message open; raises ModelFailed, Aborted or UserError."""
         named = self._setup.summary_model
         if named is not None and self._may_use(named):
             try:
@@ -110,7 +110,7 @@ class SummaryWriter:
         await self._write(_summary_setup(self._setup, None))
 
     async def write_again(self, lacks: Sequence[str]) -> None:
-        """Ask for the summary once more, and say what it lacked; raises as ``write`` does."""
+        """Request the summary once more, naming what it lacked; raises as ``write`` does."""
         assert self._summary_setup is not None
         for part in self._written():
             metadata = {**(part.metadata or {}), REJECTED: list(lacks)}
@@ -120,7 +120,7 @@ class SummaryWriter:
         await self._request(self._summary_setup, last=True)
 
     def close(self, error: ErrorValue | None) -> None:
-        """End the message: good from now on, or with what went wrong."""
+        """End the message: as a good summary, or with an error."""
         if self._processor is not None:
             self._processor.message = self.message
             self._processor.close(error)
@@ -131,7 +131,7 @@ class SummaryWriter:
         self.message = self.message.model_copy(update=update)
         self._run_context.write(*answer_ended(self.message), sync=True)
 
-    # Who writes
+    # Which model writes
 
     def _may_use(self, named: SummaryModel) -> bool:
         problem = named.problem
@@ -146,7 +146,7 @@ class SummaryWriter:
         return not problem
 
     def _notice(self, named: SummaryModel, problem: str) -> None:
-        """Say in the summary, for people, that the model named for it could not be used."""
+        """Write into the summary, for the user, that the model set for it could not be used."""
         if self._processor is not None:
             self._processor.discard_attempt(1)
         now = self._run_context.clock()
@@ -161,7 +161,7 @@ class SummaryWriter:
         )
         self._run_context.write(PartUpdated(part=part))
 
-    # How much a request tells
+    # How much a request contains
 
     async def _write(self, summary_setup: StepSetup) -> None:
         if summary_setup.info.ref != self.message.model:
@@ -178,7 +178,7 @@ class SummaryWriter:
     async def _write_in_parts(self, summary_setup: StepSetup, result_chars: int) -> None:
         parts = self._telling(summary_setup).parts(self._run_context.view(), result_chars)
         while True:
-            # Each answer tells anew how our estimate compares with what is counted.
+            # Each answer's usage recalibrates our estimate.
             telling = self._telling(summary_setup)
             numbers = telling.part(self._run_context.view(), result_chars, parts)
             stretch = SummaryStage.of(numbers) if numbers is not None else None
@@ -192,7 +192,7 @@ class SummaryWriter:
             parts = parts.after(stretch, request_id)
 
     def _telling(self, summary_setup: StepSetup) -> StageSelector:
-        """Return the request that is about to be made."""
+        """Return the selector of what the next request contains."""
         return StageSelector(
             self._marker_id,
             summary_setup.system,
@@ -214,7 +214,7 @@ class SummaryWriter:
     # One request
 
     async def _request(self, summary_setup: StepSetup, *, last: bool) -> str:
-        """Send what was decided and take the answer in; returns the request's id."""
+        """Send the request that was decided and stream its answer; returns the request's id."""
         run_context, self._summary_setup = self._run_context, summary_setup
         assembled = build(
             run_context, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
@@ -238,7 +238,7 @@ class SummaryWriter:
             self._refused = _is_refusal(failure.error)
             raise
         except TimeoutError:
-            # It may have been the wait before another attempt that took too long.
+            # The timeout may have come during the wait before another attempt.
             run_context.write(SessionStatus(status=Busy()))
             words = TOO_SLOW.format(seconds=seconds)
             error = ApiError(message=words, retryable=True, metadata={TIMED_OUT: True})
@@ -249,7 +249,7 @@ class SummaryWriter:
         return assembled.record.id
 
     def _account(self, finished: StepFinished, *, last: bool) -> None:
-        """Add up tokens and cost; only the last request says how the summary ended."""
+        """Add up tokens and cost; only the last request sets the summary's finish reason."""
         cost = self.message.cost
         if finished.cost is not None:
             cost = (cost or 0.0) + finished.cost
@@ -257,7 +257,7 @@ class SummaryWriter:
         self._update(tokens=self.message.tokens.plus(finished.usage), cost=cost, finish=finish)
 
     def _keep_draft(self, summary_setup: StepSetup, request_id: str) -> None:
-        """Put what a part wrote aside: the next request goes on with it, and no other sees it."""
+        """Mark the text of a stage as a draft: the next request continues it, and no other contains it."""
         chars = 0
         for part in self._written():
             chars += len(part.text.strip())
@@ -272,7 +272,7 @@ class SummaryWriter:
             raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
 
     def _written(self) -> tuple[TextPart, ...]:
-        """Return the words of the newest request."""
+        """Return the texts that the newest request wrote."""
         message = self._run_context.log.state.message(self.message.id)
         parts = message.parts if message is not None else ()
         texts = (part for part in parts if isinstance(part, TextPart))
@@ -284,7 +284,7 @@ class SummaryWriter:
 
 
 def _summary_setup(setup: StepSetup, named: SummaryModel | None) -> StepSetup:
-    """Return how a summary is asked for: without tools, by the session's model or the one named."""
+    """Return the setup for a summary: no tools, and the session's model or the one set for summaries."""
     summary_setup = dataclasses.replace(
         setup, agent=AGENT, system=(setup.summary_system_prompt or SYSTEM,), specs=()
     )
@@ -294,7 +294,7 @@ def _summary_setup(setup: StepSetup, named: SummaryModel | None) -> StepSetup:
 
 
 def _is_refusal(error: ErrorValue) -> bool:
-    """Tell whether another model is worth a try: not for what may pass, nor for what is too long."""
+    """Return whether another model is worth a try: not for a temporary failure, nor for a text too long."""
     if isinstance(error, ApiError):
         return not error.retryable
     return isinstance(error, AuthError | UnknownError)

@@ -1,1 +1,1 @@
-"""One request to a model: built, recorded, offered to hooks, sent, streamed, retried, paid for."""
+"""Build, record and send one model request: hooks, streaming, retries, usage and cost."""

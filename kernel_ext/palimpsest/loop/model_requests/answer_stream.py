@@ -1,6 +1,6 @@
-"""Stream one answer into the session, again after a failure that may pass, until it is stopped; and add up what it took.
+"""Stream one answer into the session, retrying temporary failures until aborted, and add up its usage.
 
-Tokens and money of every model request are added to the session's record.
+Tokens and cost of every model request are added to the session's record.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from palimpsest.transcript.values import BlobRef, Usage
 
 
 def add_to_session(run_context: RunContext, message: AssistantMessage) -> None:
-    """Add what an answer took to its session; an unknown price leaves the cost as it is."""
+    """Add the usage and cost of an answer to its session; an unknown price leaves the cost as it is."""
     session = run_context.log.state.session
     if session is None:
         return
@@ -38,13 +38,13 @@ def add_to_session(run_context: RunContext, message: AssistantMessage) -> None:
 
 
 def usage_cost(usage: Usage, cost: float | None) -> Spent:
-    """Return what one request took; one without tokens was never answered."""
+    """Return usage and cost of one request; one without tokens was never answered."""
     asked = usage.prompt + usage.output + usage.reasoning > 0
     return Spent(cost=cost, tokens=usage, unpriced=1 if asked and cost is None else 0)
 
 
 def with_usage(session: SessionInfo, took: Spent) -> dict[str, Any]:
-    """Return what changes in a session's record; a price nobody knows is counted, never as 0."""
+    """Return the changed fields of a session's record; requests of unknown price are counted apart."""
     changed: dict[str, Any] = {"tokens": session.tokens.plus(took.tokens)}
     if took.cost is not None:
         changed["cost"] = (session.cost or 0.0) + took.cost
@@ -54,7 +54,7 @@ def with_usage(session: SessionInfo, took: Spent) -> dict[str, Any]:
 
 
 def stream_services(run_context: RunContext, setup: StepSetup, facts: Facts) -> StreamServices:
-    """Return what a processor writes with."""
+    """Return the functions with which a stream processor writes."""
 
     def shorten(message_id: str, part_id: str, text: str) -> Decision | None:
         return truncate(
@@ -82,7 +82,7 @@ def _keep_output(run_context: RunContext, text: str) -> tuple[str, BlobRef | Non
     try:
         return keep_output(run_context.blobs, text)
     except StorageFailed:
-        # The journal holds what a full disk refuses, so the whole text goes there.
+        # The blob could not be stored, as on a full disk, so the whole text goes into the journal.
         return text, None
 
 
@@ -96,7 +96,7 @@ def _keep_attachment(run_context: RunContext, url: str) -> str:
 async def stream_answer(
     run_context: RunContext, model: Model, assembled: Assembled, processor: StreamProcessor
 ) -> StepFinished:
-    """Stream the answer, again after a failure that may pass; raises ModelFailed or Aborted."""
+    """Stream the answer, retrying temporary failures; raises ModelFailed or Aborted."""
     attempt = 0
     processor.handle(StepStarted())
     while True:

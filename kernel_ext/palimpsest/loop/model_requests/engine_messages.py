@@ -1,8 +1,8 @@
-"""What the engine itself says in a session: messages of its own, marked as such, and notices.
+"""Write the engine's own messages into a session, marked as synthetic, and notices for the user.
 
-That a model's window is small is told once in a session for each model, as a notice in the answer
-to a prompt, so that cell and panel show it; no model sees it, and a summary never holds it. That it
-was told stands on the session, which outlives a reload and a compaction.
+A small context window is reported once in a session for each model, as a notice in the answer
+to a prompt, so that cell and panel show it; no model sees it, and a summary never contains it. That it
+was shown is recorded on the session, so it survives a reload and a compaction.
 """
 
 from typing import Any
@@ -33,12 +33,12 @@ WINDOW = "window"
 def write_window_notice(
     run_context: RunContext, setup: StepSetup, message: AssistantMessage
 ) -> None:
-    """Write into an answer what a person should know of the model's window; mostly nothing."""
+    """Write a warning about a small context window into an answer, once for each model; usually none."""
     session, model = run_context.log.state.session, setup.info.ref.id
     words = window_warning(setup.info, setup.policy.guard)
     if words is None or session is None or model in session.warned_of:
         return
-    if session.parent_id is not None:  # the engine prompts there
+    if session.parent_id is not None:  # in a task's session the prompts are the engine's
         return
     part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, WINDOW, words)
     told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
@@ -46,7 +46,7 @@ def write_window_notice(
 
 
 def engine_message(run_context: RunContext, user: UserMessage) -> UserMessage:
-    """Return a new user message that asks what another one asked: same agent, model and tools."""
+    """Return a new user message by the engine with the settings of another: same agent, model and tools."""
     return UserMessage(
         id=run_context.ids.new("msg"),
         session_id=user.session_id,
@@ -64,7 +64,7 @@ def engine_message(run_context: RunContext, user: UserMessage) -> UserMessage:
 def write_engine_message(
     run_context: RunContext, user: UserMessage, text: str, metadata: dict[str, Any] | None = None
 ) -> UserMessage:
-    """Write a message of the engine that goes on with what another one asked."""
+    """Write a user message by the engine that continues what another one asked."""
     message = engine_message(run_context, user)
     part = TextPart(
         id=run_context.ids.new("prt"),
@@ -79,7 +79,7 @@ def write_engine_message(
 
 
 def write_refusal(run_context: RunContext, user: UserMessage, error: ErrorValue) -> None:
-    """Answer with what is wrong: nothing was sent, or what was begun can't be ended otherwise."""
+    """Write an answer that holds only an error: nothing was sent, or the turn can't be ended otherwise."""
     now = run_context.clock()
     message = AssistantMessage(
         id=run_context.ids.new("msg"),
@@ -96,7 +96,7 @@ def write_refusal(run_context: RunContext, user: UserMessage, error: ErrorValue)
 
 
 def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
-    """Write what a person is to be told into an answer."""
+    """Write pending notices for the user into an answer."""
     first = run_context.first_time(message.model.provider)
     for about, words in (*([("sent", first)] if first else []), *run_context.hooks.told()):
         part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, about, words)
@@ -104,6 +104,6 @@ def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
 
 
 def say_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:
-    """Write that the turn has reached its step limit, in the name that the policy says."""
+    """Write that the turn has reached its step limit, under the role that the policy sets."""
     told = last_step(setup.max_steps, setup.policy.reminders)
     return write_engine_message(run_context, user, told.text, told.metadata)

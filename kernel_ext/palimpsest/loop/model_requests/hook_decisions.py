@@ -1,8 +1,8 @@
-"""Ask hooks before a request or a summary, and make something recorded of their answers.
+"""Call hooks before a request or a summary, and turn their answers into recorded values.
 
-Border: hooks are called above, through ``Hooks``; here an answer becomes a decision, a changed prompt
-for a summary, or an opaque request, stored whole. So whatever a hook did is rebuilt from the log
-without it.
+Border: hooks are called by an upper layer, through ``Hooks``; here an answer becomes a decision, a changed
+prompt for a summary, or an opaque request, stored whole. So the effect of a hook can be rebuilt from the
+journal without the hook.
 """
 
 import dataclasses
@@ -42,11 +42,11 @@ from palimpsest.transcript.session_record.hook_values import (
 
 JSON = "application/json"
 OPAQUE_KIND = "user"
-"""Nobody knows what the messages of a hook are made of; their tokens are counted as said."""
+"""The parts behind a hook's messages are unknown; tokens of roles without a kind count as this one."""
 
 
 async def run_decide_hooks(run_context: RunContext, setup: StepSetup) -> None:
-    """Let hooks decide what the coming requests show, and journal it under their names."""
+    """Let hooks decide what the coming requests show, and journal the decisions under the hooks' names."""
     hooks = run_context.hooks
     if not hooks.any("decide"):
         return
@@ -80,7 +80,7 @@ async def run_decide_hooks(run_context: RunContext, setup: StepSetup) -> None:
 def hook_decision(
     decision_id: str, wanted: HookDecision, view: View, setup: StepSetup, facts: Facts
 ) -> Decision | str:
-    """Return what a hook wants as a decision; words where it makes no sense, none where it holds already."""
+    """Return a hook's answer as a decision; a reason where it is invalid, empty where it already holds."""
     part, message = _target(view, wanted)
     if message is None:
         return f"there is no part or message {wanted.part_id or wanted.message_id!r}"
@@ -118,7 +118,7 @@ def _target(view: View, wanted: HookDecision) -> tuple[Part | None, Message | No
 def _stands(
     holding: EffectiveDecisions, wanted: HookDecision, part: Part | None, message: Message
 ) -> bool:
-    """Tell whether it holds already, or a person took it back: a hook is asked before each request."""
+    """Return whether it already holds, or the user reversed it: a hook is called before each request."""
     name = part.id if part is not None else message.id
     if wanted.action == "pin":
         return holding.pinned(name, message.id)
@@ -164,7 +164,7 @@ def _text(part: Part, view: View) -> str:
 async def with_compacting_hooks(
     run_context: RunContext, setup: StepSetup, part: CompactionPart
 ) -> StepSetup:
-    """Let hooks say what a summary keeps: the words go into the policy that the request records."""
+    """Let hooks change what a summary keeps: their text goes into the policy that the request records."""
     if not run_context.hooks.any("compacting"):
         return setup
     event = CompactingEvent(
@@ -174,7 +174,7 @@ async def with_compacting_hooks(
     if answer is None or not (answer.context or answer.prompt):
         return setup
     policy = setup.policy.compact
-    # Where the conversation itself is sent, a policy's words say all that is asked.
+    # Where the conversation itself is sent, the policy's prompt is the whole instruction.
     ours = [TEMPLATE, RULES] if policy.serialize else [ABOVE, TEMPLATE, RULES]
     asked = answer.prompt or policy.prompt or "\n\n".join(ours)
     prompt = "\n\n".join([asked, *answer.context])
@@ -185,7 +185,7 @@ async def with_compacting_hooks(
 async def with_request_hooks(
     run_context: RunContext, setup: StepSetup, assembled: Assembled
 ) -> Assembled:
-    """Let hooks write a request's messages; what is sent then is stored whole, and called opaque."""
+    """Let hooks replace a request's messages; the result is stored whole, as an opaque request."""
     if not run_context.hooks.any("request"):
         return assembled
     plain = tuple(without_marks(one) for one in assembled.request.messages)

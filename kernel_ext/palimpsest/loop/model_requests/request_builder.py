@@ -34,11 +34,11 @@ class Assembled:
     record: StepRequest
     route: BudgetCheck
     projection: Projection
-    """The same before it was put into a provider's words."""
+    """The same before it was converted to the provider's format."""
 
 
 def facts_for(run_context: RunContext, setup: StepSetup, used_tokens: int) -> Facts:
-    """Return what deciders are told before a request, given what it weighs so far."""
+    """Return the facts that deciders use before a request, given the tokens that it has so far."""
     state = run_context.log.state
     now = run_context.clock()
     return Facts(
@@ -60,7 +60,7 @@ def _cache_age(request: StepRequest | None, info: ModelInfo, now: int) -> float 
 
 
 def calibration(state: StateView, info: ModelInfo) -> float:
-    """Return real over estimated prompt tokens of the newest request of the same model."""
+    """Return the ratio of reported to estimated prompt tokens of the newest request, if of the same model."""
     request = state.request
     if request is None or request.model.ref != info.ref or not request.tokens:
         return 1.0
@@ -72,7 +72,7 @@ def calibration(state: StateView, info: ModelInfo) -> float:
 
 
 def _reported(message: Message, info: AssistantMessage, request_id: str) -> Usage:
-    """Return what was reported of one request: the message of a summary may hold several."""
+    """Return the usage reported for one request: the message of a summary may hold several."""
     ours = False
     for part in message.parts:
         if isinstance(part, StepStartPart):
@@ -93,7 +93,7 @@ def build(
 ) -> Assembled:
     """Project the session to a request; the caller journals ``record`` before it sends.
 
-    For the purpose ``compaction``, ``marker_id`` names the marker that asks for the summary.
+    For the purpose ``compaction``, ``marker_id`` names the marker that requests the summary.
     """
     assembly = assembly_of(run_context, setup, marker_id)
     total = assembly.projection.total
@@ -111,7 +111,7 @@ def build(
 
 
 def assembly_of(run_context: RunContext, setup: StepSetup, marker_id: str = "") -> Assembly:
-    """Write the session as it is journaled now in its provider's words; nothing is recorded yet."""
+    """Convert the session as it is journaled now to its provider's format; nothing is recorded yet."""
     state = run_context.log.state
     messages = state.messages()
     assembly = None if marker_id else _remembered(run_context, setup, messages)
@@ -131,7 +131,7 @@ def record(
     parameters: dict[str, Any],
     purpose: Purpose = "step",
 ) -> Assembled:
-    """Return a request ready to be journaled and sent, and where it goes from here."""
+    """Return a request ready to be journaled and sent, and whether it fits."""
     projection, items = assembly.projection, assembly.items
     cache_marks = cache_mark_positions([message["role"] for message in assembly.sent], setup.info)
     same = _same(run_context.log.state.items, items)
@@ -170,7 +170,7 @@ def record(
 def _kept(
     run_context: RunContext, name: str, value: Policy | tuple[str | ToolSpec, ...]
 ) -> BlobRef:
-    """Keep what seldom changes as a blob, once for as long as it stays the same."""
+    """Store a value that rarely changes as a blob, once for as long as it stays the same."""
 
     def keep() -> BlobRef:
         if isinstance(value, Policy):
@@ -185,7 +185,7 @@ def _remembered(run_context: RunContext, setup: StepSetup, messages: Messages) -
     state = run_context.log.state
 
     def alike() -> StepRequest | None:
-        """Return the newest request if it was counted as this one will be."""
+        """Return the newest request if it has the same model and token counter as this one."""
         request = state.request
         if request is None or request.model.ref != setup.info.ref:
             return None
@@ -228,14 +228,14 @@ def _projected(view: View, setup: StepSetup, marker_id: str) -> Projection:
 
 def _json(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    # Halves of characters are sent in another form, too.
+    # Lone surrogates are replaced in what is sent, too.
     return joined_surrogates(text).encode()
 
 
 def _same(before: Sequence[ContextItem], now: Sequence[ContextItem]) -> int:
     same = 0
     for old, new in zip(before, now, strict=False):
-        # What another policy's counter weighed is weighed anew, and believed from then on.
+        # An item counted by another policy's estimator differs, and is recorded again with all that follow.
         if old is not new and (old.sha256, old.tokens) != (new.sha256, new.tokens):
             break
         same += 1

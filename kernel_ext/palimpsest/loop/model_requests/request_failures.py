@@ -1,4 +1,4 @@
-"""What to do when a request failed: wait and send again, or say what a person can do."""
+"""Handle a failed request: wait and send it again, or explain to the user what helps."""
 
 import asyncio
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from palimpsest.transcript.session_record.sessions import Busy, Retrying
 from palimpsest.transcript.values import ModelInfo
 
 LARGE_SHARE = 0.5
-"""Of the room that there is; tools that take as much are what is to be made less."""
+"""Share of the budget; where tool descriptions take more, the advice is to offer fewer tools."""
 LONGEST_WAIT_SECONDS = 3_600.0
-"""A provider that asks for more, such as for a day, is told to a person and not waited for."""
+"""Where a provider asks for a longer wait, such as a day, the turn ends with an error that says so."""
 TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask again then, or choose another model."
 
 
@@ -34,9 +34,9 @@ def too_large_error(
 ) -> ContextOverflowError:
     """Explain that a request does not fit, why, and the one thing that helps.
 
-    ``tools`` are the tokens of their descriptions, ``pins`` those of pinned parts by id; ``failed`` says
-    why no summary could be made in this turn. ``system`` and ``prompt`` are the tokens of the system
-    prompt and of the newest prompt, which every new session would hold too.
+    ``tools`` are the tokens of tool descriptions, ``pins`` those of pinned parts by id; ``failed`` is the
+    reason why no summary could be made in this turn. ``system`` and ``prompt`` are the tokens of the system
+    prompt and of the newest prompt, which a new session would have too.
     """
     helps = "Begin a new session with %agent --new, or choose a model with a larger window with --model."
     pinned = sum((pins or {}).values())

@@ -1,4 +1,4 @@
-"""Send a request that stands beside the turns: journaled like any other, filling no message.
+"""Send a request outside of any turn, for a title or a turn summary: journaled, but without a message.
 
 Nothing waits for it. It is tried again where that may help, and given up when it takes too long.
 """
@@ -29,16 +29,16 @@ from palimpsest.transcript.values import BlobRef, Usage
 
 TEMPERATURE = 0.5
 MOST_TOKENS = 4_000
-"""A title takes twenty, a turn summary two hundred; a model that thinks first takes the rest."""
+"""A title takes about 20 tokens, a turn summary 200; the rest is for a model that thinks first."""
 RETRIES = 2
 SECONDS = 60.0
-"""Later than that the answer comes as a surprise."""
+"""Timeout: an answer after that would surprise the user."""
 JSON = "application/json"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SideAnswer:
-    """What a model answered, and what that took."""
+    """What a model answered, with its usage and cost."""
 
     text: str
     usage: Usage
@@ -46,7 +46,7 @@ class SideAnswer:
 
 
 def without_tools(run_context: RunContext, setup: StepSetup, agent: str, system: str) -> StepSetup:
-    """Return the setup of a request beside the turns: no tools, and a system prompt of its own."""
+    """Return the setup of a request outside of any turn: no tools, and its own system prompt."""
     return dataclasses.replace(setup, agent=agent, system=(run_context.clean(system),), specs=())
 
 
@@ -142,9 +142,9 @@ def _kept(run_context: RunContext, value: Any) -> BlobRef:
 async def run_title(
     run_context: RunContext, setup: StepSetup, system: str | None = None
 ) -> SideAnswer:
-    """Ask for the title of a session; raises ModelFailed, or TimeoutError when it takes too long.
+    """Request the title of a session; raises ModelFailed, or TimeoutError when it takes too long.
 
-    ``system`` takes the place of our own words about titles.
+    ``system`` replaces our own system prompt for titles.
     """
     asking = without_tools(run_context, setup, "title", system or TITLE_SYSTEM)
     state = run_context.log.state
@@ -156,7 +156,7 @@ async def run_title(
 async def run_turn_summary(
     run_context: RunContext, setup: StepSetup, turns: Sequence[str]
 ) -> SideAnswer | None:
-    """Ask about the last of some turns, by their prompts' ids, oldest first; None when it is gone.
+    """Request a summary of the last of ``turns``, ids of prompts, oldest first; None when it is gone.
 
     Raises ModelFailed, or TimeoutError when it takes too long.
     """
@@ -165,7 +165,7 @@ async def run_turn_summary(
     messages = state.messages()
     there = tuple(one for one in turns if turn_of(messages, one))
     if turns[-1] not in there:
-        return None  # it was taken back meanwhile
+        return None  # it was reverted meanwhile
     projection = project_turn_summary(
         View(messages, state.decisions),
         turns=there,

@@ -1,1 +1,1 @@
-"""What one run is given, and what that holds: the newest request, the project's files, hooks."""
+"""The inputs of one run of the loop: context, request cache, compaction state, project files, hooks."""

@@ -1,8 +1,8 @@
-"""Know whether a compaction runs, wait for it, and choose what to go on with when it ran out of time.
+"""Track whether a compaction runs, wait for it, and choose which messages to keep when it timed out.
 
-A compaction may be followed by another try of the answer it interrupted; who waits, waits for
-both (spec/context-stability.md 1.8). Nothing here reads a clock or touches messages: the loop tells
-what happened, and asks.
+A compaction may be followed by a retry of the answer it interrupted; callers that wait, wait for
+both (spec/context-stability.md 1.8). Nothing here reads a clock or touches messages: the loop reports
+what happened, and queries the state.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ CLOSED_BEFORE = (
 
 
 class CompactionState:
-    """What runs, which answers are still to be tried again, and who waits.
+    """Whether a compaction runs, how many answers are still to be tried again, and which callers wait.
 
-    Contract: to be used from one event loop. Any number may wait at once; all go on together when
-    no compaction runs and no answer is to be tried again, and raise ``Aborted`` when it is closed.
+    Contract: to be used from one event loop. Any number of callers may wait at once; all continue together
+    when no compaction runs and no answer is to be tried again, and raise ``Aborted`` when it is closed.
     """
 
     def __init__(self, counted: Literal["ends", "results"] = "results") -> None:
         self.counted = counted
-        """Which compactions count: all that ended for good, or those that gave a summary."""
+        """Which compactions count: all that ended without a retry, or those that gave a summary."""
         self.late = False
         """The turn has reached its time limit."""
         self._closed = False
@@ -42,9 +42,9 @@ class CompactionState:
         self.retries = 0
         """Answers that are to be tried again because a compaction interrupted them."""
         self.count = 0
-        """Compactions that count, as the policy counts."""
+        """Compactions that count under the policy."""
         self.may_write_again = True
-        """No summary failed in this turn, so one that lacks something may be asked for once more."""
+        """No summary failed in this turn, so one that lacks something may be requested once more."""
 
     @property
     def active(self) -> bool:
@@ -68,12 +68,12 @@ class CompactionState:
             self._settle()
 
     def answered(self) -> None:
-        """Note that the model's work came to an end, tried again or not."""
+        """Note that the model's answer has ended, tried again or not."""
         self.retries = max(0, self.retries - 1)
         self._settle()
 
     def close(self) -> None:
-        """Wake whoever waits with ``Aborted``; closing twice does nothing more."""
+        """Raise ``Aborted`` in all callers that wait; closing twice does nothing more."""
         if self._closed:
             return
         self._closed = True
@@ -87,7 +87,7 @@ class CompactionState:
         if self._closed:
             raise Aborted(CLOSED_BEFORE)
         if not self.active:
-            # One turn of the event loop, in which what was just said may start a compaction.
+            # One pass of the event loop, in which what was just reported may start a compaction.
             await asyncio.sleep(0)
             if self._closed:
                 raise Aborted(CLOSED_BEFORE)
@@ -95,7 +95,7 @@ class CompactionState:
             await asyncio.shield(self._promise())
 
     async def landed(self) -> None:
-        """Return when the compaction that runs has ended, whatever is tried again after it."""
+        """Return when the running compaction has ended, without waiting for a retry after it."""
         if self._closed:
             raise Aborted(CLOSED_BEFORE)
         if self.in_flight:
@@ -104,17 +104,17 @@ class CompactionState:
             await asyncio.shield(self._landed)
 
     def turn_began(self) -> None:
-        """Note that a turn begins, which has all of its time."""
+        """Note that a turn begins: no time limit is reached, and no summary has failed."""
         self.late = False
         self.may_write_again = True
 
     def turn_ended(self) -> None:
-        """Note that a turn came to its end: nothing of it is tried again any more."""
+        """Note that a turn has ended: nothing of it is tried again any more."""
         self.retries = min(self.retries, 1)
         self.answered()
 
     async def run_wait(self, seconds: float) -> bool:
-        """Wait in windows of so long while a compaction runs; False when an answer never came."""
+        """Wait in intervals of ``seconds`` while a compaction runs; False when a retry takes longer."""
         while True:
             try:
                 async with asyncio.timeout(seconds):
@@ -126,7 +126,7 @@ class CompactionState:
                 return True
 
     def copied(self, copy: Callable[[], T]) -> T | None:
-        """Return a copy that no compaction was in the way of, or None."""
+        """Return what ``copy`` returns, or None where a compaction was active before or after it."""
         was_active, made = self.active, copy()
         return None if was_active or self.active else made
 
@@ -153,24 +153,24 @@ class CompactionState:
 
 def _promise() -> asyncio.Future[None]:
     promise: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    # Where nobody is left to wait, a refusal is nobody's problem.
+    # Retrieve the exception, so that asyncio does not log it where no caller waits any more.
     promise.add_done_callback(lambda done: None if done.cancelled() else done.exception())
     return promise
 
 
 def compaction_timed_out(*, timed_out: bool, in_flight: bool, retries: bool) -> bool:
-    """Say whether it was a compaction, or the try after it, that ran out of time."""
+    """Return whether a timeout came during a compaction or the retry after it."""
     return timed_out and (in_flight or retries)
 
 
 def at_time_limit(*, in_flight: bool, retries: bool, extended: bool) -> Literal["extend", "abort"]:
-    """Say what to do when a run reaches its limit: once, a compaction is let come to its end."""
+    """Return what to do when a run reaches its time limit: a compaction is allowed to finish, once."""
     return "extend" if (in_flight or retries) and not extended else "abort"
 
 
 @dataclass(frozen=True, slots=True)
 class MessagesSnapshot(Generic[T]):
-    """The messages to go on with, and where they are from."""
+    """The messages to continue with, and where they come from."""
 
     messages: tuple[T, ...]
     session_id: str
@@ -178,7 +178,7 @@ class MessagesSnapshot(Generic[T]):
 
 
 def is_answerable(message: NeutralMessage) -> bool:
-    """Say whether a model can go on after this message: not its own words, nor what it never sees."""
+    """Return whether a model can answer after this message: not its own, nor an excluded one."""
     return message.role != "assistant" and not (message.metadata or {}).get("excluded")
 
 
@@ -190,7 +190,7 @@ def choose_snapshot(
     timed_out: bool,
     answerable: Callable[[T], bool],
 ) -> MessagesSnapshot[T]:
-    """Choose what to go on with: after a compaction ran out of time, what was there before it."""
+    """Choose the messages to continue with: after a compaction that timed out, those from before it."""
     if not timed_out:
         return current
     if policy.snapshot == "whole":

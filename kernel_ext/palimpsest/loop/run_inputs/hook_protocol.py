@@ -1,6 +1,6 @@
-"""What the loop needs of hooks; they are called above.
+"""The protocol through which the loop calls hooks; the session layer implements it.
 
-Border: a protocol. What becomes of the answers is in ``consult``.
+Border: a protocol. ``loop/model_requests/hook_decisions.py`` handles the answers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,26 +17,26 @@ from palimpsest.transcript.session_record.hook_values import (
 class Hooks(Protocol):
     """Calls the hooks of a session.
 
-    Contract: returns what they answered, in their order; never raises. What fails, is slow or
-    answers nonsense is skipped, and ``told`` then returns a sentence about it, once in a turn.
+    Contract: returns what they answered, in their order; never raises. A hook that fails, is slow or
+    answers something invalid is skipped, and ``told`` then returns a sentence about it, once in a turn.
     """
 
     def any(self, name: str) -> bool:
-        """Tell whether there is a hook of this name at all."""
+        """Return whether there is a hook of this name at all."""
         ...
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
-        """Ask what to leave out or keep."""
+        """Return the decisions of hooks about what to leave out or keep."""
         ...
 
     async def compacting(self, event: CompactingEvent) -> Compacting | None:
-        """Ask what a summary is to keep."""
+        """Return what hooks want a summary to keep."""
         ...
 
     async def request(
         self, model: str, messages: Sequence[Mapping[str, Any]]
     ) -> tuple[str, tuple[dict[str, Any], ...]] | None:
-        """Ask for the messages of a request; returns the rule of who answered last, and all of them."""
+        """Return the rule of the last hook that changed a request's messages, and the messages; else None."""
         ...
 
     def skipped(self, rule: str, why: str) -> None:
@@ -44,7 +44,7 @@ class Hooks(Protocol):
         ...
 
     def told(self) -> tuple[tuple[str, str], ...]:
-        """Take what a person is to be told: what it is about, and a sentence."""
+        """Return and clear the pending notices for the user: a topic and a sentence each."""
         ...
 
 
@@ -52,7 +52,7 @@ class NoHooks:
     """A session without hooks."""
 
     def any(self, name: str) -> bool:  # noqa: ARG002  the protocol's
-        """Tell that there is none."""
+        """Return that there is none."""
         return False
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:  # noqa: ARG002
@@ -75,5 +75,5 @@ class NoHooks:
         """Note nothing."""
 
     def told(self) -> tuple[tuple[str, str], ...]:
-        """Tell nothing."""
+        """Return no notices."""
         return ()

@@ -1,4 +1,4 @@
-"""The project's files, as the steps of one session look at them."""
+"""Take snapshots of the project's files for the steps of one session."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from palimpsest.transcript.errors import UserError
 
 @dataclass
 class ProjectFiles:
-    """The project's files, as one session's steps look at them."""
+    """Snapshots of the project's files for one session's steps."""
 
     snapshots: Snapshots
     leave_out: Callable[[], frozenset[str]]
-    """Files that are the page's to write, such as the session's notebook."""
+    """Files that the Jupyter page writes, such as the session's notebook; snapshots leave them out."""
     problem: str = ""
     """Why no snapshot was taken at the last step; empty when one was."""
     background: set[asyncio.Task[Any]] = field(default_factory=set)
-    """What is still being told of turns that have ended."""
+    """Tasks that still write the changes of turns that have ended."""
 
     async def take(self) -> str | None:
-        """Take a snapshot; None where there can be none, and ``problem`` says why."""
+        """Take a snapshot; None where that fails, and ``problem`` says why."""
         try:
             name = await asyncio.to_thread(self.snapshots.take, self.leave_out())
         except UserError as problem:

@@ -1,9 +1,9 @@
-"""Assemble the next request from what the last one was made of, and from what is new.
+"""Assemble the next request incrementally, from cached chunks of the last one and from what is new.
 
-Border: invisible. What comes out equals ``assemble(project(...))``, the road that starts from the
-whole session and is taken wherever this one is not sure. What changed since the last request is
-taken off the pile and put on again, so that a step costs what is new in it and not what the
-window is long. One memory belongs to one session and holds what its newest request held.
+Border: not observable. The result equals ``assemble(project(...))``, which starts from the whole
+session and is the fallback wherever this cache cannot be sure. Chunks that changed since the last
+request are removed and written again, so that the cost of a step grows with what is new in it and not
+with the size of the context. One cache belongs to one session and holds its newest request.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,17 +20,17 @@ from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import BlobRef
 
 NEWEST = 64
-"""Where two states of a session differ, it is nearly always among so many newest messages."""
+"""Two states of a session nearly always differ only among this many of the newest messages."""
 
 CHUNK_MESSAGES = 16
-"""Messages of a piece, if a turn ends there: fewer cost more to write, more cost more to change."""
+"""Messages of a chunk, if a turn ends there: fewer cost more to write, more cost more to change."""
 
 REST = 20
-"""Requests that are assembled from the whole session, after pieces could not be made."""
+"""Requests that are assembled from the whole session, after chunks could not be made."""
 
 
 class RequestCache:
-    """What the newest request of a session was made of."""
+    """Caches the chunks that the newest request of a session was made of."""
 
     def __init__(self) -> None:
         self._past: _CachedRequest | None = None
@@ -38,7 +38,7 @@ class RequestCache:
         self._kept: dict[str, tuple[object, BlobRef]] = {}
 
     def kept(self, name: str, value: object, keep: Callable[[], BlobRef]) -> BlobRef:
-        """Return where a value is kept, which is done again only when it changed."""
+        """Return the blob that stores a value; it is stored again only when it changed."""
         known = self._kept.get(name)
         if known is None or (known[0] is not value and known[0] != value):
             known = self._kept[name] = (value, keep())
@@ -53,10 +53,10 @@ class RequestCache:
         recorded: Callable[[], Recorded] = dict,
         tools: Callable[[], int | None] = lambda: None,
     ) -> Assembly | None:
-        """Return the request of a session; None where only the whole session can tell.
+        """Return the request of a session; None where it must be assembled from the whole session.
 
-        ``recorded`` gives what messages of the newest request weigh, where it was for the same
-        model and counted alike: a session that is opened again is not counted again.
+        ``recorded`` returns the tokens of the newest request's messages, where it was for the same
+        model and estimator: a session that is opened again is not counted again.
         """
         past, self._past = self._past, None
         if self._rest or not terms.local:
@@ -74,7 +74,7 @@ class RequestCache:
 
 
 class _CachedRequest:
-    """A session as it was at its newest request, and the pile that was made of it."""
+    """A session as it was at its newest request, and the chunks of that request."""
 
     def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None) -> None:
         self._terms = terms
@@ -82,21 +82,21 @@ class _CachedRequest:
         self._messages: Messages = ()
         self._folded: Messages = ()
         self._names: dict[str, int] = {}
-        """Where each message and part stands in what is folded."""
+        """The index of each message, also by the ids of its parts, in the folded messages."""
         self._decisions: tuple[Decision, ...] = ()
         self._about: dict[str, list[tuple[int, Decision]]] = {}
-        """Decisions by the part or message they are about, with their place."""
+        """Decisions by the part or message they are about, with their index."""
         self._pinned: list[tuple[int, str]] = []
-        """Parts that say themselves that they are pinned, with the place of their message."""
+        """Parts with a pin of their own, with the index of their message."""
         self._pins: set[str] = set()
         """Parts that a decision pins, or pinned once."""
         self._drops = False
-        """Something is left out by a decision."""
+        """A decision drops something."""
         self._prompt: str | None = None
-        """The newest prompt, which is said although it was left out."""
+        """The newest prompt, which is sent even where it was excluded."""
 
     def goes_on(self, terms: RequestTerms, decisions: tuple[Decision, ...]) -> bool:
-        """Say whether the next request is for the same model, and no decision was taken away."""
+        """Return whether the next request has the same terms, and no decision was removed."""
         same = all(
             one is other or one == other
             for one, other in zip(_fields(self._terms), _fields(terms), strict=True)
@@ -126,7 +126,7 @@ class _CachedRequest:
         return self._pile.assembly()
 
     def _decide(self, decisions: tuple[Decision, ...]) -> set[str]:
-        """Take in new decisions, and return what they are about."""
+        """Index new decisions, and return the ids of what they are about."""
         names = set()
         for at in range(len(self._decisions), len(decisions)):
             decision = decisions[at]
@@ -147,7 +147,7 @@ class _CachedRequest:
     def _fold(
         self, messages: Messages, decisions: tuple[Decision, ...], same: int, *, decided: bool
     ) -> Messages:
-        """Return what stands for the whole history; what is plain follows where it always does."""
+        """Return the folded messages; where only plain messages changed, replace those at the end."""
         before, now = self._messages[same:], messages[same:]
         replaced = now[: len(before)]
         if (
@@ -163,7 +163,7 @@ class _CachedRequest:
         return View(messages, decisions).folded(self._terms.policy.compact)
 
     def _prompts(self, shown: Messages, decisions: tuple[Decision, ...]) -> set[str]:
-        """Return the prompts that are, or no longer are, the newest, where that makes a difference."""
+        """Return the prompts that became, or no longer are, the newest, where that makes a difference."""
         if not self._drops:
             return set()
         newest = newest_visible_prompt(shown, EffectiveDecisions(decisions))
@@ -186,7 +186,7 @@ class _CachedRequest:
                     self._pinned.append((at, part.id))
 
     def _all_pins_shown(self) -> bool:
-        """Say whether nothing that is pinned would have to be said again."""
+        """Return whether every pinned part is shown, so that none has to be quoted."""
         shown = self._pile.shown
         return self._pins <= shown and all(part_id in shown for _, part_id in self._pinned)
 
@@ -217,7 +217,7 @@ class _CachedRequest:
 
 
 def is_plain(message: Message) -> bool:
-    """Say whether a message has no say in what a summary stands for."""
+    """Return whether a message has no effect on the fold: no marker, summary or continuation of one."""
     if isinstance(message.info, AssistantMessage):
         return not message.info.summary
     if marker(message) is not None:
@@ -229,7 +229,7 @@ def is_plain(message: Message) -> bool:
 
 
 def same_until(before: Messages, now: Messages) -> int:
-    """Return how many messages from the first on are the same."""
+    """Return how many messages at the beginning are the same."""
     most = min(len(before), len(now))
     start = max(0, most - NEWEST)
     if before[:start] != now[:start]:
@@ -249,7 +249,7 @@ def _names_of(message: Message) -> list[str]:
 
 
 def _pieces(messages: Messages) -> Iterator[tuple[int, int]]:
-    """Yield where each piece begins and ends: some turns, or what follows in a turn."""
+    """Yield where each chunk begins and ends: some turns, or the rest of one."""
     begin = 0
     for at, one in enumerate(messages):
         if at - begin >= CHUNK_MESSAGES and isinstance(one.info, UserMessage):

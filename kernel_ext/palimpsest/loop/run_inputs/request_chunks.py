@@ -1,9 +1,9 @@
-"""A request as a pile of pieces, each written alone, as it would be written among the others.
+"""Build a request from a stack of chunks, each converted alone to what it would be among the others.
 
-Border: pure. Every rule of the default policy looks at one message, at a call and its results, or
-at two neighbours. So a piece ends where no neighbours are merged, holds the results of its calls,
-and shares no call id with another; where it cannot be so, ``NotIncremental`` is raised, and the whole
-session is looked at instead.
+Border: pure. Every rule of the default policy depends on one message, on a call and its results, or
+on two neighbours. So a chunk ends where no neighbours are merged, holds the results of its calls,
+and shares no call id with another; where that is impossible, ``NotIncremental`` is raised, and the
+request is assembled from the whole session instead.
 """
 
 from dataclasses import dataclass
@@ -40,18 +40,18 @@ LEAD: NeutralMessages = (
     NeutralMessage(role="assistant", blocks=(CallBlock(call_id=LEAD_ID, tool="lead", input={}),)),
     NeutralMessage(role="tool", blocks=(ResultBlock(call_id=LEAD_ID, tool="lead", text="lead"),)),
 )
-"""Stands for all that came before a piece, so that it is not repaired as an opening."""
+"""Stands for all that precedes a chunk, so that it is not repaired as the beginning of a request."""
 CLOSED = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING),))
-"""What the rules put behind an answer that is last; in a piece it is not the last."""
+"""What the rules append after a final answer; at the end of a chunk it is removed again."""
 
 
 class NotIncremental(Exception):
-    """A piece cannot be written alone."""
+    """A chunk cannot be converted alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTerms:
-    """What holds for all pieces of a request; where it changes, nothing is kept."""
+    """What all chunks of a request depend on; when it changes, no chunk is kept."""
 
     system: tuple[str, ...]
     tools: tuple[ToolSpec, ...]
@@ -61,7 +61,7 @@ class RequestTerms:
 
     @property
     def local(self) -> bool:
-        """Whether every rule looks at neighbours at most."""
+        """Whether every rule depends on neighbouring messages at most."""
         policy = self.policy
         return (
             policy.hygiene.rule == "palimpsest"
@@ -72,7 +72,7 @@ class RequestTerms:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some messages of a session that follow each other, and what is sent of them."""
+    """Consecutive messages of a session, and what is sent of them."""
 
     messages: Messages
     """As the session holds them."""
@@ -86,10 +86,10 @@ class Chunk:
 
 
 class RequestChunks:
-    """The pieces of a request, the newest on top."""
+    """The stack of a request's chunks, the newest on top."""
 
     def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None = None) -> None:
-        """Begin with the system prompt; ``tools`` is what the tools weigh, where that is known."""
+        """Begin with the system prompt; ``tools`` are the tokens of the tools, where those are known."""
         self.shown: set[str] = set()
         """The parts of which something is shown."""
         self._terms = terms
@@ -100,7 +100,7 @@ class RequestChunks:
         self._length = 0
         self._tools_tokens = tools_tokens(terms.tools, terms.count) if tools is None else tools
         first = head(terms.system)
-        # Something else is said, or a provider's words for nothing would be put behind it.
+        # A user message follows, or a provider's placeholder for an empty conversation would be appended.
         written = write_messages(first + LEAD[:1], terms.model, terms.count, frozenset())
         self._heads = len(first)
         self._sent_heads = len(written.sent) - 1
@@ -114,13 +114,13 @@ class RequestChunks:
         self._kinds |= tokens_by_kind(first, weights, self._tools_tokens, frozenset())
 
     def take(self, kept: int) -> int:
-        """Take pieces off until none holds more than the first messages; return how many are left."""
+        """Remove chunks until no more than the first ``kept`` messages are left; return how many are."""
         while self._length > kept:
             self._take()
         return self._length
 
     def put(self, messages: Messages, applied: Messages) -> None:
-        """Put messages on top, with what decisions leave of them; raises Unsure."""
+        """Add messages on top, with decisions applied in ``applied``; raises NotIncremental."""
         flat = neutral_messages(applied, self._terms.model.ref, self._terms.policy.convert)
         calls = self._checked(flat)
         cleaned = self._cleaned(flat)
@@ -182,7 +182,7 @@ class RequestChunks:
         return piece
 
     def _checked(self, flat: NeutralMessages) -> tuple[str, ...]:
-        """Return the ids of the calls: each its own, and its results are here."""
+        """Return the ids of the calls; raises NotIncremental unless they are unique, with results here."""
         blocks = [block for message in flat for block in message.blocks]
         calls = tuple(block.call_id for block in blocks if block.type == "call")
         results = {block.call_id for block in blocks if block.type == "result"}
@@ -209,7 +209,7 @@ class RequestChunks:
         return found[len(lead) :]
 
     def _may_follow(self, flat: NeutralMessages, written: WrittenMessages) -> bool:
-        """Say whether nothing would be put between, or merged with, what is on top."""
+        """Return whether the messages need no merge with the top chunk, and nothing between."""
         if not flat:
             return True
         first = flat[0].role

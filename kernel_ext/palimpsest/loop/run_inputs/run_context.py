@@ -1,4 +1,4 @@
-"""What a turn is given from above: the session's state, its model, its tools, its way to ask.
+"""What the session layer passes to a turn: the session's state, model, tools and permission asks.
 
 The loop decides what happens next; it neither opens sessions nor knows front ends. The session
 layer builds one ``RunContext`` for each run.
@@ -30,7 +30,7 @@ from palimpsest.transcript.values import BlobRef, ModelInfo, Todo, ToolSpec
 
 
 class StateView(Protocol):
-    """The folded session, read safely from the engine's thread."""
+    """The state of the session, derived from its events; safe to read from the engine's thread."""
 
     @property
     def session(self) -> SessionInfo | None:
@@ -86,19 +86,19 @@ class Log(Recorder, Protocol):
 
     @property
     def state(self) -> StateView:
-        """The fold of everything written so far."""
+        """The state that follows from everything written so far."""
         ...
 
     async def kept(self, ended: Callable[[], bool] = ...) -> str:
-        """Return when all that was appended is written; one sentence where that takes too long."""
+        """Return when all that was appended is on disk; a sentence where that takes too long."""
         ...
 
 
 class Blobs(Protocol):
-    """Content by hash; the store is one."""
+    """Content by hash, as the store keeps it."""
 
     def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
-        """Keep content."""
+        """Store content."""
         ...
 
     def get_blob(self, sha256: str) -> bytes:
@@ -119,7 +119,7 @@ class SummaryModel:
 
 @dataclass(frozen=True, slots=True)
 class StepSetup:
-    """What one user message asks for, resolved."""
+    """The resolved settings of one user message: agent, model, policy, system prompt and tools."""
 
     agent: str
     model: Model
@@ -133,11 +133,11 @@ class StepSetup:
     summary_model: SummaryModel | None = None
     """Writes summaries, where the policy names a model for them."""
     summary_system_prompt: str | None = None
-    """The system prompt of who writes summaries, where somebody wrote another than ours."""
+    """The system prompt for summaries, where the user configured another than ours."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What the agent asks of every request, such as a temperature."""
+    """Parameters that the agent sets for every request, such as a temperature."""
     retries: int | None = None
-    """How often an answer in words is asked for in the form that the prompt wants; None where it wants none."""
+    """How often a plain-text answer is asked for again as structured output; None where none is required."""
 
 
 @dataclass(slots=True)
@@ -154,11 +154,11 @@ class RunContext:
     root: Path
     cwd: Path
     setup: Callable[[UserMessage], Awaitable[StepSetup]]
-    """Resolve a user message; raises UserError or ModelFailed with a sentence."""
+    """Resolve the settings of a user message; raises UserError or ModelFailed with a sentence."""
     deliver: Callable[[], bool]
     """Turn steered prompts into messages, now; true when there were any."""
     ask: Callable[[str, str, str], AskFunction]
-    """``(message id, call id, tool)`` gives the function with which that call asks."""
+    """``(message id, call id, tool)`` returns the function with which that call asks for permission."""
     guard: Callable[[str, ToolCalled], Awaitable[None]]
     """Awaited before a call runs; raises PermissionDenied when a doom loop is rejected."""
     jitter: Callable[[], float]
@@ -166,29 +166,29 @@ class RunContext:
     afford: Callable[[ModelInfo], Awaitable[None]] | None = None
     """Awaited before each request; raises UserError when the spending limit was reached."""
     spent: Callable[[Spent], None] | None = None
-    """Told what a request took, after it was added to the session."""
+    """Called with the usage and cost of a request, after they were added to the session."""
     python: PythonRunner | None = None
     namespace: Namespace | None = None
     request_cache: RequestCache = field(default_factory=RequestCache)
-    """What the session's newest request was made of."""
+    """The chunks of the session's newest request."""
     compactions: CompactionState = field(default_factory=CompactionState)
-    """Says whether a compaction runs, to whoever waits for it."""
+    """Whether a compaction runs, for callers that wait for it."""
     clean: Callable[[str], str] = scrub
-    """Take secrets out of text before it is sent or kept; the journal does the same."""
+    """Redact secrets in text before it is sent or stored; the journal does the same."""
     first_time: Callable[[str], str] = lambda _provider: ""
-    """What a person is told before the first request to a provider; empty where it was told."""
+    """The notice to the user before the first request to a provider; empty where it was shown."""
     files: ProjectFiles | None = None
     """Takes snapshots of the project; None where that is switched off."""
     hooks: Hooks = field(default_factory=NoHooks)
     extra: dict[str, Any] = field(default_factory=dict)
-    """What tools are given besides, such as ``environment``."""
+    """Further values for tools, such as ``environment``."""
 
     def write(self, *events: Event, sync: bool = False) -> int:
         """Append to the journal."""
         return self.log.append(*events, sync=sync)
 
     def view(self, messages: Messages | None = None) -> View:
-        """Return what the session holds at this moment, or these of its messages, for who decides about it."""
+        """Return the session at this moment, or only the given messages, as a view for deciders."""
         state = self.log.state
         found = state.messages() if messages is None else messages
         return View.of(found, state.decisions, self.blobs.get_blob)

@@ -1,7 +1,7 @@
-"""Write a projection in a provider's words, and say of each message what it is made of and weighs.
+"""Convert a projection to a provider's format, and record parts, hash and tokens of each message.
 
-Border: pure. One function for a whole request and for a piece of one, so that what is put
-together from pieces (``remembered``) is what would have been written at once.
+Border: pure. One function for a whole request and for a chunk of one, so that a request joined
+from chunks (``loop/run_inputs/request_cache.py``) equals one that is written at once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -29,7 +29,7 @@ from palimpsest.transcript.values import ModelInfo
 
 @dataclass(frozen=True, slots=True)
 class WrittenMessages:
-    """Neutral messages in a provider's words, and what is recorded of them."""
+    """Neutral messages in a provider's format, and what is recorded of them."""
 
     sent: tuple[Body, ...]
     hashes: tuple[str, ...]
@@ -37,7 +37,7 @@ class WrittenMessages:
     tokens: tuple[int, ...]
     """Estimated tokens of each neutral message."""
     kinds: dict[str, int]
-    """The same by kind."""
+    """Estimated tokens by kind."""
 
 
 Recorded = Mapping[tuple[str, tuple[str, ...]], ContextItem]
@@ -61,7 +61,7 @@ class Assembly:
 def assemble(
     projection: Projection, model: ModelInfo, count: Count, messages: Messages
 ) -> Assembly:
-    """Write a whole projection of a session."""
+    """Convert a whole projection of a session to its provider's format."""
     tools = projection.tools_tokens
     found = write_messages(
         projection.messages, model, count, summaries(messages), tools_tokens=tools
@@ -78,9 +78,9 @@ def write_messages(
     tools_tokens: int = 0,
     recorded: Recorded | None = None,
 ) -> WrittenMessages:
-    """Write neutral messages; ``of_compactions`` are the transcript messages that hold summaries.
+    """Convert neutral messages; ``of_compactions`` are the transcript messages that hold summaries.
 
-    What a message weighs is taken from the record where it was sent before, just as it is.
+    A message that was sent before, unchanged, has the tokens that were recorded then.
     """
     provider = convert(messages, model)
     hashes = tuple(message_hash(one.body) for one in provider)
@@ -110,7 +110,7 @@ def recorded_items(items: Iterable[ContextItem]) -> Recorded:
 
 
 def _known(provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded: Recorded) -> Known:
-    """Return what was recorded of these very messages."""
+    """Return what was recorded of exactly these messages."""
     found = {}
     for one, sha256 in zip(provider, hashes, strict=True):
         item = recorded.get((sha256, one.part_ids))
@@ -121,7 +121,7 @@ def _known(provider: Sequence[ProviderMessage], hashes: Sequence[str], recorded:
 
 
 def _weights(message: NeutralMessage, known: Known, count: Count) -> tuple[int, ...]:
-    """Return what each block weighs; of an answer that was recorded, all is given to its first."""
+    """Return the tokens of each block; those of a recorded answer are all assigned to its first block."""
     blocks = message.blocks
     if known and len(blocks) == 1 and _is_plain(blocks[0]):
         item = known.get((message.role, (str(blocks[0].part_id),)))
@@ -141,7 +141,7 @@ def _weights(message: NeutralMessage, known: Known, count: Count) -> tuple[int, 
 
 
 def _is_plain(block: Block) -> bool:
-    """Say whether a block is sent as it is, and is of the same kind as its neighbours."""
+    """Return whether a block is sent as it is, and is of the same kind as its neighbours."""
     if block.part_id is None:
         return False
     if block.type == "text":
@@ -161,7 +161,7 @@ def summaries(messages: Messages) -> set[str]:
 def _by_part(
     messages: NeutralMessages, weights: Sequence[Sequence[int]]
 ) -> dict[tuple[bool, str], int]:
-    """Return what each part weighs, its result apart from the rest."""
+    """Return the tokens of each part, its result apart from the rest."""
     found: dict[tuple[bool, str], int] = {}
     for message, weighed in zip(messages, weights, strict=True):
         for block, tokens in zip(message.blocks, weighed, strict=True):
@@ -172,7 +172,7 @@ def _by_part(
 
 
 def _recorded_item(one: ProviderMessage, sha256: str, known: Known) -> ContextItem | None:
-    """Return what was recorded of this very message."""
+    """Return what was recorded of exactly this message."""
     same = known.get((str(one.body["role"]), one.part_ids))
     return same if same is not None and same.sha256 == sha256 else None
 
@@ -180,7 +180,7 @@ def _recorded_item(one: ProviderMessage, sha256: str, known: Known) -> ContextIt
 def _item(
     one: ProviderMessage, sha256: str, by_part: Mapping[tuple[bool, str], int], count: Count
 ) -> ContextItem:
-    """Say of a provider message where it came from and what it weighs."""
+    """Return the record of a provider message: where it came from, and its tokens."""
     role = str(one.body["role"])
     tokens = sum(by_part.get((role == "tool", part), 0) for part in one.part_ids)
     if role == "system":

@@ -1,7 +1,7 @@
-"""Stream a model of our own as the adapter streams a provider's, without litellm in between.
+"""Stream a model that runs in this process in the form of a provider's stream, without litellm.
 
 Its chunks become the deltas that litellm would make of a provider's, so that joining, usage, cost,
-cache and failures are the same; and a kernel that asks nobody else never imports litellm.
+cache and failures are the same; and a kernel that uses no other model never imports litellm.
 """
 
 import itertools
@@ -57,7 +57,7 @@ async def custom_deltas(
 async def numbered(
     chunks: AsyncIterator[CustomChunk], messages: tuple[dict[str, Any], ...]
 ) -> AsyncGenerator[tuple[dict[str, Any], str | None, dict[str, Any] | None], None]:
-    """Yield delta, finish and usage of each chunk; calls without an id are counted on."""
+    """Yield delta, finish and usage of each chunk; calls without an id are numbered."""
     taken = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
     numbers = (f"call_{number}" for number in itertools.count(len(taken) + 1))
     index = itertools.count()

@@ -1,8 +1,8 @@
-"""Ask any provider through litellm, and trust nothing that it makes up.
+"""Send requests to any provider through litellm, and check its results against the provider's stream.
 
-This is litellm's one home. It is imported in the background, with an environment in which it
-neither reads ``.env`` files nor asks the network; if the user imported it first, none of its
-globals are touched. Every answer is watched below litellm's own wrapper, because that wrapper
+This is the only module that imports litellm. That is done in the background, with an environment in
+which litellm neither reads ``.env`` files nor uses the network; if the user imported it first, none
+of its globals are touched. Every answer is observed below litellm's own wrapper, because that wrapper
 reports broken answers as finished ones (spec/model-and-store.md A3): a step is complete only
 when the provider itself said so.
 """
@@ -46,17 +46,17 @@ ENVIRONMENT = {
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_MODE": "PRODUCTION",
 }
-"""Without these, the import asks the network and reads the ``.env`` files of parent folders."""
+"""Without these, the import uses the network and reads the ``.env`` files of parent folders."""
 
 READ_TIMEOUT_SECONDS = 300.0
-"""Silence that ends a request; reasoning models may think for minutes without a word."""
+"""A silence this long ends a request; reasoning models may think for minutes without sending anything."""
 LOCAL_READ_TIMEOUT_SECONDS = 900.0
-"""A local model may read a long prompt for minutes before its first word."""
+"""A local model may read a long prompt for minutes before its first token."""
 LONGEST_BURST_SECONDS = 0.01
-"""How long chunks that are already there may be read without a turn for others."""
+"""How long buffered chunks may be read before other tasks of the event loop run."""
 DEFAULT_ESTIMATOR = "tiktoken/o200k_base"
 PLACEHOLDER_KEY = "not-needed"
-"""Local servers want no key, but the client insists on some."""
+"""Local servers need no key, but the client requires one."""
 
 
 LATE_IMPORTS = (
@@ -68,7 +68,7 @@ LATE_IMPORTS = (
     "litellm.llms.fal_ai.chat",
     "litellm.llms.edenai.chat.transformation",
 )
-"""What litellm imports during its first call, which would stop the loop for half a second."""
+"""Modules that litellm imports during its first call, which would block the event loop for half a second."""
 OPENAI_LATE_IMPORTS = ("openai.resources.chat",)
 
 
@@ -79,7 +79,7 @@ class LitellmLoader:
         self._lock = threading.Lock()
         self._loaded: Future[Any] | None = None
         self.ours = False
-        """We imported it, so its switches are ours to set."""
+        """This class imported litellm, not the user, so its global settings may be changed."""
         self._warm: set[bool] = set()
         self._loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
 
@@ -94,7 +94,7 @@ class LitellmLoader:
             return self._loaded
 
     async def get(self) -> Any:
-        """Return litellm as soon as it is there, without blocking the loop."""
+        """Return litellm as soon as it is imported, without blocking the event loop."""
         # Shielded: a cancelled request must not cancel the import that all others wait for.
         litellm = await asyncio.shield(asyncio.wrap_future(self.preload()))
         if self.ours:
@@ -102,9 +102,9 @@ class LitellmLoader:
         return litellm
 
     def _meet(self, loop: asyncio.AbstractEventLoop, litellm: Any) -> None:
-        """Forget the connections of other loops.
+        """Drop litellm's cached connections when a new event loop appears.
 
-        litellm keeps them under the loop's address, which a new loop may get again.
+        litellm keeps them under the loop's memory address, which a new loop may get again.
         """
         if loop not in self._loops:
             self._loops.add(loop)
@@ -112,13 +112,13 @@ class LitellmLoader:
             litellm.__dict__.pop("module_level_aclient", None)
 
     async def warm(self, *, openai: bool) -> None:
-        """Import on a thread what the first call would import on the loop."""
+        """Import in a thread what the first call would import in the event loop."""
         if openai not in self._warm:
             await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
             self._warm.add(openai)
 
     def wait(self, timeout: float | None = None) -> Any:
-        """Return litellm, blocking the thread until it is there."""
+        """Return litellm, blocking the thread until it is imported."""
         return self.preload().result(timeout)
 
     def _load(self, loaded: Future[Any]) -> None:
@@ -149,13 +149,13 @@ class LitellmLoader:
         litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
         leave_bodies_unchecked(litellm.main)
         send_once(litellm.llms.custom_httpx.http_handler)
-        # The parsed copy of a tokenizer that litellm keeps as text: 20 MB that nobody reads.
+        # The parsed copy of a tokenizer that litellm keeps as text: 20 MB that nothing reads.
         litellm.utils.json_data = {}
         litellm.suppress_debug_info = True
         litellm.disable_hf_tokenizer_download = True
-        # aiohttp's sessions complain when a loop ends before them.
+        # aiohttp's sessions print warnings when a loop ends before them.
         litellm.disable_aiohttp_transport = True
-        # Its warnings, and its tracebacks of what we tell in a sentence, would be printed into the user's cell.
+        # Its warnings, and tracebacks of failures that we report, would be printed into the user's cell.
         logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
         warnings.filterwarnings(
             "ignore", message="Pydantic serializer warnings", category=UserWarning
@@ -190,7 +190,7 @@ def wait(timeout: float | None = None) -> None:
 
 
 class LitellmModel:
-    """Answers requests through litellm; see ``model.model.Model`` for the contract."""
+    """Answers requests through litellm; see ``model.interface.Model`` for the contract."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class LitellmModel:
         self._custom: dict[str, StreamingHandler] = {}
 
     def register_custom(self, provider: str, handler: StreamingHandler) -> None:
-        """Route ``<provider>/<name>`` to a model of our own, which litellm is not needed for."""
+        """Route ``<provider>/<name>`` to a model that runs in this process, without litellm."""
         self._custom[provider] = handler
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
@@ -286,7 +286,7 @@ class LitellmModel:
                 if lazy:
                     lazy = False
                     yield None
-                # A burst of chunks never waits, and would keep the loop from a stop or a tick.
+                # A burst of chunks never waits, and would keep the event loop from a cancel or a timer.
                 if time.monotonic() - breath > LONGEST_BURST_SECONDS:
                     await asyncio.sleep(0)
                     breath = time.monotonic()
@@ -323,7 +323,7 @@ class LitellmModel:
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,
-            # Otherwise every call with tools imports the proxy, and fails where ``mcp`` is missing.
+            # Otherwise every call with tools imports litellm's proxy, and fails where ``mcp`` is missing.
             "_skip_mcp_handler": True,
         }
         if model.ref.variant is not None:
@@ -331,7 +331,7 @@ class LitellmModel:
         if request.tools:
             arguments["tools"] = [_tool(spec, target) for spec in request.tools]
         if target.window_asked:
-            # Only its own format for chats takes the window; where none is given, the server's own holds.
+            # Only Ollama's own chat format takes the window; where none is given, the server's default holds.
             asked = {"num_ctx": model.window} if model.window else {}
             arguments |= {"model": f"ollama_chat/{model.ref.name}", **asked}
         arguments |= {k: v for k, v in request.parameters.items() if v is not None}
@@ -339,7 +339,7 @@ class LitellmModel:
             arguments.pop("reasoning_effort", None)
         arguments |= self._place(request, litellm)
         if target.caches_by_session and model.api_base is None and request.session_id:
-            # Another server with the same interface would refuse the name.
+            # Another server with the same interface would refuse the parameter.
             arguments["prompt_cache_key"] = request.session_id
         return arguments
 
@@ -349,7 +349,7 @@ class LitellmModel:
         return LOCAL_READ_TIMEOUT_SECONDS if is_loopback(api_base) else READ_TIMEOUT_SECONDS
 
     def _place(self, request: ModelRequest, litellm: Any) -> dict[str, Any]:
-        """Say where the server is, when it is not the provider's own, and how to speak to it."""
+        """Return the arguments for a server that is not the provider's own: address, format and key."""
         ref, base = request.model.ref, request.model.api_base
         providers = {str(getattr(item, "value", item)) for item in litellm.provider_list}
         unknown = ref.provider not in providers
@@ -360,7 +360,7 @@ class LitellmModel:
         place: dict[str, Any] = {"api_base": base}
         if unknown:
             place["model"] = f"openai/{ref.name}"
-            # Without a key of its own, the server would be sent the one of the interface it speaks.
+            # Without a key of its own, the server would be sent the user's key for OpenAI.
             place["api_key"] = key_of(ref.provider, os.environ) or PLACEHOLDER_KEY
         elif not has_key(ref.provider, os.environ):
             place["api_key"] = PLACEHOLDER_KEY
@@ -368,7 +368,7 @@ class LitellmModel:
 
 
 async def _within(stream: Any, seconds: float) -> AsyncGenerator[Any, None]:
-    """Yield what comes, and give up after a silence: of Gemini, litellm waits an hour and more."""
+    """Yield the chunks, and raise TimeoutError after a silence: for Gemini, litellm waits an hour or more."""
     chunks = aiter(stream)
     while True:
         try:

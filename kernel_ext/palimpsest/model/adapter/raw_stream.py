@@ -1,8 +1,8 @@
-"""Watch what a provider really sent, below litellm's stream wrapper.
+"""Observe what a provider really sent, below litellm's stream wrapper.
 
 The wrapper invents a finish and a usage where the provider sent none, and keeps every chunk to
-rebuild the answer at the end, which stops the loop for a tenth of a second or more. The tap
-sits between the two: it notes the real finish and usage, and knows when the bytes are at an end.
+rebuild the answer at the end, which blocks the event loop for a tenth of a second or more. The tap
+sits between the two: it records the real finish and usage, and knows when the bytes have ended.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -13,16 +13,16 @@ from palimpsest.model.adapter.usage import field
 
 
 class DiscardingList(list[Any]):
-    """A list that keeps nothing, in the place of the wrapper's store of chunks."""
+    """A list that keeps nothing; it replaces the wrapper's store of chunks."""
 
     def append(self, item: Any) -> None:
-        """Let the chunk go."""
+        """Discard the chunk."""
 
 
 def native_finish(chunk: Any) -> str | None:
-    """Return the finish in a chunk of Anthropic's or Gemini's own; empty where it has none.
+    """Return the finish in a chunk of Anthropic's or Gemini's own format; empty where it has none.
 
-    None means that the chunk is of another kind, and nothing is known.
+    None means that the chunk has another format, and nothing is known.
     """
     if not isinstance(chunk, dict):
         return None
@@ -35,12 +35,12 @@ def native_finish(chunk: Any) -> str | None:
 
 
 def _of_candidate(chunk: Any, name: str) -> str:
-    """Return a field of the answer in a chunk of Gemini's own."""
+    """Return a field of the answer in a chunk of Gemini's own format."""
     return next((str(one.get(name) or "") for one in _objects(field(chunk, "candidates"))), "")
 
 
 def with_inputs(chunk: Any) -> None:
-    """Give Gemini's calls an input where they have none, which litellm takes for granted."""
+    """Add an empty input to Gemini's calls that have none, since litellm requires one."""
     for candidate in _objects(field(chunk, "candidates")):
         for part in _objects(field(candidate, "content", "parts")):
             call = part.get("functionCall")
@@ -53,7 +53,7 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 
 def _checking(response: Any, done: Callable[[], None]) -> Callable[[], Any]:
-    """Return what reads a response's bytes, and sees whether they are a stream and have an end."""
+    """Return a reader of a response's bytes that checks whether they are a stream and have an end."""
     pieces = response.aiter_bytes
     return lambda: checked_bytes(pieces(), response, done)
 
@@ -65,22 +65,22 @@ class StreamTap:
         self.finish: str | None = None
         """The provider's own finish reason; None means that it sent none."""
         self.told = ""
-        """What the provider said about that, for a person."""
+        """The provider's explanation of the finish, to show to the user."""
         self.usage: Any = None
         """The last usage that the provider reported."""
         self.exhausted = False
         self.refused = False
-        """The model said that it will not answer, in the field for that."""
+        """The model declined to answer, in the field for refusals."""
         self.done = False
-        """The stream said that it is at its end, whether or not the answer had a finish."""
+        """The stream sent its end marker, whether or not the answer had a finish."""
         self._raw: Any = None
         self._iterator: Any = None
         self._attached = False
         self._native = False
-        """The provider's own words were seen, so what litellm made of them does not count."""
+        """Chunks in the provider's own format were seen, so litellm's translation of them is ignored."""
 
     def attach(self, stream: Any) -> bool:
-        """Put the tap into a litellm stream; True when the request is sent only at first reading."""
+        """Insert the tap into a litellm stream; True when the request is sent only at the first read."""
         make_call = getattr(stream, "make_call", None)
         if stream.completion_stream is None and make_call is not None:
 
@@ -111,9 +111,9 @@ class StreamTap:
         return self
 
     def _listening(self, parse: Callable[..., Any]) -> Callable[..., Any]:
-        """Read a provider's chunk before litellm translates it.
+        """Return a parser that reads a provider's chunk before litellm translates it.
 
-        litellm calls every unknown end a stop, and a Gemini answer with a tool call finished.
+        litellm reports every unknown finish as a stop, and any Gemini answer with a tool call as finished.
         """
 
         def parser(*arguments: Any, **keywords: Any) -> Any:
@@ -132,12 +132,12 @@ class StreamTap:
         self.done = True
 
     def settle(self, stream: Any) -> None:
-        """Take the wrapper's word where the raw stream could not be watched."""
+        """Use the wrapper's finish where the raw stream could not be observed."""
         if not self._attached:
             self.finish = stream.received_finish_reason
 
     def look(self, chunk: Any) -> None:
-        """Note the finish and the usage of one raw chunk."""
+        """Record the finish and the usage of one raw chunk."""
         if isinstance(chunk, dict):
             finish = chunk.get("finish_reason") if chunk.get("is_finished") else None
         else:
@@ -151,7 +151,7 @@ class StreamTap:
             self.usage = reported
 
     def _hear_refusal(self, choices: Any) -> None:
-        """Let a refusal be said: it has a field of its own, which litellm leaves out."""
+        """Move a refusal's text to the content: it has a field of its own, which litellm drops."""
         delta = getattr(choices[0], "delta", None) if choices else None
         words = getattr(delta, "refusal", None)
         if isinstance(words, str) and words and delta is not None and not delta.content:

@@ -1,8 +1,8 @@
 """Keep litellm's HTTP client from sending a request a second time by itself.
 
 Where a server closes the connection without an answer, it sends the same request again on a new one,
-whatever was said about retries. Such a request may have been worked on, and paid; whether it is sent
-again is the loop's to decide, which waits, tells, and counts.
+whatever the retry settings are. The server may have processed the first one, and billed it; whether to
+retry is decided by the agent loop, which waits, reports the retry, and counts attempts.
 """
 
 import sys
@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 
 def send_once(http_handler: Any) -> None:
-    """Let a connection that was closed be an error; takes litellm's module of HTTP clients.
+    """Patch litellm's module of HTTP clients so that a closed connection is an error.
 
-    Another version of litellm may have the place elsewhere; then it goes on sending twice.
+    Another version of litellm may have the method elsewhere; then it still sends twice.
     """
     with suppress(AttributeError):
         handler = http_handler.AsyncHTTPHandler
@@ -22,5 +22,5 @@ def send_once(http_handler: Any) -> None:
 
 
 async def _give_up(*_: Any, **__: Any) -> NoReturn:
-    """Raise the error for which the request would be sent again."""
+    """Raise the error after which litellm would send the request again."""
     raise sys.exception() or ConnectionError("The connection was closed.")

@@ -2,7 +2,7 @@
 
 It knows the shapes of chunks (spec/model-and-store.md A2), not litellm: text is tested by
 truthiness, tool calls are joined by index, ids are kept as they came, thinking is collected
-with its signature. Calls are announced as they are written, but handed over only at a real
+with its signature. Calls are announced as they are written, but completed only at a real
 finish, so that no tool ever runs on the input of an answer that broke off.
 """
 
@@ -53,7 +53,7 @@ FINISHES = {
     "image_prohibited_content": "content-filter",
     "image_recitation": "content-filter",
 }
-"""Tool calls are told by their presence, so a finish that only announces them counts as a stop."""
+"""Tool calls are recognised by their presence, so a finish that only announces them counts as a stop."""
 
 BROKEN_FINISHES = frozenset(
     {
@@ -71,7 +71,7 @@ BROKEN_FINISHES = frozenset(
 
 @dataclass(slots=True)
 class _StreamedCall:
-    """One tool call in the making."""
+    """One tool call whose input is still arriving."""
 
     id: str
     tool: str
@@ -80,9 +80,9 @@ class _StreamedCall:
 
 
 class ThinkTags:
-    """Tells the thinking apart that an answer begins with between ``<think>`` and ``</think>``.
+    """Separates thinking between ``<think>`` and ``</think>`` at the beginning of an answer from the rest.
 
-    Servers without a parser for their model's thinking send it so, cut anywhere.
+    Servers without a parser for their model's thinking send it so, split at any character.
     """
 
     def __init__(self) -> None:
@@ -115,7 +115,7 @@ class ThinkTags:
         yield from self._ready(len(thought) - kept)
 
     def _ready(self, length: int) -> Iterator[tuple[bool, str]]:
-        """Yield what is sure, without the empty lines that stand around tags."""
+        """Yield this many characters, without the empty lines around tags."""
         words, self._held = self._held[:length], self._held[length:]
         if self._tagged and not self._begun:
             words = words.lstrip("\n")
@@ -134,7 +134,7 @@ OPENS, CLOSES = "<think>", "</think>"
 
 
 class StreamJoiner:
-    """Turns deltas into events and remembers what was said, for an estimate of usage."""
+    """Turns deltas into events and keeps the text, for an estimate of usage."""
 
     def __init__(self, family: str) -> None:
         self._family = family
@@ -147,13 +147,13 @@ class StreamJoiner:
         self._by_index: dict[int, _StreamedCall] = {}
         self._tags = ThinkTags()
         self.refused = False
-        """The model said that it will not answer, in the field for that."""
+        """The model declined to answer, in the field for refusals."""
         self.text: list[str] = []
         self.reasoning: list[str] = []
 
     @property
     def written(self) -> str:
-        """Everything the model wrote that is no thinking."""
+        """Everything the model wrote except thinking."""
         inputs = ["".join((call.tool, *call.pieces)) for call in self._calls]
         return "".join((*self.text, *inputs))
 
@@ -172,11 +172,11 @@ class StreamJoiner:
             yield from self._call(piece)
         older = getattr(delta, "function_call", None)
         if older is not None:
-            # Before tools there was one function, and pieces of it without an index.
+            # The older field for one function call, whose pieces have no index.
             yield from self._call(SimpleNamespace(index=0, id=None, function=older))
 
     def end(self) -> Iterator[StreamEvent]:
-        """Close what is open and hand over the calls; only after a real finish."""
+        """Close what is open and yield the complete calls; only after a real finish."""
         for thought, words in self._tags.rest():
             yield from self._reason(words, ()) if thought else self._say(words)
         yield from self._end_reasoning()
@@ -282,7 +282,7 @@ def tool_called(identifier: str, tool: str, raw: str) -> ToolCalled:
         value = json.loads(raw)
         if isinstance(value, str):
             value = _unwrapped(value)
-        # Some servers say so that a call has no input.
+        # Some servers send null for a call without input.
         value = {} if value is None else value
     except ValueError as error:
         return ToolCalled(

@@ -1,8 +1,8 @@
-"""Read what a server sent with status 200 where a stream was asked for.
+"""Check that a response with status 200 is the stream that was asked for, or turn it into one.
 
-A stream passes as it comes. Some servers ignore the wish and send the whole answer at once: it is
-made into the events of a stream in the same format, so that litellm reads it as any other. An
-error, a web page or anything else is raised as what the server said.
+A stream passes unchanged. Some servers ignore ``stream`` and send the whole answer at once: it is
+rewritten as the events of a stream in the same format, so that litellm reads it as any other. An
+error, a web page or anything else is raised as ``NotAStream`` with the server's text.
 """
 
 import json
@@ -14,22 +14,22 @@ from typing import Any
 from palimpsest.model.errors.exception_details import NotAStream
 
 FIELDS = ("data", "event", "id", "retry", ":")
-"""How the lines of a stream of events begin."""
+"""How the lines of an event stream begin."""
 MARK = "\ufeff"
-"""What some servers put before the first byte."""
+"""The byte order mark that some servers send first."""
 ENOUGH = 8
-"""Characters of the first line by which a stream is known."""
+"""Characters of the first line that are enough to recognise a stream."""
 END = re.compile(rb"data: ?\[DONE\]\s*$")
-"""What stands at the end of a stream that was not cut."""
+"""The end marker of a stream that was not cut."""
 TAIL = 64
 UNREAD = (b":", b"id:", b"retry:")
-"""Lines that say nothing of the answer."""
+"""How lines begin that hold nothing of the answer."""
 LONGEST = 16_000_000
-"""Characters of a whole answer that are read."""
+"""Bytes of an unstreamed answer that are read at most."""
 
 
 def begins_stream(text: str) -> bool:
-    """Say whether a text is the beginning of a stream of events.
+    """Tell whether a text is the beginning of an event stream.
 
     >>> begins_stream("data: {"), begins_stream(": ping"), begins_stream('{"error": 1}')
     (True, True, False)
@@ -40,9 +40,9 @@ def begins_stream(text: str) -> bool:
 async def checked_bytes(
     pieces: AsyncIterable[bytes], response: Any = None, done: Callable[[], None] = lambda: None
 ) -> AsyncGenerator[bytes, None]:
-    """Pass the bytes of a stream on; raises NotAStream for what is none.
+    """Yield the bytes of a stream; raises NotAStream for anything else.
 
-    ``done`` is called where the stream says that it is at its end.
+    ``done`` is called when the stream's end marker arrives.
     """
     head = b""
     tail = b""
@@ -70,10 +70,10 @@ async def checked_bytes(
 
 
 def _lines(held: bytes) -> tuple[bytes, bytes]:
-    """Return the whole lines, and what has no end yet.
+    """Return the complete lines, and the incomplete rest.
 
-    Numbers, delays and comments are left out: after a number, OpenAI's client takes each empty line
-    for an event without data, and fails.
+    Event ids, retry delays and comments are left out: after an id, OpenAI's client takes each empty
+    line for an event without data, and fails.
     """
     whole, end, rest = held.rpartition(b"\n")
     kept = (line for line in whole.split(b"\n") if not line.startswith(UNREAD))
@@ -81,7 +81,7 @@ def _lines(held: bytes) -> tuple[bytes, bytes]:
 
 
 async def checked_lines(lines: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
-    """Pass the lines of a stream on; raises NotAStream for what is none."""
+    """Yield the lines of a stream; raises NotAStream for anything else."""
     held: list[str] = []
     passing = False
     async with aclosing(lines):
@@ -100,7 +100,7 @@ async def checked_lines(lines: AsyncGenerator[Any, None]) -> AsyncGenerator[Any,
 
 
 def events(text: str, response: Any = None) -> Iterator[str]:
-    """Return the lines of a stream that say the same as a whole answer."""
+    """Return an unstreamed answer as the lines of an equivalent stream."""
     value = _json(text)
     if isinstance(value, dict) and isinstance(value.get("choices"), list) and value["choices"]:
         return _openai(value)
@@ -120,7 +120,7 @@ def _json(text: str) -> Any:
 
 
 def _is_line_of_objects(line: str) -> bool:
-    """Say whether a server sends one object in each line, as Ollama does."""
+    """Tell whether a line belongs to a stream with one JSON object in each line, such as Ollama's."""
     value = _json(line)
     return isinstance(value, dict) and "done" in value and "error" not in value
 
@@ -169,7 +169,7 @@ def _anthropic(value: dict[str, Any]) -> Iterator[str]:
 
 
 def _block(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return how a block of an answer begins, and what is added to it."""
+    """Return a block of an answer as its start and the deltas that are added to it."""
     match block.get("type"):
         case "text":
             said = {"type": "text_delta", "text": block.get("text") or ""}

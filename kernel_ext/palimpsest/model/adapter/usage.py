@@ -1,8 +1,8 @@
-"""Count what a request took and what it cost.
+"""Normalise the token usage that a provider reported, or estimate it.
 
-Providers report the prompt with or without what was cached, the answer with or without the
-thinking, or nothing at all; here it becomes one ``Usage`` that counts every token once. A price
-that is not known makes a cost that is not known, never zero.
+Providers report the prompt with or without cached tokens, the answer with or without the
+thinking, or nothing at all; here it becomes one ``Usage`` that counts every token once. An unknown
+price makes the cost unknown, never zero.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def _first(report: Any, *paths: tuple[str, ...]) -> int:
 
 
 def normalise(report: Any) -> Usage | None:
-    """Make a ``Usage`` of what litellm reports, whose prompt includes cached tokens.
+    """Convert litellm's report, whose prompt includes cached tokens, to a ``Usage``.
 
     None when nothing was reported, or only zeros, as some local servers do.
     """

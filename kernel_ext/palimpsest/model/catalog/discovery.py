@@ -1,8 +1,8 @@
-"""Find the models that can answer here, and choose one when nobody named any.
+"""Find the models that are available here, and choose a default one when the user named none.
 
-Servers are asked which models they have; keys are only looked for. A server that a person configured
-is never passed over: where it does not say what it has, the choice fails with one sentence that names
-it, and no other provider, nor the rehearsal, answers in its place.
+Servers are queried for their models; keys are only checked for presence. A server that the user configured
+is never skipped: where it does not list its models, the choice fails with one sentence that names
+it, and no other provider, nor the rehearsal model, answers in its place.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,15 +28,15 @@ from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 SMALLEST_WINDOW = 16_000
-"""A local model that reads less has no room for an agent's tools and their outputs."""
+"""Tokens; a local model with a smaller window has no room for an agent's tools and their outputs."""
 
 Ollama = Callable[[Mapping[str, str]], LocalModels]
-"""Asks the user's Ollama for its models."""
+"""Queries the user's Ollama for its models."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A model that could answer here."""
+    """A model that is available here."""
 
     info: ModelInfo
     because: str
@@ -48,12 +48,12 @@ def choose(
     ollama: Ollama = local.models,
     overrides: Overrides | None = None,
 ) -> ModelRef:
-    """Choose the model that answers when nobody named one.
+    """Choose the model that answers when the user named none.
 
     A server that ``OPENAI_BASE_URL`` names wins, then a provider's key, another server that the
     environment names, the first model of the settings with an address, and a local Ollama
-    that reads enough; where nothing of this is there, the rehearsal model, which needs nothing. Raises
-    ConfigError where the server whose turn it is does not say what it has.
+    with a large enough window; without any of these, the rehearsal model, which needs nothing. Raises
+    ConfigError where the server that would be chosen does not list its models.
     """
     served = _served(environment)
     if served is not None:
@@ -74,7 +74,7 @@ def choose(
 
 
 def is_set_up(environment: Mapping[str, str], overrides: Overrides | None = None) -> bool:
-    """Say whether a server or a provider's key is configured, Ollama aside; nobody is asked."""
+    """Tell whether a server or a provider's key is configured, Ollama aside; no server is queried."""
     return (
         base_of(COMPATIBLE, environment) is not None
         or any(has_key(provider, environment) for provider in DEFAULT_MODELS)
@@ -85,7 +85,7 @@ def is_set_up(environment: Mapping[str, str], overrides: Overrides | None = None
 def unresponsive_servers(
     environment: Mapping[str, str], ollama: Ollama = local.models
 ) -> Iterator[str]:
-    """Yield a sentence for each server of the environment that does not say what it has."""
+    """Yield a sentence for each server of the environment that does not list a usable model."""
     try:
         _served(environment)
     except ConfigError as problem:
@@ -101,7 +101,7 @@ def known_models(
     overrides: Overrides | None = None,
     ollama: Ollama = local.models,
 ) -> tuple[KnownModel, ...]:
-    """List the models that could answer here: configured, with a key, local, and rehearsal."""
+    """List the models that are available here: configured, with a key, local, and rehearsal."""
     found: dict[str, KnownModel] = {}
 
     def add(model_id: str, because: str) -> None:
@@ -135,8 +135,8 @@ def _is_enough(model: LocalModel) -> bool:
 def _served(environment: Mapping[str, str]) -> ModelRef | None:
     """Return a model of the OpenAI-compatible server that ``OPENAI_BASE_URL`` names.
 
-    The server is asked for its models, with its key; ``OPENAI_MODEL`` says at once which one.
-    Raises ConfigError where it does not say: another provider would be asked in its place.
+    The server is queried for its models, with its key, unless ``OPENAI_MODEL`` names one.
+    Raises ConfigError where it lists none: otherwise another provider would answer in its place.
     """
     base = base_of(COMPATIBLE, environment)
     if base is None:
@@ -155,7 +155,7 @@ def _served(environment: Mapping[str, str]) -> ModelRef | None:
 
 
 def _placed(environment: Mapping[str, str], overrides: Overrides | None) -> Iterator[ModelRef]:
-    """Yield models of servers that were configured by their addresses, which need not be asked."""
+    """Yield models of servers that were configured by their addresses, which need not be queried."""
     for provider in BASE_VARIABLES:
         if provider != COMPATIBLE and base_of(provider, environment) is not None:
             yield ModelRef(provider=provider, name=DEFAULT_MODELS[provider])
@@ -171,7 +171,7 @@ def _address_in(settings: Any) -> str | None:
 
 
 def _no_local_model(found: LocalModels, environment: Mapping[str, str]) -> str:
-    """Say why the Ollama that the environment names has no model for an agent, and what to do."""
+    """Return why the Ollama that the environment names has no model for an agent, and what to do."""
     variable = local.variable(environment)
     what, do = _told(found.missing, f"Start it, unset {variable}", "Set the key it wants")
     if not found.missing:
@@ -184,7 +184,7 @@ def _no_local_model(found: LocalModels, environment: Mapping[str, str]) -> str:
 
 
 def _told(missing: local.Missing, start: str, key: str) -> tuple[str, str]:
-    """Return what a server did that was asked for its models, and the first thing to do about it."""
+    """Return why a server's models are not known, and the first thing to do, as parts of a sentence."""
     match missing:
         case "silent":
             return "does not answer", start

@@ -18,7 +18,7 @@ from palimpsest.transcript.values import ModelRef, Price, PriceTier
 
 TABLE_FILE = "model_prices_and_context_window_backup.json"
 ENTRY = re.compile(r'^ {0,4}"([^"]+)": \{$', re.MULTILINE)
-"""The beginning of an entry; one stands at the margin in litellm 1.106."""
+"""The beginning of an entry; one is not indented in litellm 1.106."""
 LONG_PROMPT = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 MILLION = 1_000_000
 
@@ -64,7 +64,7 @@ def find_model(ref: ModelRef) -> dict[str, Any] | None:
 
 
 RULES = "fallback_generalizations"
-"""The entry with what holds for all models of a family, where an entry of theirs does not say it."""
+"""Key of the entry with defaults for whole families of models, where a model's own entry lacks a fact."""
 
 
 def _general(key: str, provider: str) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _rules() -> tuple[tuple[re.Pattern[str], frozenset[str], dict[str, Any]], ..
 REGION = re.compile(
     r"^(?:us|us-gov|eu|apac|ap|au|ca|jp|global|amer|sa)\.|^[a-z]{2}(?:-[a-z]+)+-\d/"
 )
-"""Where a model of Bedrock runs, which stands before its name."""
+"""The region before the name of a Bedrock model."""
 COPY = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 NUMBER = re.compile(r"-\d+$")
 
@@ -114,7 +114,7 @@ def _spellings(ref: ModelRef) -> Iterator[str]:
 
 
 def _is_of(found: dict[str, Any], provider: str) -> bool:
-    """Say whether an entry tells of a provider's model; some providers have several names."""
+    """Tell whether an entry is about a provider's model; some providers have several names."""
     said = found.get("litellm_provider")
     if said is None or said == provider:
         return True

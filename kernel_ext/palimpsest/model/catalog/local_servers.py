@@ -1,8 +1,9 @@
-"""Ask the model servers of this machine which models they have and how much they can read.
+"""Query local model servers for their models and context windows.
 
-Ollama, and any OpenAI-compatible server that the environment names; with a short timeout. What came in
-place of a list is told apart, since a person configured the server. Ollama cuts a prompt silently to its own small window unless told otherwise, so the
-window we state is the one that the adapter asks for with every request.
+Ollama, and any OpenAI-compatible server that the environment names; with a short timeout. The kinds of
+failure are distinguished, since a person configured the server. Ollama silently cuts a prompt to its own
+small window unless the request asks for another, so the window we state is the one that the adapter asks
+for with every request.
 """
 
 import json
@@ -18,17 +19,17 @@ from palimpsest.model.providers import is_loopback, key_of
 
 PROVIDER = "ollama"
 PROVIDERS = frozenset({PROVIDER, "ollama_chat"})
-"""The prefixes of its models; the second one is what the adapter calls its format for chats."""
+"""The prefixes of Ollama's models; the second one is litellm's name for its chat format."""
 LOCALHOST = "127.0.0.1"
 DEFAULT_PORT = 11434
 DEFAULT_BASE = f"http://{LOCALHOST}:{DEFAULT_PORT}"
 VARIABLES = ("OLLAMA_API_BASE", "OLLAMA_HOST")
 REFUSED = frozenset({401, 403})
 UNLISTED = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
-"""What comes of asking a server that is down, or is another one."""
+"""Errors raised when the queried server is down, or is no model server."""
 TIMEOUT_SECONDS = 0.5
 REMOTE_SECONDS = 2.0
-"""A server elsewhere is only asked where the environment names it."""
+"""For a server on another machine, which is queried only where the environment names it."""
 WINDOW_CAP = 32_768
 """A longer window costs gigabytes of memory on the user's machine; config may raise it."""
 USUAL_WINDOW = 4_096
@@ -45,12 +46,12 @@ class LocalModel:
 
 
 Missing = Literal["", "silent", "refused", "other"]
-"""Why a server did not list its models: no answer, no right key, or an answer that is no list."""
+"""Why a server did not list its models: no answer, a missing or wrong key, or an answer that is no list."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModels:
-    """What the user's Ollama answered when it was asked for its models."""
+    """The models that the user's Ollama listed."""
 
     models: tuple[LocalModel, ...] = ()
     missing: Missing = ""
@@ -58,7 +59,7 @@ class LocalModels:
 
 @dataclass(frozen=True, slots=True)
 class ServedModels:
-    """What a server answered when it was asked for its models."""
+    """The models that an OpenAI-compatible server listed."""
 
     names: tuple[str, ...] = ()
     """Those that can chat."""
@@ -66,7 +67,7 @@ class ServedModels:
 
 
 def variable(environment: Mapping[str, str]) -> str | None:
-    """Return the variable in which the environment names an Ollama."""
+    """Return the environment variable with the address of an Ollama server; None if none is set."""
     return next((one for one in VARIABLES if environment.get(one, "").strip()), None)
 
 
@@ -75,7 +76,7 @@ def base(environment: Mapping[str, str]) -> str:
     name = variable(environment)
     named = environment[name].strip().rstrip("/") if name is not None else DEFAULT_BASE
     if "://" not in named:
-        # As Ollama itself reads it: a host alone is at its usual port, a port alone at this machine.
+        # As Ollama itself reads it: a host alone gets the default port, a port alone this machine.
         host, colon, port = named.rpartition(":")
         bare = not colon or "]" in port
         named = f"http://{named}:{DEFAULT_PORT}" if bare else f"http://{host or LOCALHOST}:{port}"
@@ -83,7 +84,7 @@ def base(environment: Mapping[str, str]) -> str:
 
 
 def models(environment: Mapping[str, str]) -> LocalModels:
-    """Return the models of the user's Ollama, newest first; none when none runs."""
+    """Return the models of the user's Ollama, newest first; empty when none runs."""
     address = base(environment)
     timeout = _timeout(address)
     try:
@@ -100,14 +101,14 @@ NO_CHAT = re.compile(
     r"|(?:^|[-_/])e5[-_]|(?:^|[-_/])clip(?:[-_]|$)|nomic-bert|colbert|davinci-002|babbage-002|gpt-image|sora",
     re.IGNORECASE,
 )
-"""Names of models that were made for something else than a chat."""
+"""Matches names of models that are not made for chat."""
 CHAT_TYPES = frozenset({"llm", "vlm", "chat", "language", "text-generation", "model"})
 
 
 def served(
     base_url: str, environment: Mapping[str, str] | None = None, provider: str = "openai"
 ) -> ServedModels:
-    """Return the models that an OpenAI-compatible server lists; it is asked with the provider's key."""
+    """Return the models that an OpenAI-compatible server lists; it is queried with the provider's key."""
     key = key_of(provider, environment or {})
     headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
@@ -120,7 +121,7 @@ def served(
 
 
 def _missing(error: Exception) -> Missing:
-    """Say what came in the place of a list of models."""
+    """Return why a server did not list its models, from the error raised."""
     if isinstance(error, HTTPError):
         return "refused" if error.code in REFUSED else "other"
     return "silent" if isinstance(error, OSError) else "other"
@@ -131,7 +132,7 @@ def _timeout(address: str) -> float:
 
 
 def _chats(listed: dict[str, Any]) -> bool:
-    """Say whether a listed model can chat, by its type where the server names one, else by its name."""
+    """Tell whether a listed model can chat, by its type where the server names one, else by its name."""
     kind = listed.get("type")
     if isinstance(kind, str) and kind != "model":
         return kind in CHAT_TYPES
@@ -142,14 +143,14 @@ def _chats(listed: dict[str, Any]) -> bool:
 
 
 def _model(address: str, name: str, timeout: float) -> LocalModel | None:
-    """Return what Ollama says of a model; None where it says nothing, which leaves the others."""
+    """Return what Ollama reports about a model; None where that fails, so the others are still listed."""
     try:
         shown = _ask(f"{address}/api/show", {"model": name}, timeout=timeout)
         facts = dict(shown.get("model_info") or {})
     except UNLISTED:
         return None
     told = (value for name, value in facts.items() if name.endswith(".context_length"))
-    # Only a person can say that there is no limit.
+    # A window of 0 means no limit, which only the user may set.
     lengths = [value for value in told if isinstance(value, int) and value > 0]
     window = min(max(lengths, default=USUAL_WINDOW), WINDOW_CAP)
     return LocalModel(name, window, "tools" in (shown.get("capabilities") or ()))
@@ -166,7 +167,7 @@ def _ask(
     request = Request(
         url, data=data, headers={"content-type": "application/json"} | dict(headers or {})
     )
-    # A proxy of the environment must not be asked for a server on this machine.
+    # Requests to this machine must not go through a proxy that the environment names.
     here = (ProxyHandler({}),) if is_loopback(url) else ()
     with build_opener(*here, _Unmoved()).open(request, timeout=timeout) as response:
         value = json.load(response)
@@ -174,7 +175,7 @@ def _ask(
 
 
 class _Unmoved(HTTPRedirectHandler):
-    """Follows no redirect, which could carry a key elsewhere."""
+    """Follows no redirect, which could carry a key to another server."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

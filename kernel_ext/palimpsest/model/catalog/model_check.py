@@ -1,7 +1,7 @@
-"""Refuse a model or a reasoning effort that is wrong when a person names it, with the nearest right one.
+"""Reject an unknown model name or reasoning effort from the user, and suggest the closest known one.
 
-The table of models is older than the newest model, so a name that it lacks is only refused where it is
-a slip: letters differ from a known name, and no digit does. A server of one's own is asked.
+The table of models is older than the newest model, so a name that it lacks is only rejected where it looks
+like a typing error: letters differ from a known name, and no digit does. A user's own server is queried.
 """
 
 import difflib
@@ -25,18 +25,18 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """The reasoning efforts that providers know, the least first."""
 UNUSUAL = ("none", "minimal", "xhigh", "max")
-"""Of which the table says whether a model takes them."""
+"""Efforts for which the table says whether a model accepts them."""
 SLIP = 0.8
-"""How much of a name must agree for a slip: 'gpt-5.1-mni' and 'gpt-5.1-mini' agree in 0.96."""
+"""Similarity of names that counts as a typing error: 0.96 for 'gpt-5.1-mni' and 'gpt-5.1-mini'."""
 DIGITS = re.compile(r"\d+")
 PROVIDER_LINE = re.compile(r'^    [A-Z][A-Z0-9_]* = "([^"]+)"', re.MULTILINE)
 
 Listed = Callable[[ModelInfo], Sequence[str]]
-"""Asks a server of one's own for its models; empty where it does not say."""
+"""Queries a user's own server for its models; empty where it lists none."""
 
 
 def check_effort(variant: str | None, ref: ModelRef | None = None) -> None:
-    """Raise ConfigError for a reasoning effort that there is not, or that the model does not take.
+    """Raise ConfigError for a reasoning effort that does not exist, or that the model does not accept.
 
     >>> check_effort("high")
     """
@@ -51,7 +51,7 @@ def check_effort(variant: str | None, ref: ModelRef | None = None) -> None:
 
 
 def known_effort(variant: str | None) -> str | None:
-    """Return a reasoning effort that was kept, without one that there is not."""
+    """Return a stored reasoning effort, or None if it does not exist."""
     return variant if variant in EFFORTS else None
 
 
@@ -64,9 +64,9 @@ def _takes(variant: str, ref: ModelRef | None) -> bool:
 
 
 def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> None:
-    """Raise ConfigError for a model that is known not to be there.
+    """Raise ConfigError for a model that is known not to exist.
 
-    ``vouched`` are the models that the settings name, which are taken as they are.
+    ``vouched`` are the models that the settings name, which are accepted unchecked.
     """
     ref = info.ref
     if ref.id in vouched or ref.provider == "rehearsal":
@@ -93,7 +93,7 @@ def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> No
 
 
 def no_provider(ref: ModelRef) -> str:
-    """Say that there is no such provider, and which one may be meant."""
+    """Return the error message for an unknown provider, with the one that may be meant."""
     return (
         f"There is no provider {ref.provider!r}{_meant(ref.provider, sorted(providers()))} Write the model as "
         f"provider/name, or set models.{ref.id!r}.api_base to the address of its server."
@@ -103,7 +103,7 @@ def no_provider(ref: ModelRef) -> str:
 def closest_name(name: str, known: Collection[str]) -> str | None:
     """Return the known name that was meant, if only letters differ.
 
-    >>> slip("claude-sonet-4-5", ["claude-sonnet-4-5"]), slip("gpt-5.2", ["gpt-5.1"])
+    >>> closest_name("claude-sonet-4-5", ["claude-sonnet-4-5"]), closest_name("gpt-5.2", ["gpt-5.1"])
     ('claude-sonnet-4-5', None)
     """
     for one in difflib.get_close_matches(name, known, 8, SLIP):
@@ -113,7 +113,7 @@ def closest_name(name: str, known: Collection[str]) -> str | None:
 
 
 def listed_by(environment: Mapping[str, str]) -> Listed:
-    """Return what asks a model's own server for its models, with the key that belongs to it."""
+    """Return a function that queries a model's own server for its models, with the key that belongs to it."""
 
     def ask(info: ModelInfo) -> Sequence[str]:
         if info.ref.provider in local.PROVIDERS:

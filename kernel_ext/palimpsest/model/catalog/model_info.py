@@ -1,8 +1,7 @@
-"""Know what a model can do and what it costs.
+"""Look up what is known about a model: its limits, abilities and price.
 
 Facts come from the user's configuration, then litellm's offline table, then defaults that are
-marked as assumed. A price that nobody knows stays unknown. Keys are only looked for, never read
-into anything.
+marked as assumed. An unknown price stays unknown. Keys are only checked for presence, never stored.
 """
 
 import difflib
@@ -26,7 +25,7 @@ REHEARSAL_OUTPUT = 8_192
 FREE = Price(input=0.0, output=0.0, cache_read=0.0, cache_write=0.0)
 
 Overrides = Mapping[str, Any]
-"""Model ids to ``window``, ``input``, ``output``, ``price``, ``api_base``, ``tools``, ``vision``."""
+"""Settings by model id: ``window``, ``input``, ``output``, ``price``, ``api_base``, ``tools``, ``vision``."""
 
 
 def parse(model_id: str, variant: str | None = None) -> ModelRef:
@@ -49,7 +48,7 @@ def parse(model_id: str, variant: str | None = None) -> ModelRef:
 
 
 ADDRESS = re.compile(r"https?:|://|^//", re.IGNORECASE)
-"""In a name, what litellm would take for the address of a server, and send requests to."""
+"""The part of a name that litellm would take for the address of a server, and send requests to."""
 NAMED_ADDRESS = (
     "The model {name!r} names the address of a server, and requests are sent there only if your own "
     'settings say so: give the model a plain name, and its address as models."provider/name".api_base.'
@@ -57,7 +56,7 @@ NAMED_ADDRESS = (
 
 
 def holds_address(model_id: str) -> bool:
-    """Tell whether a model's name leads requests to an address.
+    """Tell whether a model's name holds an address to which requests would be sent.
 
     >>> holds_address("oobabooga/http://127.0.0.1:5000"), holds_address("ollama/llama3:8b")
     (True, False)
@@ -85,7 +84,7 @@ def model_info(
 
 
 def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
-    """Return the server that the environment names for a provider."""
+    """Return the address of a provider's server that the environment sets."""
     if provider in local.PROVIDERS:
         return local.base(environment)
     variable = variable_of(provider, environment)
@@ -153,7 +152,7 @@ def _from_table(ref: ModelRef, found: dict[str, Any], base: str | None) -> Model
 
 
 def _is_remainder(reads: int, writes: int) -> bool:
-    """Say whether a limit is what OpenAI leaves of a round window: 272,000 of 400,000."""
+    """Tell whether an input limit is what OpenAI leaves of a round window: 272,000 of 400,000."""
     return reads % ROUND != 0 and (reads + writes) % ROUND == 0
 
 
@@ -180,7 +179,7 @@ def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, A
 
 
 def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
-    """Let configured values stand in the place of what was found."""
+    """Replace the facts that were found by configured values."""
     changes: dict[str, Any] = {}
     for ours, theirs in (
         ("window", "window"),

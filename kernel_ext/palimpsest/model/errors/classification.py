@@ -1,7 +1,8 @@
-"""Turn whatever went wrong in a model call into one of the transcript's error values.
+"""Convert any exception of a model call to one of the transcript's error values.
 
-The classes that litellm raises are only hints, so what the server really answered decides, which ``seen``
-reads; ``unanswered`` knows why there was no answer, ``error_sentences`` how it is said.
+The classes that litellm raises are only hints, so the server's real answer decides, which
+``exception_details`` reads; ``connection_failures`` finds why there was no answer, and ``explanations``
+writes the message.
 """
 
 import re
@@ -59,12 +60,12 @@ AUTH_CODES = frozenset(
         "InvalidSignatureException",
         "ExpiredTokenException",
         "MissingAuthenticationTokenException",
-        # A proxy of litellm without a database knows one key, and looks others up there.
+        # A litellm proxy without a database knows one key, and fails when it looks up another.
         "no_db_connection",
         "IncompleteSignatureException",
     }
 )
-"""Codes of refusals for want of a key, whatever status they come with."""
+"""Error codes that mean a missing or wrong key, whatever status they come with."""
 FILTER_CODES = frozenset(
     {"content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"}
 )
@@ -85,7 +86,7 @@ CREDENTIAL_CLASSES = frozenset(
         "BedrockMissingCredentialsError",
     }
 )
-"""What clients of clouds raise before they ask anybody."""
+"""Exceptions that cloud clients raise before they send a request."""
 
 
 def classify(
@@ -97,7 +98,7 @@ def classify(
 ) -> ErrorValue:
     """Return the error value that says what happened and what to do about it.
 
-    ``refusals`` says whose words mean that a request was too long.
+    ``refusals`` names the table of messages that mean that a request was too long.
     """
     causes = tuple(causes_of(exception))
     own = next((one for one in causes if isinstance(one, CustomFailure)), None)
@@ -137,7 +138,7 @@ def classify(
 
 
 def refusal_code(message: str, code: str | None, refusals: Refusals = "union") -> str | None:
-    """Return the code that decides about a refusal: its own, or that of one that speaks of money."""
+    """Return the code to classify an error by: its own, or ``no_credit`` if the message is about billing."""
     if code not in HOPELESS_CODES and is_billing(message, refusals):
         return NO_CREDIT
     return code
@@ -163,14 +164,14 @@ def ended_early(where: str | None = None) -> ApiError:
 
 
 def ended_badly(where: str, finish: str, told: str) -> ApiError:
-    """Return the error of an answer that the provider itself ended as failed."""
+    """Return the error of an answer that the provider itself reported as failed."""
     said = f"{finish!r}: {told}" if told else repr(finish)
     message = f"{sentence(f'{where} ended the answer with {said}')} {WAIT}"
     return ApiError(message=message, retryable=True)
 
 
 def _is_overflow(seen: ExceptionDetails, refusals: Refusals) -> bool:
-    # The class is litellm's own guess at the words; a recorded agent goes by its own table only.
+    # The class is litellm's guess from the message; a recorded agent's policy uses that agent's table only.
     if refusals == "union" and "ContextWindowExceededError" in seen.classes:
         return True
     return is_overflow(seen.message, seen.code, seen.status, refusals)

@@ -1,4 +1,4 @@
-"""Tell why a server gave no answer: by the classes of the exceptions, not by their words.
+"""Find out why a server gave no answer, by the classes of the exceptions, not by their messages.
 
 Clients wrap what went wrong several times; the operating system's or the protocol's own exception is
 at the bottom. Names of the HTTP client's classes are compared as text, since nothing here imports it.
@@ -25,9 +25,9 @@ CLOSED_CLASSES = frozenset(
     }
 )
 TLS_RECORD = r"bytearray(b'\x15\x03"
-"""What the HTTP client quotes of a server's TLS alert in which it finds the end of a line."""
+"""How the HTTP client quotes a server's TLS alert that happens to contain the end of a line."""
 NO_TEXT = "illegal request line"
-"""What the HTTP client says of an answer that begins with no letter, such as any other TLS alert."""
+"""The HTTP client's message for an answer that begins with no letter, such as any other TLS alert."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ConnectionFailure:
 
 
 def causes_of(exception: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and all that it was made of, the outermost first."""
+    """Yield an exception and all its causes, contexts and wrapped exceptions, the outermost first."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [exception]
     while waiting:
@@ -62,9 +62,9 @@ def causes_of(exception: BaseException) -> Iterator[BaseException]:
 def connection_failure(
     causes: Sequence[BaseException], where: str, base: str | None, url: str | None
 ) -> ConnectionFailure | None:
-    """Say why no answer came; None where something else failed.
+    """Return why no answer came; None where something else failed.
 
-    ``where`` is the address as sentences name it, ``base`` the one that a person set.
+    ``where`` is the address as messages name it, ``base`` the one that the user configured.
     """
     names = {base.__name__ for one in causes for base in type(one).__mro__}
     reason = _tls(causes, names, where, url) or _address(names, base or where)

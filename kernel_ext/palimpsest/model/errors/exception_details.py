@@ -1,8 +1,8 @@
-"""Read an exception that came of a model call: what the server really said, or why there was no answer.
+"""Extract from a model call's exception what the server really answered, or why there was no answer.
 
-litellm calls a refused connection status 500, hides retry-after outside the response, and wraps what broke
-in mid-stream (spec/model-and-store.md A4). So an exception is opened down to the HTTP client's own and the
-system's. Nothing here imports litellm; names of classes are compared as text.
+litellm reports a refused connection as status 500, hides retry-after outside the response, and wraps
+failures in mid-stream (spec/model-and-store.md A4). So an exception is unwrapped down to those of the HTTP
+client and of the system. Nothing here imports litellm; names of classes are compared as text.
 """
 
 import json
@@ -25,7 +25,7 @@ MASKED_KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][A-Za-z0-9_\-*]{12,}|\bAIza[A-Za-z0-9_\-*]{20,}"
     r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}"
 )
-"""What providers repeat of a wrong key: its beginning and end, stars between."""
+"""A wrong key as providers repeat it: its beginning and end, with asterisks between."""
 LONGEST_BODY = 2_000
 
 SILENT_CLASSES = frozenset(
@@ -51,14 +51,14 @@ UNREADABLE_CLASSES = frozenset(
         "ValidationError",
     }
 )
-"""What reading an event of a stream raises that is not in the format."""
+"""Exceptions raised by parsing an event of a stream that is not in the expected format."""
 NETWORK_MODULES = frozenset({"httpx", "httpcore", "h11", "h2", "aiohttp"})
 INVENTED_STATUS = 500
-"""What litellm calls a failure to which no server gave a status."""
+"""The status that litellm gives to a failure that has none from a server."""
 
 
 class NotAStream(Exception):
-    """A server answered with status 200, and with no stream: ``text`` is what it sent."""
+    """A server answered with status 200 but no stream; ``text`` is what it sent."""
 
     def __init__(self, text: str, response: Any = None) -> None:
         super().__init__(text[:LONGEST_BODY])
@@ -73,30 +73,30 @@ class ExceptionDetails:
     classes: frozenset[str]
     """Names of the exception's classes and of those it came from."""
     causes: tuple[BaseException, ...]
-    """The exception and all that it was made of."""
+    """The exception and all its causes."""
     answered: bool
     """A server answered, whatever it said."""
     url: str | None
-    """The address that was really asked."""
+    """The address to which the request really went."""
     led_from: str | None
-    """The address that was asked first, when it led to another."""
+    """The address of the first request, when it redirected to another."""
     message: str
-    """What the server said, or the client where no server answered."""
+    """The server's message, or the client's where no server answered."""
     status: int | None
     code: str | None
     headers: dict[str, str]
     body: str | None
     page: bool
-    """A web page came, or something else that no model server says."""
+    """The answer was a web page, or something else that no model server sends."""
     streamed: bool
-    """It came while the answer was read, perhaps before its first word."""
+    """It was raised while the answer was read, perhaps before its first token."""
     mid_stream: bool
     unreadable: bool
     """An event of the stream could not be read."""
     broken: bool
-    """The connection broke, in whatever place."""
+    """The connection broke, at any point."""
     silent: bool
-    """Nothing came for too long."""
+    """No data arrived within the timeout."""
 
 
 def read_exception(exception: BaseException) -> ExceptionDetails:
@@ -154,7 +154,7 @@ def _wrapped(exception: BaseException) -> list[BaseException]:
 
 
 def _response(causes: Sequence[BaseException]) -> Any:
-    """Return the answer of a server; litellm's own exceptions carry made up ones."""
+    """Return a server's real response; litellm's own exceptions carry made-up ones."""
     for one in reversed(causes):
         names = {base.__name__ for base in type(one).__mro__}
         if names & {"HTTPStatusError", "NotAStream"}:
@@ -180,12 +180,12 @@ def _first_url(response: Any) -> str | None:
 
 
 def _said(exception: BaseException, response: Any, otherwise: NotAStream | None) -> ErrorBody:
-    """Return what the server said, wherever litellm left it."""
+    """Return the body of the server's error, wherever litellm left it."""
     if otherwise is not None:
         return read_body(otherwise.text)
     text: str | None = None
     if response is not None:
-        # The body of a stream that nobody read is lost.
+        # The body of a stream that was not read is lost.
         with suppress(Exception):
             text = response.text
     if text is not None:
@@ -242,6 +242,6 @@ def _is_unreadable(causes: Sequence[BaseException]) -> bool:
 
 
 def _is_silent(causes: Sequence[BaseException]) -> bool:
-    """Look for a read timeout, which litellm renames but which is still what it came from."""
+    """Tell whether a read timeout is among the causes; litellm renames it on the outside."""
     names = {type(one).__name__ for one in causes}
     return bool(names & SILENT_CLASSES) and "ConnectTimeout" not in names

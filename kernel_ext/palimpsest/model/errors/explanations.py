@@ -1,6 +1,6 @@
-"""Say in one sentence which address was asked, what it answered, and in another what to do about it.
+"""Write error messages: one sentence on which address answered what, and another on what to do about it.
 
-Pure; ``errors`` decides what kind of failure it is.
+Pure; ``classification`` decides what kind of failure it is.
 """
 
 import re
@@ -22,7 +22,7 @@ SENTENCE_ENDS = (".", "!", "?", "…", ")")
 
 
 def address(url: str | None) -> str | None:
-    """Return an address without what may hold a key: who asks, and the query.
+    """Return an address without what may hold a key: user name, password and query.
 
     >>> address("http://me:secret@host:1/v1/chat?key=x")
     'http://host:1/v1/chat'
@@ -34,12 +34,12 @@ def address(url: str | None) -> str | None:
 
 
 def place(provider: str, url: str | None) -> str:
-    """Return what a sentence calls the server."""
+    """Return how a sentence names the server."""
     return address(url) or f"The provider {provider!r}"
 
 
 def sentence(text: str) -> str:
-    """End a text as a sentence ends."""
+    """Return a text with a full stop at its end, unless it ends as a sentence already."""
     text = text.strip().rstrip(" :")
     return text if not text or text.endswith(SENTENCE_ENDS) else f"{text}."
 
@@ -53,7 +53,7 @@ def refused(
     page: bool,
     passing: bool = False,
 ) -> str:
-    """Say that a server refused a request, and what to do; ``passing`` where time may help."""
+    """Return that a server refused a request, and what to do; ``passing`` where waiting may help."""
     heading = f"{where} answered {status}" if status is not None else f"{where} answered"
     unknown = code in UNKNOWN_MODEL_CODES or UNKNOWN_MODEL_WORDS.search(said) is not None
     do = WAIT if passing and status is None else advice(status, page=page, unknown=unknown)
@@ -84,13 +84,13 @@ UNKNOWN_MODEL = "Check the model's name: %agent models lists what can be used."
 
 
 def auth_sentence(provider: str, detail: str = "", where: str | None = None) -> str:
-    """Say which environment variables hold what a provider wants to know of us."""
+    """Return that a provider's credentials are missing or wrong, and which environment variables to set."""
     said = f" ({where or provider} said: {detail})" if detail else ""
     return f"The provider {provider!r} wants {credentials(provider)} before the kernel starts, and restart the kernel.{said}"
 
 
 def money_sentence(provider: str, where: str, said: str, code: str | None) -> str:
-    """Say that an account has nothing left."""
+    """Return that an account has no credit or quota left."""
     if code == NO_CREDIT:
         return (
             f"The account at {provider!r} has no credit left. Add some there, or choose another model"
@@ -103,20 +103,20 @@ def money_sentence(provider: str, where: str, said: str, code: str | None) -> st
 
 
 def silent_sentence(provider: str, where: str) -> str:
-    """Say that nothing came for too long."""
+    """Return that no data arrived within the timeout."""
     named = where if "://" in where else f"The provider {provider!r}"
     return f"{named} said nothing for too long, so the request was given up. {WAIT}"
 
 
 def broken_off(where: str, said: str, *, connection: bool) -> str:
-    """Say that an answer had begun and did not end: the connection broke, or the server gave up."""
+    """Return that an answer had begun and did not end: the connection broke, or the server gave up."""
     if connection:
         return f"{sentence(f'The connection to {where} broke in the middle of the answer: {said}')} {WAIT}"
     return f"{sentence(f'{where} broke the answer off: {said}')} {WAIT}"
 
 
 def unreadable_sentence(provider: str, where: str) -> str:
-    """Say that a stream came in another format."""
+    """Return that a stream came in another format."""
     return (
         f"{where} sent a stream that cannot be read as one of {provider!r}. Check that the server at this address speaks "
         "that format, or choose another model with --model."

@@ -1,8 +1,8 @@
-"""Recognise a refusal that means: the request does not fit the context window.
+"""Recognise a provider's error that means that the request does not fit the context window.
 
-Pure; the words stand in ``overflow_tables``, and the session's policy says which table holds.
-What sounds alike but is a rate limit, a bill or the guard's own sentence is told apart. Only real
-error fields are to be read, never the words of a user or model, who may well talk about context
+Pure; the patterns are in ``refusal_patterns``, and the session's policy says which table holds.
+Similar messages about rate limits, billing or a window that is too small are distinguished. Only real
+error fields may be passed in, never text of a user or model, which may well be about context
 overflow.
 """
 
@@ -10,7 +10,7 @@ from palimpsest.model.errors.refusal_patterns import TABLES, RefusalPatterns, Wo
 from palimpsest.transcript.context_values.policies import Refusals
 
 LONGEST = 20_000
-"""Characters read of a refusal: some servers send the whole request back, and patterns take time."""
+"""Characters read of an error: some servers send the whole request back, and patterns take time."""
 
 TOO_MANY_REQUESTS = 429
 
@@ -21,7 +21,7 @@ def is_overflow(
     status: int | None = None,
     refusals: Refusals = "union",
 ) -> bool:
-    """Say whether a refusal with this message, code and status means "too long"."""
+    """Tell whether an error with this message, code and status means "too long"."""
     table = TABLES[refusals]
     if code in table.codes:
         return True
@@ -35,29 +35,29 @@ def is_overflow(
 
 
 def says_overflow(text: str, refusals: Refusals = "union") -> bool:
-    """Say whether these words alone can mean nothing else."""
+    """Tell whether this text alone is certain to mean "too long"."""
     table = TABLES[refusals]
     return _holds(text, table.sure) and not _holds(text, table.first)
 
 
 def is_compaction_failure(text: str, refusals: Refusals = "union") -> bool:
-    """Say whether a refusal of length speaks of a compaction, so that one more would not help."""
+    """Tell whether an overflow error is about a compaction, so that one more would not help."""
     said = _holds(text, TABLES[refusals].compaction)
     return said and (is_overflow(text, refusals=refusals) or "context overflow" in text.lower())
 
 
 def is_rate_limit(text: str, refusals: Refusals = "union") -> bool:
-    """Say whether a refusal means "too often"."""
+    """Tell whether an error means "too often"."""
     return _holds(text, TABLES[refusals].rate)
 
 
 def is_billing(text: str, refusals: Refusals = "union") -> bool:
-    """Say whether a refusal is about money."""
+    """Tell whether an error is about billing."""
     return _is_bill(text, TABLES[refusals])
 
 
 def observed_tokens(text: str, refusals: Refusals = "union") -> int | None:
-    """Return the tokens of the request as the refusal gives them; None when it does not."""
+    """Return the tokens of the request as the error gives them; None when it does not."""
     for pattern in TABLES[refusals].tokens:
         if found := pattern.search(text[:LONGEST]):
             return sum(int(number.replace(",", "")) for number in found.groups())
@@ -65,7 +65,7 @@ def observed_tokens(text: str, refusals: Refusals = "union") -> int | None:
 
 
 def _is_else(text: str, table: RefusalPatterns) -> bool:
-    """Say whether the words are about rates, money, thinking or the guard."""
+    """Tell whether the text is about rate limits, billing, thinking or a window that is too small."""
     bill = table.heeds_bills and _is_bill(text, table)
     return bill or _holds(text, table.first) or _holds(text, table.never)
 
@@ -84,7 +84,7 @@ def _sounds_so(text: str, table: RefusalPatterns) -> bool:
 
 
 def _in_order(line: str, patterns: Words) -> bool:
-    """Say whether the words stand in this order; as one pattern, long lines would take for ever."""
+    """Tell whether patterns match in this order; joined into one, they take for ever on long lines."""
     at = 0
     for pattern in patterns:
         found = pattern.search(line, at)

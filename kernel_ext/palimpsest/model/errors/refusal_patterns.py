@@ -1,8 +1,8 @@
-"""The words by which refusals are told apart: too long, asked too often, not paid for.
+"""Patterns that classify providers' error messages: request too long, rate limit, billing.
 
-Data only; ``model/errors/overflow_detection.py`` reads it. Providers agree on neither status nor words, so each
-table lists what one agent listens for, and ``UNION`` is ours: what any of them knows for sure,
-without their guesses at words that merely stand near each other (spec/context-stability.md 1.9,
+Data only; ``model/errors/overflow_detection.py`` reads it. Providers agree on neither status nor wording,
+so each table lists the patterns of one recorded agent, and ``UNION`` is ours: what any of them knows for
+sure, without their guesses from words that merely stand near each other (spec/context-stability.md 1.9,
 spec/session-engine.md 1.9).
 """
 
@@ -14,7 +14,7 @@ Words = tuple[re.Pattern[str], ...]
 
 
 def phrase_patterns(*patterns: str) -> Words:
-    """Return patterns that overlook small and capital letters."""
+    """Return patterns that ignore case."""
     return tuple(re.compile(pattern, re.IGNORECASE | re.DOTALL) for pattern in patterns)
 
 
@@ -25,51 +25,51 @@ def adjacent_words(*pieces: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BillingPatterns:
-    """How a refusal for want of money is known."""
+    """Patterns of errors about billing."""
 
     words: Words = ()
     status: Words = ()
-    """The payment's own status; in a long text only this counts."""
+    """Status 402 in the text; in a long text only this counts."""
     head: Words = ()
-    """How a sentence about money begins, when ``tail`` is in it too."""
+    """How a message about billing begins, when ``tail`` is in it too."""
     tail: Words = ()
     longest: int = 512
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalPatterns:
-    """What one agent takes for a refusal of length.
+    """The patterns by which one agent recognises that a request was too long.
 
-    It is one when no word of ``first`` and ``never`` and one of ``sure`` is in it; or else, when no
-    word of ``unlike`` and one of ``likely`` is.
+    A message means it when none of ``first`` and ``never`` and one of ``sure`` matches; or else, when none
+    of ``unlike`` and one of ``likely`` does.
     """
 
     sure: Words = ()
-    """These mean nothing else, except after words of ``first``."""
+    """These are certain, unless one of ``first`` matches too."""
     first: Words = ()
     never: Words = ()
     likely: tuple[Words, ...] = ()
-    """Each is found where its words stand in this order in one line."""
+    """Each matches where its patterns match in this order in one line."""
     unlike: Words = ()
     rate: Words = ()
-    """Asked too often."""
+    """The request came too often."""
     bills: BillingPatterns = BillingPatterns()
     heeds_bills: bool = False
-    """What speaks of money is no refusal of length."""
+    """A message about billing never means that the request was too long."""
     compaction: Words = ()
-    """A refusal of length that also says one of these is about a compaction that failed."""
+    """An overflow error that also matches one of these is about a compaction that failed."""
     tokens: Words = ()
     """How many tokens the request had; several groups are added up."""
     codes: frozenset[str] = frozenset()
     """Error codes that settle it."""
     statuses: frozenset[int] = frozenset()
-    """HTTP statuses that settle it, unless the words speak of something else."""
+    """HTTP statuses that settle it, unless the message is about something else."""
     reads_code: bool = True
-    """Status and code are read as part of the text, as where others look at the whole error."""
+    """Status and code are matched as part of the text, as agents do that look at the whole error."""
 
 
 TOKENS_PER_MINUTE = (r"\btpm\b", "tokens per minute")
-"""One provider refuses with status 413 who asks too often."""
+"""One provider reports this rate limit with status 413."""
 
 REASONING = (
     "reasoning is mandatory",
@@ -79,7 +79,7 @@ REASONING = (
 )
 
 GUARD = "context window.*(?:too small|minimum is)"
-"""The guard's own sentence: a window that is too small does not get larger by a compaction."""
+"""The message of our own check of the window: a compaction does not enlarge one that is too small."""
 
 PAID = (
     r"[\"']?(?:status|code)[\"']?\s*[:=]\s*402\b|\bhttp\s*402\b|\berror(?:\s+code)?\s*[:=]?\s*402\b"
@@ -104,7 +104,7 @@ BILLING_TAIL = ("upgrade|credits|billing|plan",)
 
 
 def billing_patterns(*patterns: str) -> BillingPatterns:
-    """Return how a table knows money, by these words besides the payment's status."""
+    """Return the billing patterns of a table: these, besides status 402 and the usual beginnings."""
     return BillingPatterns(
         words=phrase_patterns(*patterns),
         status=phrase_patterns(PAID),
@@ -170,7 +170,7 @@ OPENCLAW_2026_2 = RefusalPatterns(
     bills=billing_patterns(*BILLING),
     compaction=phrase_patterns(*COMPACTION),
 )
-"""The oldest recorded generation; it neither knows billing when it guesses, nor reads numbers."""
+"""The oldest recorded version of OpenClaw; it does not exclude billing errors, nor reads token numbers."""
 
 PROVIDERS_2026_9 = (
     r"\binput token count exceeds the maximum number of input tokens\b",
@@ -274,7 +274,7 @@ OPENCODE = RefusalPatterns(
 )
 
 NO_REFUSALS = RefusalPatterns(reads_code=False)
-"""The seeds' OpenCode: a refusal of length is an error like any other."""
+"""OpenCode 1.1 recognises none: an overflow is an error like any other."""
 
 OURS = (
     r"(?:input|prompt|request|conversation|context) (?:is |was )?too (?:long|large)(?! for (?:upload|file))",
@@ -303,7 +303,7 @@ RATE_OURS = (
     "exceeded your current quota|quota exceeded",
     *TOKENS_PER_MINUTE,
 )
-"""What passes while one waits; a plan's usage limit lasts for hours, and its day's tokens as well."""
+"""Limits that pass after a short wait; a plan's usage limit and its daily tokens last for hours."""
 
 UNION = RefusalPatterns(
     sure=phrase_patterns(*SURE_2026_9, *SURE_OPENCODE, *OURS),
@@ -351,4 +351,4 @@ TABLES = MappingProxyType(
         "union": UNION,
     }
 )
-"""By the name that a policy gives."""
+"""The tables by the name that a policy uses."""

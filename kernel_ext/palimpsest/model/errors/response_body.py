@@ -1,8 +1,8 @@
-"""Read what a server said in the body of a refusal: a sentence for a person, and a code.
+"""Extract a message for the user and an error code from the body of an error response.
 
-Pure. Every kind of server has a shape of its own, several wrap another server's refusal as text, and
-what stands between often answers with a web page. Neither HTML nor the text of a Python value is
-returned as the sentence.
+Pure. Every kind of server has a shape of its own, several wrap another server's error as text, and
+proxies in between often answer with a web page. Neither HTML nor the repr of a Python value is
+returned as the message.
 """
 
 import ast
@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 LONGEST_SENTENCE = 700
-"""Characters of a refusal that a person is shown; some servers send the whole request back."""
+"""Characters of an error that the user is shown; some servers send the whole request back."""
 DEEPEST = 6
-"""How many refusals may be wrapped in each other."""
+"""How many errors may be wrapped in each other."""
 
 MESSAGES = ("message", "Message", "error_message", "errorMessage", "msg", "detail", "details")
-"""Where a sentence stands, the surest first."""
+"""Fields that hold the message, the most reliable first."""
 MORE_MESSAGES = ("error_description", "faultstring", "reason", "title", "error", "errors")
 CODES = ("code", "type", "__type", "error_type", "errorcode", "status", "error")
 VAGUE = re.compile(
@@ -27,7 +27,7 @@ VAGUE = re.compile(
     r"|internal server error|request failed.{0,30})\.?$",
     re.IGNORECASE,
 )
-"""Sentences of a gateway that only say that the server behind it refused."""
+"""Messages of a gateway that only say that the server behind it failed."""
 
 PAGE = re.compile(
     r"^\s*(?:<!--.*?-->\s*)?<(?:!doctype|html|head|body|\?xml|center|h1|pre)\b",
@@ -47,16 +47,16 @@ ADVICE = re.compile(
     re.DOTALL,
 )
 OBJECT = re.compile(r"\s*(?:\w+:)?<[\w.]+ object at 0x[0-9a-f]+>")
-"""How Python prints what has no words."""
+"""Python's default repr of an object."""
 BYTES = re.compile(r"^b(['\"])(.*)\1$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What a body says."""
+    """What was read from a body."""
 
     message: str
-    """A sentence, or nothing where the body holds none."""
+    """The message; empty where the body holds none."""
     code: str | None = None
     page: bool = False
     """It was a web page, so another kind of server answered."""
@@ -73,13 +73,13 @@ def read_body(text: str) -> ErrorBody:
     """
     found = _read(text, 0)
     if not found.message and not found.page and parsed(text) is not None:
-        # Nothing in it is a sentence, so it is shown as it came.
+        # It holds no message, so it is shown as it came.
         return replace(found, message=_short(text.strip()))
     return found
 
 
 def _read(text: str, depth: int) -> ErrorBody:
-    # What is JSON is read before anything is cut off it.
+    # JSON is parsed before any prefix is stripped from the text.
     whole = parsed(text) if text.lstrip().startswith(("{", "[")) else None
     if whole is not None and depth <= DEEPEST:
         return _from_value(whole, depth)
@@ -95,7 +95,7 @@ def _read(text: str, depth: int) -> ErrorBody:
 
 
 def unwrapped(text: str) -> str:
-    """Take off what litellm and SDKs put around a server's own words."""
+    """Strip what litellm and SDKs put around a server's own message."""
     text = text.strip()
     before = None
     while before != text:
@@ -113,7 +113,7 @@ def unwrapped(text: str) -> str:
 
 
 def parsed(text: str) -> dict[str, Any] | None:
-    """Return the object in a text: JSON, a line of a stream, or what Python printed of one."""
+    """Return the object in a text: JSON, a line of a stream, or the repr of a Python dict."""
     for start in _starts(text):
         value: Any = None
         try:
@@ -167,7 +167,7 @@ def _from_object(value: dict[str, Any], depth: int) -> ErrorBody:
 
 
 def _behind(value: dict[str, Any], depth: int) -> ErrorBody | None:
-    """Return the refusal of the server behind a gateway, which OpenRouter keeps as text."""
+    """Return the error of the server behind a gateway, which OpenRouter keeps as text."""
     metadata = value.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
     return _read(raw, depth + 1) if isinstance(raw, str) and raw.strip() else None
@@ -182,7 +182,7 @@ def _sentence(value: dict[str, Any], depth: int) -> str:
 
 
 def _words(value: Any, depth: int) -> str:
-    """Return the words of a field, which may be a list of what is wrong with each field."""
+    """Return the text of a field, which may be a validator's list of errors."""
     if isinstance(value, str):
         return value.strip()
     if depth > DEEPEST:
@@ -196,7 +196,7 @@ def _words(value: Any, depth: int) -> str:
 
 
 def _located(value: dict[str, Any], said: str) -> str:
-    """Name the field that a sentence of a validator is about."""
+    """Put the name of the field that a validator's message is about before it."""
     place = value.get("loc")
     if not said or not isinstance(place, list):
         return said
@@ -206,7 +206,7 @@ def _located(value: dict[str, Any], said: str) -> str:
 def _code(value: dict[str, Any]) -> str | None:
     details = value.get("details")
     for detail in details if isinstance(details, list) else ():
-        # Google's code says no more than the status; the reason stands apart.
+        # Google's code says no more than the status; the reason is in its details.
         if isinstance(detail, dict) and isinstance(detail.get("reason"), str):
             return str(detail["reason"])
     for name in CODES:

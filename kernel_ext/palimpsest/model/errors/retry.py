@@ -1,6 +1,6 @@
 """Decide whether a failed request is worth another attempt, and how long to wait.
 
-Pure: the clock and the dice are handed in. The waiting itself, with its countdown and its
+Pure: the clock and the random jitter are passed in. The waiting itself, with its countdown and its
 cancel, belongs to the loop.
 """
 
@@ -16,13 +16,13 @@ FIRST_DELAY_SECONDS = 2.0
 FACTOR = 2.0
 CAP_SECONDS = 30.0
 JITTER_SHARE = 0.25
-"""At most this share is added to a delay of our own, so that many kernels do not knock together."""
+"""At most this share is added to a delay of our own, so that many kernels do not retry at the same time."""
 LONGEST_SECONDS = 2_147_483.647
-"""What a signed 32-bit count of milliseconds can hold; no provider means more than that."""
+"""What a signed 32-bit count of milliseconds can hold; no provider asks for more than that."""
 
 SERVER_ERROR = 500
 NO_CREDIT = "no_credit"
-"""Our own code of a refusal that speaks of money, whatever code and status it came with."""
+"""Our own code for an error about billing, whatever code and status it came with."""
 
 HOPELESS_CODES = frozenset(
     {
@@ -40,7 +40,7 @@ HOPELESS_CODES = frozenset(
         "proxy",
     }
 )
-"""Codes that say: the same request will be refused again, whatever else is said."""
+"""Codes that mean that a retry would fail again, whatever the message says."""
 
 PASSING = re.compile(
     r"overloaded|service.unavailable|server.(?:is.)?(?:busy|unavailable)|provider returned error"
@@ -54,16 +54,16 @@ PASSING = re.compile(
     r"|response decompression|incorrect header check",
     re.IGNORECASE,
 )
-"""What providers and the roads to them say of a failure that passes."""
+"""Messages of providers, and of the network on the way to them, that mean a transient failure."""
 
 
 SILENT = re.compile(r"\W*time-?out\W*", re.IGNORECASE)
-"""Where nothing else is said of a failure, this word means that an answer did not come; in a sentence
-it may be the name of a parameter."""
+"""A message that is only this word means that no answer came; inside a sentence it may be the name of a
+parameter."""
 
 
 def retryable(error: ErrorValue) -> bool:
-    """Say whether sending the same request again may help; a too long one stays too long."""
+    """Tell whether sending the same request again may help; a too long one stays too long."""
     match error:
         case ApiError():
             if (error.metadata or {}).get("code") in HOPELESS_CODES:
@@ -78,7 +78,7 @@ def retryable(error: ErrorValue) -> bool:
 
 
 def passes(words: str) -> bool:
-    """Say whether these words of a refusal mean that it may pass."""
+    """Tell whether the text of an error means that it is transient."""
     return bool(PASSING.search(words))
 
 
@@ -96,7 +96,7 @@ def delay_seconds(
 
     Args:
         attempt: How many attempts have failed.
-        headers: The headers of the refusal; names in any case.
+        headers: The headers of the error response; names in any case.
         jitter: A number from 0 to 1 that spreads delays of our own.
         now: Seconds since 1970, to understand a date.
         cap_seconds: The longest delay of our own, 30 s if not given.

@@ -1,4 +1,4 @@
-"""Answer calls for titles, turn summaries and compactions by extraction: nothing is invented, only picked out."""
+"""Answer requests for titles, turn summaries and compactions by extraction: nothing is invented."""
 
 import ast
 import json
@@ -22,7 +22,7 @@ from palimpsest.model.rehearsal.plans.small_talk import NOTICE_MARK
 TITLE_CHARS = 50
 MOST_LINES = 25
 SESSION_CHARS = 1_500
-"""Of the paragraph about a session; what is older is left out."""
+"""Characters of the paragraph about a session; older text is left out."""
 _TITLE_PROMPT = re.compile(
     r"(?i)\A\s*(?:generate|write|make|give)\s+(?:a |me )?(?:short )?title\b[^\n]*"
 )
@@ -34,7 +34,7 @@ _MARK = re.compile(
 )
 
 _ASIDE_LINE = re.compile(rf"\n+(?=<(?:{ENGINE_TAGS_PATTERN})>\n)", re.IGNORECASE)
-"""Where a note of the engine begins below a prompt that was written out."""
+"""Where a note of the engine begins below a prompt in a serialised conversation."""
 
 
 def is_title(conversation: Conversation) -> bool:
@@ -97,7 +97,7 @@ def turn_summary_of(conversation: Conversation) -> str:
 
 
 def _told(turns: list[PastTurn]) -> str:
-    """Say in a few sentences what was asked, which tools were called, and what was said at the end."""
+    """Return a few sentences on what was asked, which tools were called, and what was answered at the end."""
     asked = [shortened_text(one.prompt) for one in turns if one.prompt.strip()]
     tools = dict.fromkeys(each.call.tool for one in turns for each in one.exchanges)
     said = [text for one in turns for each in one.said if (text := _without_notice(each))]
@@ -114,7 +114,7 @@ def _without_notice(said: str) -> str:
 
 
 def _newest_part(text: str) -> str:
-    """Return as much of the end of a session's paragraph as is kept, from a sentence on if it can be."""
+    """Return the end of a session's paragraph that is kept, from the beginning of a sentence if possible."""
     if len(text) <= SESSION_CHARS:
         return text
     cut = text[-SESSION_CHARS:]
@@ -124,7 +124,7 @@ def _newest_part(text: str) -> str:
 
 @dataclass
 class ConversationFacts:
-    """What was picked out of a conversation."""
+    """Facts extracted from a conversation."""
 
     goal: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
@@ -181,7 +181,7 @@ def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
 
 
 def _serialised(text: str) -> list[PastTurn]:
-    """Read a conversation that was written out as marked paragraphs."""
+    """Parse a conversation that was serialised as marked paragraphs."""
     pieces = _MARK.split(text)
     turns: list[PastTurn] = []
     call = ToolUse("", {})
@@ -214,7 +214,7 @@ def _call(text: str) -> ToolUse:
 
 
 def facts_of(turns: list[PastTurn]) -> ConversationFacts:
-    """Pick out what a later reader needs."""
+    """Extract the facts that a summary needs."""
     facts = ConversationFacts()
     for turn in turns:
         if turn.prompt.strip():
@@ -276,7 +276,7 @@ def _one_line(text: str) -> str:
 
 
 def _carry_over(facts: ConversationFacts, before: str) -> None:
-    """Put the lines of an earlier summary before the new ones; its open questions were answered since."""
+    """Put the lines of an earlier summary before the new ones, except its open questions, answered since."""
     if not before.strip():
         return
     kind = "numbers"

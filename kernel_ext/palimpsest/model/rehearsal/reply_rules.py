@@ -1,6 +1,6 @@
 """The rules of the rehearsal model as one pure function: a request in, a reply out.
 
-The same request always gives the same reply. Memory is what the messages hold.
+The same request always gives the same reply. There is no memory besides the messages.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ from palimpsest.model.rehearsal.structured_answer import filled_schema
 from palimpsest.transcript.values import ToolSpec
 
 FORM = "StructuredOutput"
-"""The tool that takes an answer in a form."""
+"""The tool that takes a structured answer."""
 TURNS_REMEMBERED = 12
 """A follow-up reaches back this far at most; earlier topics are no longer what *it* means."""
 TOOLS = ("python", "variables", "read", "write", "edit", "list", "glob", "grep", "bash")
@@ -55,7 +55,7 @@ TOOLS = ("python", "variables", "read", "write", "edit", "list", "glob", "grep",
 
 @dataclass(frozen=True)
 class RehearsalReply:
-    """What the model answers: thoughts first, then words, then calls."""
+    """What the model answers: thoughts first, then text, then calls."""
 
     thoughts: str = ""
     text: str = ""
@@ -85,7 +85,7 @@ def reply(
 
 
 def _in_form(answered: RehearsalReply, form: ToolSpec) -> RehearsalReply:
-    """Return an answer by the tool that takes it, where the words hold what its form must have."""
+    """Add a call of ``StructuredOutput`` to an answer, where its text holds what the schema requires."""
     words = "\n\n".join(one for one in answered.text.split("\n\n") if NOTICE_MARK not in one)
     given = filled_schema(form.parameters, words)
     if given is None:
@@ -124,13 +124,13 @@ def _unknown(name: str) -> ToolSpec:
 def _with_used(
     offered: Mapping[str, ToolSpec], exchanges: Sequence[Exchange]
 ) -> dict[str, ToolSpec]:
-    """Add the tools that this turn used, so that the plan takes the same road again."""
+    """Add the tools that this turn used, so that a replay of the plan takes the same branches."""
     used = {exchange.call.tool: _unknown(exchange.call.tool) for exchange in exchanges}
     return {**used, **offered}
 
 
 def _stopped(act: PlannedCall) -> PlanAnswer:
-    """Say in words what cannot be done any more."""
+    """Return an answer that describes the call that cannot be made any more."""
     return PlanAnswer(
         f"No more tools may be called in this turn, so I stop here. Next I would have called {span(act.call.tool)}:\n\n{shown_input(act.call)}",
         "A tool is needed, and none is offered in this step.",
@@ -159,7 +159,7 @@ def _left_open(conversation: Conversation) -> str | None:
 
 
 def topic_of(turns: Sequence[PastTurn], offered: Mapping[str, ToolSpec]) -> QuerySpec | None:
-    """Play the earlier turns again to learn what the last one with data computed."""
+    """Replay the earlier turns to find what the last one about data computed."""
     topic: QuerySpec | None = None
     for at, turn in list(enumerate(turns))[-TURNS_REMEMBERED:]:
         if not turn.exchanges:

@@ -1,6 +1,6 @@
-"""Play a script instead of following rules, for lessons and tests.
+"""Play a scripted scenario instead of following rules, for lessons and tests.
 
-A scenario is a list of answers, one for each model request of a session; ``model.script`` says
+A scenario is a list of answers, one for each model request of a session; ``model.script`` defines
 what an answer may hold. ``rehearsal/<name>`` plays the scenario registered under that name.
 """
 
@@ -64,7 +64,7 @@ def _renamed(part: Any) -> Any:
 
 
 def _spread(step: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Write one object with several keys as small objects, in the order in which they are played."""
+    """Split one object with several keys into small objects, in the order in which they are played."""
     parts: list[dict[str, Any]] = []
     if "fails" in step:
         return [{key: value for key, value in step.items() if key != "delay"}]
@@ -91,7 +91,7 @@ def answers_seen(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _after_fold(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]] | None:
-    """Return the answers behind the newest summary; None where nothing was compacted."""
+    """Return the answers after the newest summary; None where nothing was compacted."""
     marks = [
         at
         for at, message in enumerate(messages)
@@ -105,7 +105,7 @@ def _after_fold(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
 
 
 def _is_answer(message: Mapping[str, Any], step: ModelAnswer) -> bool:
-    """Tell whether a message is what a step says and calls."""
+    """Tell whether a message has the text and the calls of a step."""
     said = "".join(action.text for action in step.actions if isinstance(action, Say)).strip()
     called = [action.tool for action in step.actions if isinstance(action, ScriptedCall)]
     calls = [(call.get("function") or {}).get("name") for call in message.get("tool_calls") or ()]
@@ -115,11 +115,11 @@ def _is_answer(message: Mapping[str, Any], step: ModelAnswer) -> bool:
 
 
 class ScenarioPlayer:
-    """Knows where each session stands in its scenario.
+    """Finds the step of its scenario that each session plays next.
 
-    The place follows from the messages, so that an undone prompt is played again and a new kernel goes
-    on where the one before it was: behind a compaction from the answers that are still there. What leaves
-    no message behind, a failure or what a compaction hid, is remembered here.
+    The position is derived from the messages, so that a reverted prompt is played again and a new kernel
+    continues where the previous one stopped; after a compaction, from the answers that are still there.
+    What leaves no message, a failure or what a compaction hid, is remembered here.
     """
 
     def __init__(self) -> None:
@@ -173,7 +173,7 @@ class ScenarioPlayer:
     def _behind_fold(
         self, key: tuple[str, str], steps: Sequence[ModelAnswer], kept: list[Mapping[str, Any]]
     ) -> int:
-        """Find the place by the answers that a compaction left, else by what was played here."""
+        """Find the position by the answers that a compaction left, else by what this player played."""
         played = self._played.get(key)
         lasting = [at for at, step in enumerate(steps) if not leaves_nothing(step)]
         ends = [

@@ -1,7 +1,7 @@
-"""Count what a request and its answer cost in tokens, with a cache like a provider's.
+"""Count the tokens of a request and its answer, with a simulated prompt cache.
 
-Cached is what a request has in common, from its beginning, with an earlier one of the same
-session and purpose; so a changed system prompt or a cleared output shows its price.
+Cached is the prefix that a request shares with the one before it of the same session and purpose;
+so the cost of a changed system prompt or a cleared output shows.
 """
 
 import json
@@ -13,7 +13,7 @@ from palimpsest.transcript.values import ToolSpec, Usage
 
 SESSIONS_REMEMBERED = 64
 MESSAGE_TOKENS = 4
-"""What providers add to a message for its role and its borders."""
+"""What providers add to a message for its role and its delimiters."""
 
 
 class UsageMeter:
@@ -94,7 +94,7 @@ def _unmarked(value: Any) -> Any:
 
 
 def _as_text(blocks: list[Any]) -> Any:
-    """Write a single block of text as plain text: a mark turns one into the other."""
+    """Write a single block of text as plain text, since a cache mark turns plain text into a block."""
     if len(blocks) == 1 and isinstance(blocks[0], dict) and set(blocks[0]) == {"type", "text"}:
         return blocks[0]["text"]
     return blocks

@@ -38,7 +38,7 @@ from palimpsest.transcript.values import ToolSpec, Usage
 PROVIDER = "rehearsal"
 DELAY_VARIABLE = "PALIMPSEST_REHEARSAL_DELAY"
 WORD_SECONDS = 0.005
-"""About 200 words a second: pleasant to watch, and no one waits for it."""
+"""About 200 words a second: pleasant to watch, without a noticeable wait."""
 ESTIMATOR = "tiktoken/o200k_base"
 _WORD = re.compile(r"\s*\S+|\s+")
 
@@ -115,7 +115,7 @@ def word_seconds(parameters: dict[str, Any]) -> float:
 
 
 def pieces(text: str) -> list[str]:
-    """Cut text into words, each with the space before it; joined they give the text again."""
+    """Split text into words, each with the space before it; joined they give the text again."""
     return _WORD.findall(text)
 
 
@@ -174,7 +174,7 @@ def _reported(answer: ModelAnswer, usage: Usage) -> Usage | None:
 
 
 def _as_reply(answer: ModelAnswer) -> RehearsalReply:
-    """Return a script's words, to count them."""
+    """Return a scripted answer as a reply, to count its tokens."""
     said = "".join(action.text for action in answer.actions if isinstance(action, Say))
     raw = "".join(
         action.tool + action.raw for action in answer.actions if isinstance(action, ScriptedCall)

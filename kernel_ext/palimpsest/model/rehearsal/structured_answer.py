@@ -1,7 +1,7 @@
-"""Fill the form that a prompt asks for with what an answer says; nothing is invented.
+"""Fill the JSON schema that a prompt asks for from the text of an answer; nothing is invented.
 
-A text field takes the answer's words, a number the next number that stands in it, a choice the first one
-that it names. A field for which the answer holds nothing stays out.
+A string takes the answer's text, a number the next number in it, an enumeration the first choice
+that it names. A field for which the answer holds nothing is left out.
 """
 
 import re
@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
 
 
 def filled_schema(schema: Mapping[str, Any], answer: str) -> dict[str, Any] | None:
-    """Return a form with what an answer says; None where a field that it must have cannot be filled."""
+    """Return an object for a schema, filled from an answer; None where a required field cannot be filled."""
     numbers = iter([one.replace(",", "") for one in _NUMBER.findall(answer)])
     found = _object(schema, answer.strip(), numbers)
     return found if isinstance(found, dict) else None

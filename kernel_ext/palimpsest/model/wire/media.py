@@ -1,8 +1,8 @@
-"""Write a file as a provider takes it, or words in its place.
+"""Write an attached file in the form that a provider accepts, or a text in its place.
 
 Pure. Providers decode what they are sent: a picture that is damaged, of a type they do not know,
-or called what it is not is refused, and with it every later request of the session. So the bytes
-are looked at, and not only the label.
+or labelled with a wrong type is refused, and with it every later request of the session. So the bytes
+are checked, and not only the label.
 """
 
 import binascii
@@ -15,7 +15,7 @@ from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.values import ModelInfo
 
 PDF_HEAD = 1024
-"""A PDF may begin with so many bytes of something else."""
+"""Bytes in which a PDF's header must stand; other bytes may come before it."""
 
 _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/png", lambda content: content.startswith(b"\x89PNG\r\n\x1a\n")),
@@ -29,7 +29,7 @@ _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
 
 
 def media(block: MediaBlock, model: ModelInfo, target: ProviderProfile) -> dict[str, Any]:
-    """Return an image or document, or words in its place where the model cannot take it."""
+    """Return an image or document, or a text in its place where the model cannot read it."""
     name = block.filename or "file"
     label, data = _opened(block.url)
     if not data:
@@ -53,7 +53,7 @@ def _words(text: str) -> dict[str, Any]:
 
 
 def _opened(url: str) -> tuple[str, str]:
-    """Return what a ``data:`` url says it is, and its base64 in one line."""
+    """Return the media type of a ``data:`` url, and its base64 data in one line."""
     if not url.startswith("data:"):
         return "", ""
     head, _, data = url.removeprefix("data:").partition(",")

@@ -1,7 +1,7 @@
 """Write neutral messages in the shape a provider accepts, and hash what was written.
 
-Pure. Each provider has rules of its own, which its profile says: which ids a tool call may have,
-where images may stand, whose thinking may travel back. What leaves this module is OpenAI's shape,
+Pure. Each provider has rules of its own, which its profile states: which ids a tool call may have,
+where images may stand, which thinking may be sent back. The result has OpenAI's shape,
 which litellm translates further; the same input always gives the same bytes, since prompt
 caches and the recorded hashes depend on it (spec/session-engine.md 1.11).
 """
@@ -40,13 +40,13 @@ MARK = "cache_control"
 CACHE_MARK = {"type": "ephemeral"}
 MEDIA_NOTICE = "Attached media from tool result:"
 BETWEEN = "Done."
-"""Said where a user message may not come right after a tool result."""
+"""Text of an assistant message put where a user message may not directly follow a tool result."""
 
 THINKING_FIELD = "reasoning_content"
-"""Where an answer's thinking stands in OpenAI's shape; most servers refuse to have it back."""
+"""The field for an answer's thinking in OpenAI's shape; most servers refuse it in a request."""
 
 NOBODY_ASKED = "(Nobody has said anything yet.)"
-"""Most servers refuse a request in which only the system speaks."""
+"""Text of a user message added because most servers refuse a request with system messages only."""
 
 Body = dict[str, Any]
 
@@ -72,7 +72,7 @@ def convert(
 ) -> tuple[ProviderMessage, ...]:
     """Return provider messages, each with the message and parts it came from.
 
-    ``target`` is the profile of an older projection, where a request of it is written again.
+    ``target`` is the profile of an older projection, when a request of that projection is rebuilt.
     """
     return tuple(_WireWriter(model, messages, target or profile(model.ref)).write(messages))
 
@@ -139,7 +139,7 @@ class _WireWriter:
         self._put({"role": "user", "content": content}, message, message.blocks)
 
     def _content(self, blocks: Iterable[Any]) -> str | list[Body]:
-        """Return plain text where it can be plain, since strict servers know nothing else."""
+        """Return plain text where possible, since strict servers accept nothing else."""
         pieces: list[Body] = []
         for block in blocks:
             if isinstance(block, TextBlock) and block.text.strip():
@@ -197,12 +197,12 @@ class _WireWriter:
         return [*first, *map(self._media, inside)]
 
     def _stays(self, block: MediaBlock) -> bool:
-        """Say whether a file may stand inside a result."""
+        """Tell whether a file may stand inside a result."""
         taken = self._target.media_in_results
         return taken == "all" or (taken == "images" and block.mime.startswith("image/"))
 
     def _media(self, block: MediaBlock) -> Body:
-        # A file's name comes from anywhere.
+        # A file's name may hold anything, also lone surrogates.
         named = block.model_copy(update={"filename": clean(block.filename or "")})
         return media(named, self._model, self._target)
 
@@ -220,7 +220,7 @@ class _WireWriter:
 
 
 def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
-    """Return the thinking that travels back, to the family that thought it and nobody else."""
+    """Return the thinking to send back, which only the family of models that produced it may get."""
     if target.thinking_field is None and not target.keeps_signatures:
         return {}
     blocks = [block for block in message.blocks if block.type == "reasoning"]
@@ -234,17 +234,17 @@ def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
         if (block.metadata or {}).get("family", target.family) == target.family
         for item in (block.metadata or {}).get("thinking_blocks", ())
         if (item.get("signature") or item.get("type") == "redacted_thinking")
-        # What was signed cannot be mended.
+        # A signed block cannot be repaired, so it is dropped.
         and json_value(item) == item
     ]
     return {"thinking_blocks": signed} if signed else {}
 
 
 def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
-    """Say whether the model may be asked to think now.
+    """Tell whether thinking may be enabled for this request.
 
-    Some models cannot begin with it in the middle: the calls that are being answered must have come
-    after thinking, and have not where another model made them, or thinking was off.
+    Some models cannot start thinking in the middle of a turn: the calls that are being answered must have
+    come after thinking, and have not where another model made them, or thinking was off.
     """
     if not profile(model.ref).thinks_before_calls:
         return True
@@ -298,7 +298,7 @@ def without_marks(message: Body) -> Body:
 
 
 def sendable(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
-    """Take off what this model's servers refuse, whoever put it on, and name its cache marks."""
+    """Remove the fields that this model's servers refuse, and give cache marks the name they expect."""
     target = profile(model.ref)
     refused = set() if target.keeps_signatures else {"thinking_blocks"}
     if target.thinking_field != THINKING_FIELD:
@@ -322,7 +322,7 @@ def _marked_for(message: Body, field: CacheMarks) -> Body:
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-"""Made once: a request of a long session is written as hundreds of messages."""
+"""Created once: a request of a long session is written as hundreds of messages."""
 _ANSWER = {"role", "content", "tool_calls"}
 _CALL = {"id", "type", "function"}
 _FUNCTION = {"name", "arguments"}
@@ -330,14 +330,14 @@ _SAID = (str, type(None))
 
 
 def canonical(value: Any) -> bytes:
-    """Return the one JSON text of a value."""
-    # Nearly all that is written so are messages of three kinds, which go twice as fast by hand.
+    """Return the canonical JSON of a value, as UTF-8."""
+    # Nearly all values are messages of three kinds, which are written twice as fast by hand.
     text = (type(value) is dict and (_saying(value) or _calling(value))) or _CANONICAL.encode(value)
     return clean(text).encode()
 
 
 def _saying(value: dict[str, Any]) -> str | None:
-    """Return the same JSON of a message that is words only: of whom, or the result of which call."""
+    """Return the same JSON for a message with text only, by a role or as the result of a call."""
     role, content, call = value.get("role"), value.get("content"), value.get("tool_call_id")
     if type(role) is not str or type(content) is not str:
         return None
@@ -351,7 +351,7 @@ def _saying(value: dict[str, Any]) -> str | None:
 
 
 def _calling(value: dict[str, Any]) -> str | None:
-    """Return the same JSON of an answer that calls one tool."""
+    """Return the same JSON for an answer that calls one tool."""
     if value.keys() != _ANSWER:
         return None
     content, calls = value["content"], value["tool_calls"]

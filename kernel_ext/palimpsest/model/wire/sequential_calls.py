@@ -1,7 +1,7 @@
-"""Ask equal questions one after the other, for servers that would take them for one.
+"""Put identical tool calls of one answer into separate steps, for servers that would take them for one.
 
-Pure. Where a server knows no ids of calls, litellm sends equal calls of one answer once, with as many
-results as there were calls: the server then refuses. So the second of two equal calls becomes a step
+Pure. Where a server has no call ids, litellm sends identical calls of one answer once, with as many
+results as there were calls: the server then refuses. So the second of two identical calls becomes a step
 of its own.
 """
 
@@ -15,7 +15,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 
 
 def sequential_calls(messages: NeutralMessages) -> NeutralMessages:
-    """Return the messages with equal calls of an answer in steps of their own."""
+    """Return the messages with identical calls of an answer in steps of their own."""
     out: list[NeutralMessage] = []
     held: list[NeutralMessage] = []
     for message in messages:
@@ -32,7 +32,7 @@ def sequential_calls(messages: NeutralMessages) -> NeutralMessages:
 
 
 def _rounds(message: NeutralMessage) -> list[NeutralMessage]:
-    """Return an answer cut before each call that it holds already."""
+    """Split an answer so that no piece holds two identical calls."""
     rounds: list[list[Block]] = [[]]
     asked: list[list[tuple[str, str]]] = [[]]
     for block in message.blocks:

@@ -1,8 +1,8 @@
-"""Write ids, names and inputs of calls in the letters that providers take.
+"""Write ids, names and inputs of tool calls in the characters that a provider accepts.
 
-Pure. Imported sessions and broken tools hold what no JSON can carry (halves of characters, numbers
-that are none) and ids that mean something to one provider only; each is written so that every
-server takes it, and call and result alike.
+Pure. Imported sessions and broken tools hold values that JSON cannot represent (lone surrogates, NaN,
+infinity) and ids that mean something to one provider only; each is written so that every
+server accepts it, the same way in call and result.
 """
 
 import hashlib
@@ -24,14 +24,14 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 MAX_NAME_CHARS = 64
 SIGNATURE = "__thought__"
-"""What stands between an id and the signature that Gemini gave a call, in litellm's ids."""
+"""Separates an id from the signature that Gemini gave a call, in litellm's ids."""
 
 
 quoted = json.encoder.encode_basestring
-"""A text as JSON, with letters of every script left as they are."""
+"""Returns a text as JSON, with non-ASCII characters unescaped."""
 _STRICT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False)
 PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
-"""In the text of JSON, what may be no JSON or half of a character once it is read."""
+"""Matches, in the text of JSON, what may be NaN, infinity or a lone surrogate once it is parsed."""
 
 
 def clean(text: str) -> str:
@@ -40,7 +40,7 @@ def clean(text: str) -> str:
 
 
 def arguments(given: dict[str, Any]) -> str:
-    """Return a call's input as JSON; numbers that JSON lacks become words."""
+    """Return a call's input as JSON; NaN and infinity become strings."""
     if len(given) == 1:
         # Half of all calls give one text: code, a command, a path.
         [(name, value)] = given.items()
@@ -54,7 +54,7 @@ def arguments(given: dict[str, Any]) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """Return a JSON value without halves of characters and without numbers that are none."""
+    """Return a JSON value without lone surrogates, and with NaN and infinity as strings."""
     match value:
         case float() if not math.isfinite(value):
             return str(value)
@@ -69,9 +69,9 @@ def json_value(value: Any) -> Any:
 
 
 def uninterpreted_text(text: str) -> str:
-    """Return a result's text so that litellm reads nothing else into it on the way to Gemini.
+    """Return a result's text in a form that litellm passes on to Gemini as text.
 
-    It takes the text of an object for the object itself, and a ``data:`` url for a picture.
+    litellm takes the JSON text of an object for the object itself, and a ``data:`` url for a picture.
     """
     if text.lstrip().startswith("{") and PERHAPS_UNSAYABLE.search(text):
         try:
@@ -80,19 +80,19 @@ def uninterpreted_text(text: str) -> str:
             return text
         mended = json_value(value)
         return text if mended == value else json.dumps(mended, ensure_ascii=False)
-    # A blank in front keeps it words.
+    # A blank in front keeps it text.
     return f" {text}" if text[:5].lower() == "data:" and ";base64," in text else text
 
 
 def tool_name(name: str, target: ProviderProfile) -> str:
-    """Return a tool's name as the provider wants it: some begin with a letter or underscore."""
+    """Return a tool's name as the provider wants it: some require a letter or underscore at its beginning."""
     if target.letter_first and not re.match(r"[A-Za-z_]", name):
         return f"_{name}"[:MAX_NAME_CHARS]
     return name
 
 
 def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[[str], str]:
-    """Return a function that writes call ids as the provider wants them, each call's its own."""
+    """Return a function that writes call ids as the provider wants them, a different one for each call."""
     written: dict[str, str] = {}
     taken: set[str] = set()
     for message in messages:
@@ -108,7 +108,7 @@ def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[
 
 
 def _read(identifier: str, target: ProviderProfile) -> str:
-    """Return what a server reads: litellm cuts a signature off where it means nothing."""
+    """Return the id that the server receives: litellm cuts a signature off for servers that do not use it."""
     return identifier if target.ids_sign else identifier.partition(SIGNATURE)[0]
 
 

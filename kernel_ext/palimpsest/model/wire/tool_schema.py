@@ -1,9 +1,9 @@
-"""Write the schema of a tool's input in the subset of JSON Schema that a provider knows.
+"""Write the schema of a tool's input in the subset of JSON Schema that a provider supports.
 
-Pure. Some models are given functions in the words of OpenAPI 3.0: there are fewer fields, choices stand
-alone and only words are enumerated. Their own interface is translated to by the adapter; behind a
-gateway with another interface nobody does it for us. What the subset cannot say is left out, and the
-tool itself still checks what it is called with.
+Pure. Some models take function schemas in OpenAPI 3.0: there are fewer fields, ``anyOf`` stands
+alone and only strings are enumerated. For the provider's own interface the adapter translates them; behind
+a gateway with another interface it does not. What the subset cannot express is left out, and the
+tool itself still validates its input.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ OPENAPI_FIELDS = frozenset(
 
 
 def in_subset(schema: dict[str, Any], subset: SchemaSubset) -> dict[str, Any]:
-    """Return the schema of an input as far as the subset can say it."""
+    """Return the schema of an input as far as the subset can express it."""
     match subset:
         case "json_schema":
             return schema
@@ -51,7 +51,7 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _typed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the one type of a value; of several the first, and that it may be null."""
+    """Return a single type in place of a list: the first one, with ``nullable`` where null is among them."""
     kind = schema.get("type")
     if not isinstance(kind, list):
         return {}

@@ -1,6 +1,6 @@
-"""How a session looks as a page and as a part of one: the cell's look, in CSS.
+"""CSS for a session as a page of its own and as an excerpt in a notebook, with the look of the cell.
 
-Border: constants only. Colours are variables, so that whoever holds the words decides about light
+Border: constants only. Colours are variables, so that the surrounding page decides about light
 and dark; nothing is loaded from anywhere.
 """
 
@@ -96,10 +96,10 @@ PAGE = (
     f":root {{{LIGHT}}}\n@media (prefers-color-scheme: dark) {{ :root {{{DARK}}} }}\n"
     f"{_PAGE_RULES}{RULES}"
 )
-"""For a page of its own."""
+"""The style sheet of a page of its own."""
 
 SAVED = ".plm-Saved > .plm-Saved-words"
-"""What the words of a session in a cell are called; see ``render/content/excerpts.py``."""
+"""The selector of a session's static HTML in a cell; see ``render/formats/html_fragment.py``."""
 
 _NOTEBOOK = """
   --page: var(--jp-layout-color0, #fff); --text: var(--jp-content-font-color1, #1b1b1f);
@@ -112,7 +112,7 @@ EXCERPT = (
     f'[data-jp-theme-light="false"] {SAVED}, .vscode-dark {SAVED} {{{DARK}{_NOTEBOOK}}}\n'
     f"{SAVED} {{ color: var(--text); background: var(--page); font-size: 14px; line-height: 1.5;\n{RULES}\n}}\n"
 )
-"""For a part of a notebook: the notebook's own colours, and nothing outside the part is touched."""
+"""The style sheet of an excerpt in a notebook: the notebook's colours, with no effect outside it."""
 
 HEX = {
     "system": "#8c96ad",
@@ -127,7 +127,7 @@ HEX = {
     "reserve": "#b4b6be",
     "free": "",
 }
-"""What fills a window, where no style sheet is let in: a notebook that nobody trusts."""
+"""Colours of what fills a context window, where no style sheet is allowed: an untrusted notebook."""
 
 _FILLED = "\n".join(
     f".k-{kind} {{ background: var(--{kind}) !important; }}"
@@ -174,4 +174,4 @@ td.words {{ color: var(--muted); overflow-wrap: anywhere; }}
 """
 
 WINDOW = f"{EXCERPT}.plm-Saved-window{SAVED} {{{_WINDOW_RULES}}}\n"
-"""For a context window in a notebook; a session's words in a later cell do not overrule it."""
+"""The style sheet of a context report in a notebook, which an excerpt in a later cell does not override."""

@@ -1,9 +1,9 @@
-"""Say in a sentence why something is not, or not whole, in what the model sees.
+"""Write a sentence about why a part is left out or shortened in what the model sees.
 
-Border: pure. A decision keeps its rule and its numbers; the sentence for a learner is made of them
-when it is read, so that better words reach old sessions too. Every view takes its words from here:
-the cell and the panel are sent them with the decision (``frontends/protocol/page_records.py``). What the rules of
-pruning say stands with their numbers, in ``transcript/context_values/prune_policy.py``.
+Border: pure. A decision keeps its rule and its numbers; the sentence for a reader is made of them
+when it is read, so that a better text reaches old sessions too. Every view takes its sentences from
+here: the cell and the panel get them with the decision (``frontends/protocol/page_records.py``). The
+sentences for pruning are defined with its numbers, in ``transcript/context_values/prune_policy.py``.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from palimpsest.transcript.strings.number_words import (
 )
 
 MOST_NAMES = 5
-"""Lost names that a sentence tells; the decision holds more."""
+"""How many lost names a sentence lists; the decision holds more."""
 
 PINNED = "Pinned: kept in every request"
 LEFT_OUT = "Excluded from every request, as asked; it is kept here"
@@ -38,12 +38,12 @@ COMPACT: OwnRule = "compact"
 
 
 def reason(decision: Decision) -> str:
-    """Return why, in one or two sentences."""
+    """Return the reason for a decision, in one or two sentences."""
     return reason_from_numbers(decision) or f"Decided by the rule {decision.rule}."
 
 
 def reason_from_numbers(decision: Decision) -> str:
-    """Return what the numbers of a decision tell; nothing where the rule is not known."""
+    """Return the reason that follows from a decision's rule and numbers; empty for an unknown rule."""
     rule, numbers = decision.rule, decision.numbers
     pruning = rule.removeprefix(PRUNE_RULE)
     if pruning != rule:
@@ -52,7 +52,7 @@ def reason_from_numbers(decision: Decision) -> str:
 
 
 def decision_sentence(decision: Decision) -> str:
-    """Return what stands under a part for which a decision holds: what was done to it, and why."""
+    """Return the sentence shown under a part with a decision: what was done to it, and why."""
     why = one_line(reason_from_numbers(decision), LONGEST)
     match decision.action:
         case "pin":
@@ -74,7 +74,7 @@ def decision_sentence(decision: Decision) -> str:
 
 
 LONGEST = 600
-"""Characters of a sentence that a strip shows."""
+"""Longest reason in characters that is shown under a part."""
 
 
 def _reduced(done: str, decision: Decision, *, ends_in: str) -> str:
@@ -86,7 +86,7 @@ def _reduced(done: str, decision: Decision, *, ends_in: str) -> str:
 
 
 def _conversation(decision: Decision) -> str:
-    """Return what a summary made of the whole conversation: it is more than the summary."""
+    """Return how many tokens the whole conversation takes after a compaction, and took before it."""
     before, after = decision.tokens_before, decision.tokens_after
     if decision.rule != COMPACT or not before or not after:
         return ""

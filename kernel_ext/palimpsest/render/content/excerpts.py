@@ -1,4 +1,4 @@
-"""Shorten a tool call's texts to what a reader is shown.
+"""Shorten a tool call's input and output for a reader.
 
 Border: pure. Head and tail stay, cut at lines; what is missing is counted in bytes.
 """
@@ -21,7 +21,7 @@ class Excerpt:
 def share(
     given: Excerpt | None, came: Excerpt | None, room: int, lines: int, *, whole_tail: bool
 ) -> tuple[Excerpt | None, Excerpt | None]:
-    """Cut both so that they fit the room; the output gets at least half when it needs it."""
+    """Cut a call's input and output to ``room`` bytes; the output gets at least half when it needs it."""
     came = _fewer_lines(came, lines, whole_tail=whole_tail) if came else None
     need = len(came.text.encode()) if came else 0
     if given:
@@ -67,7 +67,7 @@ def head(text: str, room: int) -> tuple[str, int]:
 
 
 def _at_line(head: str) -> str:
-    """Give up the last, broken line unless it is most of what there is."""
+    """Drop the last, incomplete line unless it is most of the text."""
     whole, newline, _ = head.rpartition("\n")
     return whole if newline and len(whole) * 2 > len(head) else head
 

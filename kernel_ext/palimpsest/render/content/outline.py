@@ -1,7 +1,7 @@
-"""Turn parts into the few things a reader sees: words, thoughts, calls, steps, reductions, notices.
+"""Convert parts to the items that every view shows: text, reasoning, calls, steps, reductions, notices.
 
 Border: pure; nothing is escaped yet, each view does that. Scrubbing and caps happen here, once,
-so that no view can forget them. What is left out is counted and the reader is told where it is.
+so that no view can forget them. What is left out is counted, and its place is shown to the reader.
 """
 
 import functools
@@ -61,7 +61,7 @@ from palimpsest.transcript.values import Ask, Reply
 Scrub = Callable[[str], str]
 
 LOOKING = frozenset({"read", "list", "glob", "grep", "variables"})
-"""Calls that only look."""
+"""Tools that only read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,11 @@ class Caps:
     lines: int = 40
     """Lines of one input or output: a saved page is read by scrolling."""
     looking_lines: int = 5
-    """The same for calls that only look: what they saw is not the story."""
+    """The same for tools that only read, whose outputs matter less to a reader."""
     turn: int = 256_000
     """All tool calls of one turn together."""
     text: int = 256_000
-    """One part of text."""
+    """One text part."""
 
     def after(self, parts: Sequence[Part]) -> "Caps":
         """Return what is left of the turn's cap when these parts were shown before."""
@@ -89,7 +89,7 @@ class Caps:
 
 @dataclass(frozen=True)
 class OutlineNotes:
-    """What the journal says about parts that the parts themselves do not say."""
+    """Facts about parts from the journal that the parts themselves do not hold."""
 
     asks: tuple[Ask, ...] = ()
     """Every question of these parts' tool calls, answered or not."""
@@ -101,7 +101,7 @@ class OutlineNotes:
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> "OutlineNotes":
-        """Collect what a session's records say."""
+        """Collect the notes from a session's records."""
         events = [record.event for record in records]
         return cls(
             tuple(e.ask for e in events if isinstance(e, PermissionAsked)),
@@ -111,7 +111,7 @@ class OutlineNotes:
 
     @functools.cached_property
     def standing(self) -> EffectiveDecisions:
-        """What the decisions come to."""
+        """The decisions in effect."""
         return EffectiveDecisions(self.decisions)
 
     def asked(self, part: ToolPart) -> tuple[Ask | None, Reply | None]:
@@ -125,7 +125,7 @@ class OutlineNotes:
 
 @dataclass(frozen=True, slots=True)
 class TextItem:
-    """Words of the model, the user or the engine, as Markdown."""
+    """Text of the model, the user or the engine, as Markdown."""
 
     text: str
     left_out: int = 0
@@ -133,12 +133,12 @@ class TextItem:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningItem:
-    """The model's thinking."""
+    """The model's reasoning, or a summary shown in the same way."""
 
     text: str
     seconds: float | None
     title: str = ""
-    """What it is called; else that the model thought, and how long."""
+    """A title; without one it is shown as "Thought", with how long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,18 +146,18 @@ class OutlineCall:
     """One tool call."""
 
     status: str
-    """A key of ``words.SIGNS``."""
+    """A key of ``SIGNS`` in ``render/content/phrases.py``."""
     tool: str
     subject: str
     seconds: float | None
     input: Excerpt | None = None
     output: Excerpt | None = None
     remark: str = ""
-    """What a person answered, or why it did not run."""
+    """The person's answer, what a hook changed, or that it was stopped."""
     question: str = ""
-    """What a person is asked."""
+    """The permission question that is open."""
     reductions: tuple[str, ...] = ()
-    """What was scraped off for the model."""
+    """Sentences about what was reduced for the model."""
     kept: str = ""
     """Where the whole text is, when some of it is not shown."""
     figures: tuple[Attachment, ...] = ()
@@ -179,7 +179,7 @@ class OutlineStep:
 
 @dataclass(frozen=True, slots=True)
 class ReductionItem:
-    """Something was scraped off the page."""
+    """A sentence about something that was reduced for the model."""
 
     words: str
 
@@ -206,7 +206,7 @@ def outline_parts(
     notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> tuple[Item, ...]:
-    """Return what a reader sees of these parts, in order."""
+    """Return the items that a reader sees of these parts, in order."""
     teller = _OutlineBuilder(caps or Caps(), scrub, notes or OutlineNotes(), first_step)
     return tuple(item for part in parts for item in teller.items(part))
 
@@ -225,7 +225,7 @@ def outline_message(
     notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> tuple[Item, ...]:
-    """Return what a reader sees of a message; a compaction's words stand aside, like a thought."""
+    """Return the items that a reader sees of a message; a summary is shown like reasoning."""
     teller = _OutlineBuilder(
         caps or Caps(), scrub, notes or OutlineNotes(), first_step, ended=_ended(message)
     )
@@ -243,20 +243,20 @@ def outline_message(
 
 
 def _ended(message: Message) -> str:
-    """Return the words with which an answer was stopped, which stand at its end; else nothing."""
+    """Return the message of the error that stopped an answer, shown at its end; else empty."""
     error = message.info.error if message.info.role == "assistant" else None
     return error.message if error is not None and error.type == "aborted" else ""
 
 
 def is_prompt(message: Message) -> bool:
-    """Tell whether a message is what somebody asked for, and no mark of a compaction."""
+    """Tell whether a message is a user's prompt, and not the mark of a compaction."""
     return message.info.role == "user" and not any(
         isinstance(part, CompactionPart) for part in message.parts
     )
 
 
 def _summary_title(part: Part) -> str:
-    """Return what the words of a summary are called: those of a part of the conversation, a draft."""
+    """Return the title of a summary's text, which may be a draft of a part of the conversation."""
     if not isinstance(part, TextPart) or not part.ignored:
         return SUMMARY
     return REJECTED if "rejected" in (part.metadata or {}) else DRAFT
@@ -279,7 +279,7 @@ class _OutlineBuilder:
     step: int
     spent: int = field(default=0)
     ended: str = ""
-    """Words at the end of the answer, which a call that ended with it need not repeat."""
+    """The error message at the end of the answer, which a call that ended with it does not repeat."""
 
     def items(self, part: Part) -> list[Item]:
         match part:
@@ -313,7 +313,7 @@ class _OutlineBuilder:
                     NoticeItem("→", f"{self._line(part.agent)}: {self._line(part.description)}")
                 ]
             case StepStartPart() | SnapshotPart():
-                return []  # where a step began, for a revert
+                return []  # marks where a step began, used by a revert
             case _:
                 assert_never(part)
 
@@ -352,7 +352,7 @@ class _OutlineBuilder:
         return [NoticeItem("±", f"changed {names}{more}")] if part.files else []
 
     def of_summary(self, message: Message) -> Iterable[Item]:
-        """Yield what is said of a summary as a whole: what is no longer in view."""
+        """Yield the item about a whole summary: which names and numbers the model no longer sees."""
         for one in reversed(self.notes.decisions):
             is_its = one.action == "summarise" and one.message_id == message.id
             if is_its and (words := decision_reasons.decision_sentence(one)):
@@ -396,7 +396,7 @@ class _OutlineBuilder:
     def _texts(self, part: ToolPart, ask: Ask | None) -> tuple[Excerpt | None, Excerpt | None]:
         text, language = input_text(part)
         if ask and _is_open(part) and ask.tool not in (None, part.tool):
-            # Another agent asks in the card of the call for which it works.
+            # A subagent's question is shown in the card of the call that started it.
             asking = ToolPending(input=ask.input)
             update = {"tool": ask.tool, "state": asking}
             text, language = input_text(part.model_copy(update=update))
@@ -419,7 +419,7 @@ class _OutlineBuilder:
                 return output_text(part)
 
     def _reductions(self, part: Part) -> tuple[str, ...]:
-        """Return what the model sees of a part, where that is not the part as it is."""
+        """Return sentences about how the model sees a part, where that differs from the part itself."""
         holding = self.notes.standing
         pinned = holding.pinned(part.id, part.message_id)
         reduction = holding.reduction(part.id, part.message_id)
@@ -457,7 +457,7 @@ def _status(part: ToolPart, ask: Ask | None, reply: Reply | None) -> str:
 def _remark(part: ToolPart, reply: Reply | None) -> str:
     told = getattr(part.state, "metadata", {})
     stopped = isinstance(part.state, ToolFailed) and told.get("interrupted")
-    # Nobody refused what was stopped while it waited for an answer.
+    # A call that was stopped while it waited for an answer was not refused by a person.
     words = [reply_words(reply)] if reply and not (stopped and reply.by == "cancel") else []
     if told.get("changed_by"):
         words.append(f"{told['changed_by']} changed what it was given")
@@ -469,7 +469,7 @@ def _remark(part: ToolPart, reply: Reply | None) -> str:
 
 
 def _without_traceback(message: str) -> str:
-    """Leave out where in somebody's code it happened; the record has it."""
+    """Return a message without its traceback, which the record keeps."""
     return message.partition("Traceback (most recent call last)")[0].strip() or message
 
 
@@ -486,7 +486,7 @@ def _kept(part: ToolPart, *pieces: Excerpt | None) -> str:
 
 
 def _own_seconds(state: ToolState) -> float | None:
-    """Return how long a call took, without the time in which a person was asked."""
+    """Return how long a call took, without the time it waited for a person's answer."""
     seconds = _seconds(getattr(state, "time", None))
     waited = getattr(state, "metadata", {}).get(WAITED)
     if seconds is None or not isinstance(waited, int):

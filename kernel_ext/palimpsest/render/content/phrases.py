@@ -1,4 +1,4 @@
-"""The small words that every view shares: counts, durations, money, signs, subjects.
+"""The short texts that every view shares: counts, durations, money, signs, subjects.
 
 Border: pure; plain text, which each view escapes in its own way.
 """
@@ -60,7 +60,7 @@ def size_text(number: int) -> str:
 
 
 def money(cost: float | None) -> str:
-    """Return US dollars; an unknown cost is said to be unknown, never shown as zero."""
+    """Return US dollars as text; an unknown cost is never shown as zero."""
     if cost is None:
         return "cost unknown"
     if cost == 0:
@@ -109,7 +109,7 @@ def gauge_bar(used: int, window: int, width: int = 16, free: str = "·") -> str:
 
 
 def reply_words(reply: Reply) -> str:
-    """Return what a person, or somebody in their place, answered."""
+    """Return the answer of a person, or of a rule or program, to a permission question as text."""
     if reply.answer == "reject":
         said = f": {reply.feedback}" if reply.feedback else ""
         if reply.by == "headless":
@@ -120,7 +120,7 @@ def reply_words(reply: Reply) -> str:
 
 
 def subject(arguments: Mapping[str, Any]) -> str:
-    """Return what a tool call works on: its path, its command, or the first line of its code."""
+    """Return the subject of a tool call: its path, its command, or the first line of its code."""
     for key in _SUBJECT_KEYS:
         value = arguments.get(key)
         if isinstance(value, str) and value.strip():
@@ -164,5 +164,5 @@ def error_words(error: ErrorValue) -> tuple[str, str]:
 
 
 def thought_words(title: str, seconds: float | None) -> str:
-    """Return what stands over a thought, or over what is shown like one."""
+    """Return the heading of a reasoning part, or of a text shown like one."""
     return title or ("Thought" if seconds is None else f"Thought for {duration(seconds)}")

@@ -1,7 +1,7 @@
-"""What went into a tool call and what came out of it, as somebody would read it.
+"""Format a tool call's input and output for a reader.
 
-Border: pure. The record holds what the model was sent, to the letter; this leaves out what is
-said to the model only, and shows code as code and a change as a difference.
+Border: pure. The record holds exactly what the model was sent; this leaves out what is meant for the
+model only, and shows code as code and a file change as a diff.
 """
 
 import json
@@ -25,7 +25,7 @@ _CODE_FIELDS = {"code": "python", "command": "bash"}
 
 
 def input_text(part: ToolPart) -> tuple[str, str]:
-    """Return the call's input as somebody would read it, and its language."""
+    """Return the call's input formatted for a reader, and its language."""
     state = part.state
     if isinstance(state, ToolPending) and not state.input:
         return state.raw, "json"
@@ -46,12 +46,12 @@ def input_text(part: ToolPart) -> tuple[str, str]:
 
 
 def _own_words(part: ToolPart) -> str | None:
-    """Return the input of a call whose JSON nobody wants to read; None for any other."""
+    """Return the input as text, for tools whose JSON is hard to read; None for any other."""
     given = part.state.input
     if part.tool == "task" and isinstance(given.get("prompt"), str):
         return str(given["prompt"])
     if part.tool == "todowrite" and isinstance(given.get("todos"), list):
-        # The list that came out is the list that went in.
+        # The output repeats the list of the input.
         done = isinstance(part.state, ToolCompleted)
         return "" if done else "\n".join(_labelled(one, "content") for one in given["todos"])
     if part.tool == "question" and isinstance(given.get("questions"), list):
@@ -78,7 +78,7 @@ def _json(value: Any) -> str:
 
 
 def output_text(part: ToolPart) -> str:
-    """Return what came out, as far as it came."""
+    """Return the call's output, as far as there is one."""
     match part.state:
         case ToolCompleted():
             output = part.state.output
@@ -97,13 +97,13 @@ def output_text(part: ToolPart) -> str:
 
 
 def _result(output: str) -> str:
-    """Return what another agent answered, without what is said to the model about it."""
+    """Return a subagent's answer, without the text around it that is meant for the model."""
     found = re.search(r"^<result>\n(.*)\n</result>\Z", output, re.DOTALL | re.MULTILINE)
     return found[1] if found is not None else output
 
 
 def sections(output: str) -> list[tuple[str, str]] | None:
-    """Split what the python tool returned by its labels, without notes to the model; None without any."""
+    """Split the output of the python tool by its labels, without notes to the model; None without any."""
     pieces = _LABEL.split(output)
     if pieces[0].strip() or len(pieces) < 3:
         return None
@@ -113,6 +113,6 @@ def sections(output: str) -> list[tuple[str, str]] | None:
 
 
 def _without_labels(output: str) -> str:
-    """Leave out what the python tool says to the model only: labels, and notes about figures."""
+    """Leave out what the python tool writes for the model only: labels, and notes about figures."""
     labelled = sections(output)
     return output if labelled is None else "\n\n".join(body for _, body in labelled)

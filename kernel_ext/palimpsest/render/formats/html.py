@@ -1,8 +1,8 @@
-"""A session as one HTML page that needs nothing else: no script, no font, no network.
+"""Write a session as one self-contained HTML page: no script, no font, no network.
 
-Border: pure. The look is the cell's: a thin rule at the left for what is the agent's, tool calls
-as rows that open, a dashed strip for what was scraped off. Calls open and close with ``details``,
-so the page works where scripts do not. Everything of others is escaped when it is written.
+Border: pure. The look is the cell's: a thin rule at the left of the agent's answers, tool calls
+as rows that open, a dashed strip for each reduction. Calls open and close with ``details``,
+so the page works where scripts do not. All text of models, tools and users is escaped when written.
 """
 
 import html
@@ -36,7 +36,7 @@ from palimpsest.transcript.parts import Attachment
 
 _PICTURE = re.compile(r"^data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$")
 PAGE_CAPS = Caps(looking_lines=40)
-"""Rows of calls that only look are closed here, so more fits under them."""
+"""Rows of calls that only read are closed here, so that more lines can be shown when opened."""
 _TONES = {"completed": "good", "error": "bad", "refused": "bad", "waiting": "warm"}
 
 
@@ -49,7 +49,7 @@ def render_page(
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
 ) -> str:
-    """Return a whole session as a page; ``facts`` are pairs of words under its title."""
+    """Return a whole session as a page; ``facts`` are pairs of name and value under its title."""
     name = html.escape(one_line(scrub(title)) or "Session")
     told = " · ".join(
         f"<span><b>{html.escape(one_line(scrub(key)))}</b> "
@@ -77,7 +77,7 @@ def render_message(
     notes: OutlineNotes | None = None,
     first_step: int = 1,
 ) -> str:
-    """Return one message as a piece of HTML without style."""
+    """Return one message as an HTML fragment without a style sheet."""
     items = outline_message(
         message, caps=caps or PAGE_CAPS, scrub=scrub, notes=notes, first_step=first_step
     )
@@ -89,14 +89,14 @@ def render_message(
 
 
 def render_item(item: Item) -> str:
-    """Return one thing that a reader sees as a piece of HTML without style."""
+    """Return one outline item as an HTML fragment without a style sheet."""
     return _item(item)
 
 
 def render_turns(
     messages: Iterable[Message], caps: Caps, scrub: Scrub, notes: OutlineNotes | None
 ) -> Iterable[str]:
-    """Yield messages one by one, without style; caps and step numbers begin anew with each turn."""
+    """Yield messages as HTML fragments; caps and step numbers begin anew with each turn."""
     left, step = caps, 1
     for message in messages:
         if message.info.role == "user":
@@ -227,7 +227,7 @@ def _muted(words: str) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """Return words in which a number stands on one line with its unit."""
+    """Return text in which no line breaks between a number and its unit."""
     return _UNIT.sub(HARD, _words(text))
 
 

@@ -1,7 +1,7 @@
-"""A session as a piece of HTML inside a page of others: what a cell keeps of ``session.view()``.
+"""Write a session as an HTML fragment inside another page; a cell saves it for ``session.view()``.
 
-Border: pure. The same words and the same escaping as the page of ``render/formats/html.py``; the style ends
-at the piece's own border. The newest turns come first when there is not room for all of them.
+Border: pure. The same text and the same escaping as the page of ``render/formats/html.py``; the style
+sheet has no effect outside the fragment. When not all turns fit, the oldest are left out.
 """
 
 import html
@@ -53,7 +53,7 @@ def render_excerpt(
 
 
 def _turns(messages: Messages) -> Sequence[list[Message]]:
-    """Group messages by the words that began them."""
+    """Group messages into turns, each of which begins with a user message."""
     turns: list[list[Message]] = []
     for message in messages:
         if not turns or isinstance(message.info, UserMessage):

@@ -1,9 +1,9 @@
-"""Parts, messages and sessions as Markdown that stands without our front end.
+"""Write parts, messages and sessions as Markdown that needs no front end of ours.
 
 Border: pure. This is the ``text/markdown`` that GitHub, nbconvert and a JupyterLab without our
 extension show, so it must be complete and safe when it is trusted, and read well as source.
 
-Every block starts at column 0: JupyterLab takes dollar signs for maths in indented and quoted
+Every block starts at column 0: JupyterLab reads dollar signs as maths in indented and quoted
 fences, so a call's code is not nested in a list or a quote.
 """
 
@@ -40,7 +40,7 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Part
 
 THOUGHT_CHARS = 240
-"""Thinking is shown as one muted line; nothing here can fold."""
+"""Length of the one muted line that shows reasoning, since Markdown cannot fold."""
 
 
 def render_parts(
@@ -81,7 +81,7 @@ def render_session(
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
 ) -> str:
-    """Return a whole session as one Markdown document; the turn's cap holds for each turn."""
+    """Return a whole session as one Markdown document; the turn's cap applies to each turn."""
     blocks = [f"# {inline(scrub(title)) or 'Session'}"]
     whole = caps or Caps()
     left, step = whole, 1

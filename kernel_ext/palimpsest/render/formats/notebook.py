@@ -1,7 +1,7 @@
-"""A session as a notebook: what was said as text, what the agent ran as cells with their outputs.
+"""Write a session as a notebook: messages as Markdown, the agent's Python as cells with outputs.
 
-Border: pure; returns the notebook's JSON, format 4.5. Whoever opens it may run the cells again, and
-no agent is asked, unless prompts are wanted as ``%%agent`` cells.
+Border: pure; returns the notebook's JSON, format 4.5. Running its cells again calls no agent, unless
+prompts were exported as ``%%agent`` cells.
 """
 
 import base64
@@ -46,7 +46,7 @@ def notebook(
     prompts: Prompts = "markdown",
     metadata: Json | None = None,
 ) -> Json:
-    """Return a session as a notebook that nbformat finds valid."""
+    """Return a session as a notebook that nbformat accepts as valid."""
     made = _Book(scrub, embed, notes, prompts)
     told = " · ".join(f"{inline(scrub(key))}: {inline(scrub(value))}" for key, value in facts)
     made.words(f"# {inline(scrub(title)) or 'Session'}\n\n{told}")
@@ -67,7 +67,7 @@ def notebook(
 
 
 class _Book:
-    """Collects cells."""
+    """Collects the cells of a notebook."""
 
     def __init__(
         self, scrub: Scrub, embed: Embed, notes: OutlineNotes | None, prompts: Prompts
@@ -80,12 +80,12 @@ class _Book:
         self._ran = 0
 
     def words(self, text: str) -> None:
-        """Add a cell of text."""
+        """Add a Markdown cell, unless the text is blank."""
         if text.strip():
             self._add({"cell_type": "markdown", "source": text})
 
     def code(self, source: str, outputs: Sequence[Json] = (), *, ran: int | None = None) -> None:
-        """Add a cell of code."""
+        """Add a code cell."""
         cell = {"cell_type": "code", "source": source, "outputs": list(outputs)}
         self._add({**cell, "execution_count": ran})
 
@@ -141,7 +141,7 @@ class _Book:
             self.words(words)
 
     def _reductions(self, part: ToolPart) -> Iterator[str]:
-        """Yield what was scraped off a call for the model, as the story words it."""
+        """Yield the lines about what was reduced of a call for the model."""
         for line in self._parts([part]).split("\n\n"):
             if line.startswith("╌╌╌"):
                 yield line
@@ -217,7 +217,7 @@ class _Book:
 
 
 def _code(part: ToolPart) -> str | None:
-    """Return what a call ran in the kernel; None for every other call."""
+    """Return the code that a call ran in the kernel; None for every other call."""
     if part.tool != "python" or not isinstance(part.state, ToolCompleted | ToolFailed):
         return None
     code = part.state.input.get("code")
@@ -225,7 +225,7 @@ def _code(part: ToolPart) -> str | None:
 
 
 def _attached(part: Part) -> tuple[Attachment, ...]:
-    """Return what a call attached, such as a picture that was read."""
+    """Return the attachments of a call, such as an image that was read."""
     if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
         return part.state.attachments
     return ()

@@ -1,9 +1,9 @@
-"""A session as a page to pass on: everything in one file, which asks nothing of anybody.
+"""Write a session as a page that can be given to others: one file that loads nothing.
 
-Border: pure. The caller takes secrets out, decides what of the attachments comes along, and says
-what time it is; the page comes in pieces, so that a session of any length needs no more memory
-than its longest message. The look is ``html``'s, with what a page of its own needs besides: a head
-with facts, a list of the prompts, and reductions under which one can look.
+Border: pure. The caller removes secrets, decides which attachments are included, and formats times;
+the page comes in pieces, so that a session of any length needs no more memory than its longest
+message. The look is that of ``render/formats/html.py``, with what a page of its own needs besides: a
+head with facts, a list of the prompts, and reductions that open to show the whole output.
 """
 
 import html
@@ -32,17 +32,18 @@ from palimpsest.transcript.parts import Attachment, FilePart
 from palimpsest.transcript.values import Todo
 
 SHARE_CAPS = Caps(call=40_000, lines=400, looking_lines=400, turn=4_000_000, text=400_000)
-"""A page is read by folding, so it shows what a saved notebook has no room for."""
+"""A page can fold its calls, so it shows more than a saved notebook."""
 MOST_LINES = 24
-"""A call with more lines begins closed: its row says what it was about."""
+"""A call with more lines is closed at first; its row shows its subject."""
 
 ANSWER_LEVEL = 3
 MOST_SUMMARY = 2_000
-"""Characters of what was noted of a session."""
+"""Characters of the summary that a model wrote of the session."""
 ROOM_CHARS = 32
-"""What is longer does not fit into 280 pixels, where it has to be scrolled; a page without scripts cannot measure."""
+"""A longer line is assumed not to fit into 280 pixels and to need scrolling; without scripts a page
+cannot measure."""
 CELL_CHARS = 3
-"""What the room around the words of a table's cell takes."""
+"""Characters that the padding of a table cell is counted as."""
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 _PRE = re.compile(r"(<pre)(\b[^>]*>)(.*?)</pre>", re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
@@ -124,15 +125,15 @@ _META = (
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """What of an attachment comes along."""
+    """What the page includes of an attachment."""
 
     kind: Literal["picture", "text", "file", "left-out"]
     name: str
     mime: str
     content: str = ""
-    """A ``data:`` url, or the words of a text."""
+    """A ``data:`` URL, or the content of a text file."""
     why: str = ""
-    """Why it does not come along, or not whole."""
+    """Why it is left out, or not complete."""
 
 
 Embed = Callable[[Attachment | FilePart], Embedded]
@@ -140,17 +141,17 @@ Embed = Callable[[Attachment | FilePart], Embedded]
 
 @dataclass(frozen=True, slots=True)
 class SharePageHead:
-    """What stands above the transcript."""
+    """The content above the transcript."""
 
     title: str
     about: str
-    """What this page is."""
+    """A sentence about what this page is."""
     summary: str = ""
-    """What was done in the session, where a model noted it."""
+    """A summary of the session, if a model wrote one."""
     facts: tuple[tuple[str, str], ...] = ()
     todos: tuple[Todo, ...] = ()
     prompts: Sequence[str] = ()
-    """The first words of each prompt, in order."""
+    """The beginning of each prompt, in order."""
 
 
 def share_page(
@@ -164,7 +165,7 @@ def share_page(
     caps: Caps = SHARE_CAPS,
     closing: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[str]:
-    """Yield the page in pieces, in order; ``closing`` says what stands below, once all was told."""
+    """Yield the page in pieces, in order; ``closing`` is called last and returns the lines of the footer."""
     yield from _head(front, scrub)
     body = _Body(scrub, embed, when, notes)
     yield '<main id="transcript" aria-label="Transcript">\n'
@@ -222,7 +223,7 @@ def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
 
 
 class _Body:
-    """Writes messages; knows how many prompts there were."""
+    """Writes messages as HTML, and counts the prompts."""
 
     def __init__(
         self, scrub: Scrub, embed: Embed, when: Callable[[int], str], notes: OutlineNotes | None
@@ -234,7 +235,7 @@ class _Body:
         self._prompts = 0
 
     def message(self, message: Message, caps: Caps, first_step: int) -> str:
-        """Return one message; an empty text where there is nothing to see."""
+        """Return one message as HTML; empty where there is nothing to show."""
         files = [part for part in message.parts if isinstance(part, FilePart)]
         plain = message.model_copy(
             update={"parts": tuple(part for part in message.parts if part not in files)}
@@ -309,7 +310,7 @@ class _Body:
 
 
 def _less(call: OutlineCall) -> str:
-    """Say how much of a call is not on this page; where it is kept means nothing to its reader."""
+    """Return how much of a call is not on this page; its path in the project is of no use to a reader."""
     left_out = sum(piece.left_out for piece in (call.input, call.output) if piece is not None)
     return f"{size_text(left_out)} of this call are not on this page." if left_out else ""
 
@@ -332,7 +333,7 @@ def _closed(made: str, call: OutlineCall) -> str:
 
 
 def _scrollable(made: str) -> str:
-    """Let what may be wider than a phone be scrolled by keyboard, under a name."""
+    """Make code and tables that may be wider than a phone scrollable by keyboard, with an accessible name."""
     boxed = _TABLE.sub(_boxed, made)
     return _PRE.sub(_reached, boxed)
 
@@ -345,7 +346,7 @@ def _boxed(match: re.Match[str]) -> str:
 
 
 def _lengths(row: str) -> list[int]:
-    """Return how many characters each cell of a row has in its longest word."""
+    """Return the length of the longest word in each cell of a row."""
     cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
     words = [html.unescape(_TAG.sub("", cell)).split() for cell in cells]
     return [max(map(len, cell), default=0) for cell in words]
@@ -364,7 +365,7 @@ def _stop(name: str) -> str:
 
 
 def _stepped(made: str) -> str:
-    """Let the headings of an answer go down one level at a time, below the answer's own."""
+    """Renumber the headings of an answer so that they start below its own and skip no level."""
     last = ANSWER_LEVEL
 
     def step(match: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
-"""Parts, messages and sessions as plain text for a terminal.
+"""Write parts, messages and sessions as plain text for a terminal.
 
-Border: pure. Control signs are gone before anything is written, so that no output of a tool can
-move the cursor, change colours or retitle the window.
+Border: pure. Control characters are removed before anything is written, so that no output of a tool
+can move the cursor, change colours or retitle the window.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ def render_session(
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
 ) -> str:
-    """Return a whole session as plain text; the turn's cap holds for each turn."""
+    """Return a whole session as plain text; the turn's cap applies to each turn."""
     name = one_line(scrub(title)) or "Session"
     blocks = [f"{name}\n{'=' * len(name)}"]
     whole = caps or Caps()
@@ -111,7 +111,7 @@ def _item(item: Item) -> str:
 
 def _thought(item: ReasoningItem) -> str:
     head = thought_words(item.title, item.seconds)
-    # A model's thinking is its own; what has a title is meant to be read.
+    # Reasoning is not shown in full; a text with a title is a summary, which is.
     return f"{head}\n{_indent(clean(item.text).strip(), '  ')}" if item.title else head
 
 

@@ -1,7 +1,7 @@
-"""Two columns of numbers side by side, as text, Markdown and HTML.
+"""Write a comparison of two columns of numbers as text, Markdown and HTML.
 
-Border: pure; words and numbers in, markup out. The bars of the HTML are plain elements whose size
-and colour stand beside them, since a notebook that nobody trusts loses style sheets.
+Border: pure; text and numbers in, markup out. The bars of the HTML are plain elements with size and
+colour in their ``style`` attribute, since an untrusted notebook loses style sheets.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from palimpsest.render.safety.escaping import clean, in_html, inline
 
 WAS, OTHER = "#8c96ad", "#5b4ab5"
 ENOUGH_FOR_SHARES = 100
-"""The difference of smaller numbers is said as a number."""
+"""The difference of smaller numbers is shown as a number, not as a percentage."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonTotal:
-    """One number of the whole, on both sides."""
+    """One total, in both columns."""
 
     name: str
     was: int
@@ -24,7 +24,7 @@ class ComparisonTotal:
 
     @property
     def change(self) -> str:
-        """The difference in words: a share where that says something."""
+        """The difference as text: a percentage, or a number where numbers are small."""
         if self.was == self.other:
             return "same"
         if self.was >= ENOUGH_FOR_SHARES:
@@ -34,7 +34,7 @@ class ComparisonTotal:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One step, on both sides."""
+    """One step, in both columns."""
 
     number: int
     was: int
@@ -42,12 +42,12 @@ class ComparisonRow:
     was_cached: int
     other_cached: int
     words: str
-    """What would have been otherwise before this step."""
+    """What would have differed before this step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What was beside what would have been."""
+    """What was sent beside what another policy would have sent."""
 
     title: str
     was: str
@@ -55,7 +55,7 @@ class Comparison:
     totals: tuple[ComparisonTotal, ...]
     lines: tuple[ComparisonRow, ...]
     more: str
-    """What is left out of the lines; empty where nothing is."""
+    """A sentence about lines that are left out; empty where none are."""
     notes: tuple[str, ...]
 
     @property
@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def html(self) -> str:
-        """The same as a piece of a page, a pair of bars beside each step."""
+        """The same as an HTML fragment, with a pair of bars beside each step."""
         most = max((max(one.was, one.other) for one in self.lines), default=1) or 1
         totals = "\n".join(
             f"<tr><th {_LEFT}>{_words(one.name)}</th>{_number(count(one.was))}"
@@ -164,7 +164,7 @@ def _words(text: str) -> str:
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> str:
-    """Align cells by column: words to the left, numbers to the right."""
+    """Align cells by column: text to the left, numbers to the right."""
     columns = list(zip(*rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     numbers = [any(cell[:1].isdigit() for cell in column[1:]) for column in columns]

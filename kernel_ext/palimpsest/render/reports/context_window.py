@@ -1,8 +1,8 @@
-"""A context window as a piece of HTML: one bar, what fills it, and what is gone from it.
+"""Write a context window as an HTML fragment: one bar, what fills it, and what was removed from it.
 
-Border: pure; words and numbers in, markup out. A notebook that nobody trusts loses style sheets
-and drawings (JupyterLab's sanitiser), so the bar is made of plain elements whose size and colour
-stand beside them; the style sheet adds the notebook's own colours where it is let in.
+Border: pure; text and numbers in, markup out. An untrusted notebook loses style sheets and drawings
+(JupyterLab's sanitiser), so the bar is made of plain elements with size and colour in their ``style``
+attribute; the style sheet adds the notebook's own colours where it is allowed.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from palimpsest.render.safety.escaping import clean, in_html
 
 @dataclass(frozen=True, slots=True)
 class KindShare:
-    """One kind of what fills the window; ``free`` and ``reserve`` end the bar."""
+    """The tokens of one kind in the window; ``free`` and ``reserve`` end the bar."""
 
     kind: str
     name: str
@@ -36,32 +36,32 @@ class WindowEntry:
 
 @dataclass(frozen=True, slots=True)
 class ReductionRow:
-    """Something that was scraped off the page."""
+    """Something that was reduced in the context."""
 
     name: str
     words: str
     facts: tuple[str, ...]
-    """What was done, what it saved, since when, by which rule."""
+    """The action, the tokens it saved, since when, and the rule."""
     reason: str
     code: bool = True
-    """The words name what a tool worked on."""
+    """``words`` is the subject of a tool call, shown as code."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextReportView:
-    """A context window in words."""
+    """The texts and numbers of a context report, ready to be drawn."""
 
     title: str
     head: tuple[str, ...]
-    """How full it is, and of which request."""
+    """How full the window is, and in which request."""
     window: int
-    """0 where it has no limit: no bar is drawn, and no share is told."""
+    """0 where it has no limit: then no bar is drawn and no percentages are shown."""
     fills: tuple[KindShare, ...]
     """In the order of the bar."""
     warning: str
-    """What a person should notice; mostly empty."""
+    """A warning for the person; mostly empty."""
     remarks: tuple[str, ...]
-    """How it was counted."""
+    """How the tokens were counted."""
     entries_title: str
     entries: tuple[WindowEntry, ...]
     more_entries: str
@@ -71,7 +71,7 @@ class ContextReportView:
 
 
 def to_html(sheet: ContextReportView) -> str:
-    """Return the window as a part of a notebook's page."""
+    """Return the report as an HTML fragment for a notebook."""
     blocks = [
         f'<p class="title"><b>{_words(sheet.title)}</b></p>',
         f'<p class="facts">{_joined(sheet.head)}</p>',
@@ -90,7 +90,7 @@ def to_html(sheet: ContextReportView) -> str:
 
 
 def share(tokens: int, window: int) -> str:
-    """Return a share of the window in words; a little is not nothing, and without a limit there is none."""
+    """Return a share of the window as a percentage, at least "<0.1 %"; empty without a limit."""
     if not window:
         return ""
     percent = 100 * tokens / window

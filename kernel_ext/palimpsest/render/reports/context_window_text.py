@@ -1,7 +1,7 @@
-"""A context window as plain text and as Markdown: a bar of characters and tables.
+"""Write a context window as plain text and as Markdown: a bar of characters and tables.
 
 Border: pure. Every kind has a sign of its own in the bar, which its row repeats, so that nothing
-depends on colour. Numbers stand before words of others: words that run from right to left move
+depends on colour. Numbers come before text from a session, so that right-to-left text moves
 nothing.
 """
 
@@ -18,7 +18,7 @@ from palimpsest.render.reports.context_window import (
 from palimpsest.render.safety.escaping import clean, code_span, inline, one_line
 
 BAR = 64
-"""Characters of the bar: with its border it fits a terminal of 80 columns beside nothing."""
+"""Characters of the bar, which with its border fits a terminal of 80 columns."""
 SIGNS = {
     "system": "█",
     "tools": "▓",
@@ -35,7 +35,7 @@ SIGNS = {
 
 
 def bar(fills: Sequence[KindShare], window: int, width: int = BAR) -> str:
-    """Return what fills the window as signs; whatever is there has one sign at least."""
+    """Return what fills the window as a bar of signs; every kind present has at least one sign."""
     there = [fill for fill in fills if fill.tokens > 0]
     whole = max(window, sum(fill.tokens for fill in there), 1)
     cells = [max(1, width * fill.tokens // whole) for fill in there]
@@ -50,7 +50,7 @@ def bar(fills: Sequence[KindShare], window: int, width: int = BAR) -> str:
 
 
 def to_text(sheet: ContextReportView) -> str:
-    """Return the window as plain text."""
+    """Return the report as plain text."""
     blocks = [
         sheet.title,
         " · ".join(one for one in sheet.head if one),
@@ -67,7 +67,7 @@ def to_text(sheet: ContextReportView) -> str:
 
 
 def to_markdown(sheet: ContextReportView) -> str:
-    """Return the window as Markdown that is safe when it is trusted."""
+    """Return the report as Markdown that is safe in a trusted notebook."""
     blocks = [
         f"**{inline(sheet.title)}**",
         f"*{inline(' · '.join(one for one in sheet.head if one))}*",

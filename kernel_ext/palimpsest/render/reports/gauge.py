@@ -1,7 +1,7 @@
-"""Drawings as SVG text: the gauge of the context window.
+"""Draw the gauge of the context window as SVG.
 
 Border: pure; numbers in, markup out. Colours are names of CSS variables, so that the page which
-holds a drawing decides about light and dark; what colour says, the title says in words.
+holds a drawing decides about light and dark; the title repeats as text what the colours show.
 """
 
 import html
@@ -21,7 +21,7 @@ KINDS = (
     "output",
     "used",
 )
-"""What fills the window, always in this order; ``used`` is for what nobody told apart."""
+"""The kinds of tokens in the window, always in this order; ``used`` is for tokens of no known kind."""
 
 
 @dataclass(frozen=True, slots=True)

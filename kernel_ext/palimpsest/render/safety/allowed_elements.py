@@ -1,7 +1,7 @@
-"""What words of others may be on a page: the list of the front end's sanitizer, for Python.
+"""The HTML elements and links that text of models, tools and users may become: the sanitizer's list.
 
-Border: constants and pure functions. The renderers here write their own tags around escaped words, so
-the list is not what makes them safe; it is what they are compared with, and says where links may lead.
+Border: constants and pure functions. The renderers here write their own tags around escaped text, so
+the list is not what makes them safe; tests compare them with it, and it defines where links may lead.
 ``labextension/src/views/dom/allowedElements.json`` is the same list; a test compares the two.
 """
 
@@ -35,17 +35,17 @@ _COMMANDS = re.compile(
     r"\\(?P<name>href|url|class|style|cssId|data|html[A-Za-z]*|includegraphics|require|mmlToken|bbox|unicode)"
     r"(?![A-Za-z])"
 )
-"""What of TeX makes a link, loads something or changes the page, where MathJax reads it unguarded."""
+"""TeX commands that make a link, load something or change the page, where MathJax reads them unguarded."""
 
 
 def tex_without_commands(tex: str, before: str) -> str:
-    """Return TeX in which the names of commands that link, load or style are no commands.
+    """Return TeX in which commands that link, load or style are disabled.
 
-    What stands ``before`` such a name takes the place of its backslash.
+    ``before`` replaces the backslash of such a command.
     """
     return _COMMANDS.sub(lambda match: before + match["name"], tex)
 
 
 def tex_as_text(tex: str) -> str:
-    """Return TeX in which commands that link, load or style only show what they are given."""
+    """Return TeX in which commands that link, load or style only show their arguments as text."""
     return _COMMANDS.sub(lambda _: r"\text", tex)

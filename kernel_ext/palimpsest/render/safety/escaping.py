@@ -1,13 +1,13 @@
-"""Make text that others wrote safe to put into Markdown, and keep it readable.
+"""Escape text of models, tools and users for Markdown and HTML, and keep it readable.
 
 Border: strings in, strings out. The result is shown by front ends that trust it, so no HTML of
 a model or a tool may reach it, whatever Markdown dialect reads it.
 
-Dialects disagree about where code and maths begin and end, and a disagreement is how a tag
-slips out of "code". So nothing here relies on such a guess: outside code ``<`` and ``&`` become
-entities and no three backticks or tildes stand together; a block of code is written again in the
-one form that every reader agrees on; and what is neither plain nor harmless is written as
-``<code>`` with every sign as an entity.
+Dialects disagree about where code and maths begin and end, and through such a disagreement a tag
+can escape from "code". So nothing here relies on such a guess: outside code ``<`` and ``&`` become
+entities and there are no three backticks or tildes in a row; a block of code is written again in the
+one form that every reader agrees on; and text that could be harmful is written as ``<code>`` with
+every special character as an entity.
 """
 
 import html
@@ -24,7 +24,7 @@ _TICKS = re.compile(r"`+")
 _HARMFUL = re.compile(
     r"<[A-Za-z/!?]|\]\(|\]\[|!\[|\$\$|\\begin\{|\\\\[\[(]|(?:script|data|file)\s*:", re.IGNORECASE
 )
-"""What could become a tag, a link, an image or maths for a reader who does not see the code."""
+"""What could become a tag, a link, an image or maths in a dialect that does not recognise the code."""
 _MARKUP = re.compile(_HARMFUL.pattern + r"|\]:|&", re.IGNORECASE)
 _ENDS_MATHS = re.compile(r"\$\$|\\end\{|\\\\[\])]")
 _LONGEST_FENCE = 24
@@ -67,10 +67,10 @@ _LANGUAGES = frozenset(
     ]
 )
 PLAIN = "\u00a0"
-"""The language of what has none: a no-break space.
+"""The language of a code block that has none: a no-break space.
 
-It is no blank to a Markdown reader, so the fence cannot be taken for a closing one; but nbconvert
-takes it for no language and keeps the text in a typewriter face, which it does not for "text".
+A Markdown reader does not treat it as a blank, so the fence cannot be read as a closing one; but
+nbconvert treats it as no language and keeps a monospaced font, which it does not for "text".
 """
 _OTHER_LANGUAGES = {"py": "python", "js": "javascript", "yml": "yaml", "md": "markdown"}
 
@@ -88,7 +88,7 @@ def one_line(text: str, longest: int = 160) -> str:
 
 
 def inline(text: str) -> str:
-    """Escape words so that they are shown as they are inside a Markdown line."""
+    """Escape text so that it is shown unchanged inside a Markdown line."""
     line = " ".join(clean(text).split())
     escaped = _INLINE.sub(r"\\\g<0>", html.escape(line, quote=False))
     return re.sub(r"^([-+]|\d+(?=[.)](?: |$)))", _entity, escaped)
@@ -97,7 +97,7 @@ def inline(text: str) -> str:
 def code_span(text: str) -> str:
     """Return ``text`` as inline code on one line.
 
-    Its own marks are one or two backticks: three could be taken for a fence.
+    Its own marks are one or two backticks: three could be read as a fence.
     """
     line = clean(text).replace("\n", " ").replace("\t", " ")
     if not line.strip():
@@ -113,8 +113,8 @@ def code_span(text: str) -> str:
 def code_block(text: str, language: str = "") -> str:
     """Return ``text`` as a block of code.
 
-    The opening fence always names a language, so that nobody takes it for a closing one. Text
-    that could both end somebody's maths and go on as markup is written with entities only.
+    The opening fence always names a language, so that no reader takes it for a closing one. Text
+    that could both end maths begun before it and go on as markup is written with entities only.
     """
     body = clean(text).strip("\n")
     longest = _longest_run(body)
@@ -143,9 +143,9 @@ def _entities(text: str) -> str:
 
 
 def in_html(text: str) -> str:
-    """Return words as HTML outside of code, where MathJax may look for maths.
+    """Return text as HTML outside of code, where MathJax may look for maths.
 
-    A link or a style that maths makes is none that was looked at: the command keeps its look and
-    loses its meaning.
+    Links and styles made by TeX commands would not be checked, so such a command is shown as text
+    but disabled.
     """
     return tex_without_commands(html.escape(text), "\\\u200b")

@@ -1,8 +1,9 @@
-"""The model's Markdown as HTML that is safe by how it is made.
+"""Convert a model's Markdown to HTML that is safe by construction.
 
-Border: pure. markdown-it-py reads the text (CommonMark, with tables and struck words; no HTML); every
+Border: pure. markdown-it-py parses the text (CommonMark, with tables and strikethrough; no HTML); every
 character of it is escaped when it is written, and the only tags are those of this module and of
-markdown-it's own blocks. Links lead to the web, to mail or within the page, pictures become links, maths stays as it is.
+markdown-it's own blocks. Links lead to the web, to mail or within the page, images become links, maths
+stays as it is.
 """
 
 # ruff: noqa: ARG002 -- markdown-it calls each rule with all of its arguments
@@ -23,7 +24,7 @@ from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.render.safety.safe_markdown import read_by_browser
 
 _DEEPEST = 20
-"""Quotes and lists in each other; a text with more of them is shown as it was written."""
+"""Nesting levels of quotes and lists; a text with more of them is shown as source."""
 _LONGEST = 20_000
 """Characters of one paragraph; a longer one is shown without emphasis."""
 _MATHS = re.compile(
@@ -43,7 +44,7 @@ def to_html(text: str) -> str:
 
 
 class _HtmlWriter(RendererHTML):
-    """Writes tokens; what is not here is markdown-it's own and has no words in it."""
+    """Writes tokens as HTML; token types without a method here are markdown-it's own and contain no text."""
 
     def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         words, made, at = tokens[idx].content, "", 0
@@ -111,7 +112,7 @@ def _opened(to: str) -> str:
 
 
 def _maths(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  # markdown-it's interface
-    """Take a formula as it is: signs in it are no emphasis."""
+    """Parse a formula as one token, so that characters in it are not read as emphasis."""
     found = _MATHS.match(state.src, state.pos) if state.src[state.pos] == "$" else None
     if found is None:
         return False
@@ -122,7 +123,7 @@ def _maths(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  # markdow
 
 
 def _long_as_text(state: StateCore) -> None:
-    """Take paragraphs that are too long for emphasis as text."""
+    """Turn paragraphs that are too long to be parsed for emphasis into plain text."""
     for token in state.tokens:
         if token.type == "inline" and len(token.content) > _LONGEST:
             token.children = [Token("text", "", 0, content=token.content)]
@@ -130,7 +131,7 @@ def _long_as_text(state: StateCore) -> None:
 
 
 def _finish(state: StateCore) -> None:
-    """Give table cells a class for a style, and items of a list of tasks their boxes."""
+    """Replace the style of table cells by a class, and write the boxes of task list items."""
     for token in state.tokens:
         if token.type == "inline_text":
             token.type = "inline"
@@ -150,7 +151,7 @@ def _finish(state: StateCore) -> None:
 
 
 class _MarkdownReader(MarkdownIt):
-    """Reads CommonMark with tables, struck words and formulas; HTML stays as words."""
+    """Parses CommonMark with tables, strikethrough and formulas; HTML is kept as text."""
 
     def __init__(self) -> None:
         super().__init__("commonmark", {"html": False, "maxNesting": _DEEPEST})
@@ -160,11 +161,11 @@ class _MarkdownReader(MarkdownIt):
         self.core.ruler.push("finish", _finish)
 
     def validateLink(self, url: str) -> bool:  # noqa: N802
-        """Take every link: where it leads is judged when it is written, by the one list."""
+        """Accept every link: where it may lead is checked when it is written, by the one list."""
         return True
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802
-        """Leave an address as it was written."""
+        """Return the URL unchanged."""
         return url
 
 

@@ -1,1 +1,1 @@
-"""The same session under another policy (what-if)."""
+"""What-if: replay a recorded session under another context policy."""

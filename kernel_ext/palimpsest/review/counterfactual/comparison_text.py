@@ -1,4 +1,4 @@
-"""Put a what-if into words: the totals of both sides, the steps, and what it rests on."""
+"""Describe a what-if as a comparison: the totals of both sides, the steps, and notes on its assumptions."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from palimpsest.review.counterfactual.steps import Replay, Step
 from palimpsest.transcript.context_values.policies import Policy
 
 MOST_LINES = 40
-"""What a person reads in a cell; ``WhatIf.other.steps`` has them all."""
+"""Steps that are listed, about what a user reads in a cell; ``WhatIf.other.steps`` has them all."""
 NAMES = {
     "truncate": ("an output cut", "outputs cut"),
     "prune": ("an old output cleared", "old outputs cleared"),
@@ -18,7 +18,7 @@ NAMES = {
     "summary": ("a summary", "summaries"),
     "stand-in": ("a stand-in summary", "stand-in summaries"),
 }
-"""What deciders do, by the beginning of their rule: one, and several."""
+"""What deciders do, by the beginning of their rule: singular and plural."""
 NOTHING = "Every request would have been the recorded one, to the byte."
 COUNTERFACTUAL = (
     "Counterfactual: no model was asked. What people and tools said is as recorded, and so are the model's "
@@ -52,7 +52,7 @@ def what_if_comparison(
 
 
 def _shown(was: Replay, other: Replay) -> tuple[list[int], str]:
-    """Return which steps are shown, those that differ first, and what to say of the others."""
+    """Return which steps are shown, preferring those that differ, and a sentence about the others."""
     pairs = list(zip(was.steps, other.steps, strict=True))
     differ = [at for at, (one, two) in enumerate(pairs) if one.sha256 != two.sha256]
     chosen = set(differ[:MOST_LINES])
@@ -89,7 +89,7 @@ def _totals(was: Replay, other: Replay) -> tuple[ComparisonTotal, ...]:
 
 
 def _new(side: Replay) -> int:
-    """Return the input that no cache holds; a request for a summary has nothing in common with a step."""
+    """Return the input tokens that no cache holds; a request for a summary shares no prefix with a step."""
     return side.tokens - side.cached + side.requested
 
 
@@ -108,7 +108,7 @@ def _lines(was: Replay, other: Replay) -> tuple[ComparisonRow, ...]:
 
 
 def _otherwise(was: Step, other: Step) -> str:
-    """Say what would have been done before a step, where that was not done, or the other way round."""
+    """Describe what would have been done before a step but was not, and the other way round."""
     done, would = _done(was), _done(other)
     words = [f"without {_times(name, number)}" for name, number in sorted((done - would).items())]
     words += [f"with {_times(name, number)}" for name, number in sorted((would - done).items())]

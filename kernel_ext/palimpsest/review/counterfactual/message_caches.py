@@ -1,7 +1,7 @@
-"""What the steps of one replay share: a message is converted, weighed and hashed once, not at each step.
+"""Caches for the steps of one replay: a message is converted, counted and hashed once, not at each step.
 
-Border: invisible. What comes out is what the functions themselves give; a message counts as known
-only while it is the very same value, and everything is forgotten when the terms change.
+Border: not observable. The results are those of the uncached functions; a cached message is used
+only while it is the same object, and everything is dropped when model or policy change.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from palimpsest.transcript.values import ModelRef
 
 
 class ConvertedMessages:
-    """Messages in neutral words, each converted once under the same terms."""
+    """Neutral messages, each converted once for the same model and policy."""
 
     def __init__(self) -> None:
         self._terms: tuple[ModelRef, ConvertPolicy] | None = None
@@ -25,7 +25,7 @@ class ConvertedMessages:
     def __call__(
         self, messages: Messages, model: ModelRef, policy: ConvertPolicy
     ) -> NeutralMessages:
-        """Return what ``convert`` returns."""
+        """Return what ``neutral_messages`` returns."""
         if self._terms != (model, policy):
             self._terms, self._known = (model, policy), {}
         flat: list[NeutralMessage] = []
@@ -60,12 +60,12 @@ class TokenCounts:
         return MESSAGE_TOKENS + sum(self.blocks(message))
 
     def turn_over(self) -> None:
-        """Forget what was not asked for since the last time."""
+        """Drop the counts that were not used since the last call."""
         self._before, self._known = self._known, {}
 
 
 class MessageHashes:
-    """Hashes of provider messages; most of a request stands where it stood in the one before."""
+    """Hashes of provider messages; most messages are at the same index as in the previous request."""
 
     def __init__(self) -> None:
         self._before: list[tuple[Body, str]] = []
@@ -82,7 +82,7 @@ class MessageHashes:
 
 
 def _alike(one: object, other: object) -> bool:
-    """Tell whether two values are written alike: equal, and 1 is neither 1.0 nor True."""
+    """Return whether two values have the same JSON: equal, where 1 is neither 1.0 nor True."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict) and isinstance(other, dict):

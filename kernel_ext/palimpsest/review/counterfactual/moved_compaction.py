@@ -1,8 +1,8 @@
-"""A compaction under another policy: the recorded one where it would have been the same, else a stand-in.
+"""Compact under another policy: with the recorded summary where it would have been the same, else a stand-in.
 
-The recorded summary is taken when the same messages would have been summarised and the same kept:
-then the model was asked this very question. Else a stand-in of a stated size takes its place, and
-what was recorded of the compaction is hidden.
+The recorded summary is used when the same messages would have been summarised and the same kept:
+then the model was sent the same request. Otherwise a stand-in of a stated size replaces it, and
+the recorded messages of the compaction are hidden.
 """
 
 from collections.abc import Callable
@@ -30,21 +30,21 @@ from palimpsest.transcript.values import ModelInfo
 
 @dataclass(frozen=True, slots=True)
 class RecordedMarker:
-    """A recorded marker: where it stands, and how it was carried out."""
+    """A recorded marker, and the session and policy under which its compaction ran."""
 
     recorded: RecordedCompaction
     message: Message
     view: View
     """Of the recorded session, up to the marker."""
     policy: Policy
-    """Under which the recorded compaction was planned."""
+    """The policy under which the recorded compaction was planned."""
 
     model: ModelInfo
     counter: Callable[[str], Count]
 
     @property
     def plan(self) -> CompactionPlan:
-        """What was summarised, and what was kept, planned as the loop did it."""
+        """The plan of the recorded compaction, made again as the loop made it."""
         bare = with_tail(self.message, None)
         view = replace(self.view, messages=(*self.view.messages[:-1], bare))
         return plan_at(view, bare.id, self.policy, self.model, self.counter)
@@ -72,9 +72,9 @@ def compact(
     *,
     overflow: bool = False,
 ) -> Compaction | None:
-    """Compact the other session now; None where nothing would be gained.
+    """Compact the simulated session now; None where that would save too little.
 
-    ``marked`` is the recorded marker at this place, if there is one; ``overflow`` says that the
+    ``marked`` is the recorded marker at this point, if there is one; ``overflow`` means that the
     provider would have refused a request.
     """
     before = other.messages(asking.without)
@@ -97,13 +97,13 @@ def compact(
 
 
 def hide_compaction(other: SimulatedSession, recorded: RecordedCompaction) -> None:
-    """Hide a recorded compaction that would not have been."""
+    """Hide the messages of a recorded compaction that would not have happened."""
     goes_on = (recorded.goes_on,) if recorded.goes_on is not None else ()
     other.hide((recorded.marker_id, *recorded.summaries, *goes_on))
 
 
 def _same(marked: RecordedMarker, made: CompactionPlan, policy: Policy) -> bool:
-    """Tell whether the recorded compaction summarised and kept the same, in the same words."""
+    """Return whether the recorded compaction summarised and kept the same, with the same prompt and model."""
     theirs, ours = marked.policy.compact, policy.compact
     if (theirs.model, theirs.prompt, theirs.serialize) != (ours.model, ours.prompt, ours.serialize):
         return False
@@ -125,7 +125,7 @@ def _stand_in(
     before: Messages,
     size: int,
 ) -> Compaction | None:
-    """Put a text of so many tokens in the place of what a plan covers; the marker is the view's last message."""
+    """Replace what a plan covers by a text of ``size`` tokens; the marker is the view's last message."""
     marker = view.messages[-1]
     requested = project_summary(
         view,
@@ -166,7 +166,7 @@ def _stand_in(
 
 
 def _last(other: SimulatedSession, marked: RecordedMarker | None, asking: StepInputs) -> str:
-    """Return the recorded message behind which the compaction stands."""
+    """Return the id of the recorded message after which the compaction is inserted."""
     if marked is not None:
         return marked.message.id
     names = [message.id for message in other.state.messages() if message.id != asking.without]

@@ -1,7 +1,7 @@
-"""Messages that a moved compaction would have brought: marker, stand-in summary, what goes on.
+"""Build the messages that a moved compaction would have added: marker, stand-in summary, continuation.
 
-Border: pure. No model is asked: the summary is a text of a stated size, marked as such, which is
-enough to say what later requests weigh and share, and says nothing about what would be remembered.
+Border: pure. No model is called: the summary is a text of a stated size, marked as such, which is
+enough to count later requests and what they share, and shows nothing about what a summary would retain.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from palimpsest.transcript.values import ModelRef, Todo
 SUMMARY_TOKENS = 1_500
 """Size of a stand-in, about what summaries of real sessions have (spec/review.md 2.4)."""
 LEAST_SHARE = 0.5
-"""A stand-in is at most this share of what it covers: a summary is shorter than the conversation."""
+"""A stand-in is at most this share of what it covers: a summary is shorter than the messages."""
 WORDS = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
 FILLER = " summary"
 
@@ -49,7 +49,7 @@ class PlaceholderSummary:
 def bare_marker(
     name: str, user: UserMessage, now: int, *, auto: bool, overflow: bool = False
 ) -> Message:
-    """Return a marker that asks for a compaction after a user message."""
+    """Return a marker that requests a compaction after a user message."""
     info = UserMessage(
         id=name,
         session_id=user.session_id,
@@ -84,7 +84,7 @@ def placeholder_summary(
     todos: tuple[Todo, ...],
     text: str,
 ) -> PlaceholderSummary:
-    """Return what a compaction would have added; ``before`` is what stands before the marker."""
+    """Return the messages that a compaction would have added; ``before`` are those before the marker."""
     info = marker.info
     assert isinstance(info, UserMessage)
     name = f"{info.id}-summary"
@@ -107,7 +107,7 @@ def placeholder_summary(
 
 
 def summary_text(made: CompactionPlan, weight: int, size: int, count: Count) -> str:
-    """Return a text of so many tokens, less where what it stands for is small."""
+    """Return a text of ``size`` tokens, or fewer where the messages that it covers are small."""
     words = WORDS.format(messages=len(made.head))
     wanted = min(size, int(weight * LEAST_SHARE))
     lacking = max(wanted - count(words), 0)
@@ -139,7 +139,7 @@ def _goes_on(
 
 
 def _unanswered(before: Messages) -> Message | None:
-    """Return the newest words of a person."""
+    """Return the newest message that the user wrote."""
     for message in reversed(before):
         if isinstance(message.info, UserMessage) and any(
             isinstance(part, TextPart) and not part.synthetic for part in message.parts

@@ -1,4 +1,4 @@
-"""What became of each recorded compaction, read ahead from the log: a replay meets its marker first."""
+"""Read from the journal how each recorded compaction ended, before a replay reaches its marker."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,35 +29,35 @@ class RecordedCompaction:
     summaries: frozenset[str]
     """Messages of its summary; several when it was tried again."""
     goes_on: str | None
-    """The engine's message behind it."""
+    """Id of the synthetic message after it that continued the turn."""
     good: bool
     stopped: bool
-    """A person or the end of the kernel stopped it."""
+    """The user or the end of the kernel stopped it."""
     request: StepRequest | None
     """The first request for the summary; None where none was sent."""
     requested: int = 0
     """Input tokens of all requests for the summary."""
     tokens_before: int = 0
     tokens_after: int = 0
-    """As they were judged; 0 where the summary was no good."""
+    """As recorded by the check of the summary; 0 where it was rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedCompactions:
-    """What a replay must know ahead."""
+    """What a replay must know in advance."""
 
     compactions: dict[str, RecordedCompaction] = field(default_factory=dict)
     """By marker."""
     following: dict[str, StepRequest] = field(default_factory=dict)
-    """The first request of a step after each message appeared; of an answer, its own."""
+    """The first request of a step after each message appeared; for an answer, its own."""
     unsent: frozenset[str] = frozenset()
-    """Answers whose request did not fit in any way, so that none was made."""
+    """Answers whose request could not be made to fit, so that none was sent."""
     seq: int = 0
     """Of the newest record that was read."""
 
 
 def read_compactions(records: Iterable[Record]) -> RecordedCompactions:
-    """Fold a whole log, and say what became of its compactions."""
+    """Read a whole journal, and return how its compactions ended."""
     state, everything = State(), State()
     asking: dict[str, list[StepRequest]] = {}
     following: dict[str, StepRequest] = {}
@@ -66,7 +66,7 @@ def read_compactions(records: Iterable[Record]) -> RecordedCompactions:
     for record in records:
         state.apply(record)
         if not isinstance(record.event, MessageRemoved | PartRemoved):
-            # What a person took back later was there when it was decided.
+            # What the user reverted later was there when the compaction was decided.
             everything.apply(record)
         if isinstance(record.event, MessageUpdated):
             name = record.event.info.id
@@ -140,7 +140,7 @@ def _summarises(message: Message, marker_id: str) -> bool:
 
 
 def _goes_on(messages: Messages, at: int) -> str | None:
-    """Return the first message behind the summary, if the engine said it and it asks for nothing."""
+    """Return the first user message after the summary, if it is the engine's and no marker."""
     for message in messages[at + 1 :]:
         if isinstance(message.info, UserMessage):
             return message.id if message.info.by_engine and marker(message) is None else None

@@ -1,4 +1,4 @@
-"""What recorded requests of a session were made of, read from its log and its blobs once."""
+"""Load the inputs of a session's recorded requests from its journal and blobs, each once."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from palimpsest.transcript.values import ToolSpec
 
 
 class Recordings:
-    """Knows the requests of one session.
+    """Loads the recorded requests of one session.
 
     Responsibilities: the policy of each; its model, system prompt and tools; how it was projected.
     """
@@ -28,7 +28,7 @@ class Recordings:
     def __init__(
         self, store: Store, session_id: str, policy: Policy | None, counter: Callable[[str], Count]
     ) -> None:
-        """Take the session; ``policy`` is the one that it is replayed under, None for each request's own."""
+        """Set the session; ``policy`` is the one that it is replayed under, None for each request's own."""
         self._store = store
         self._session_id = session_id
         self._policy = policy
@@ -74,14 +74,14 @@ class Recordings:
             policy=self.replayed(request),
             now=request.facts.now,
             without=request.message_id,
-            # Another policy is asked of the software of today; the own one gave what that version gave.
+            # Another policy is simulated with today's projection; the recorded one with its recorded version.
             version=PROJECTION_VERSION if self._policy is not None else request.projection,
         )
 
     def projection(
         self, request: StepRequest, state: State, estimator: str, weighed: TokenCounts
     ) -> Projection:
-        """Return what a request was projected to, weighed by any counter; ``state`` is that of its record."""
+        """Return a request's projection, counted by any estimator; ``state`` is that at its record."""
         view = View.of(state.messages(), state.decisions, self.read)
         basis = recorded_inputs(
             request, view, self.read, self._counter, self._session_id, state.session

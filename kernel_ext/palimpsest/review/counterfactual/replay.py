@@ -1,7 +1,7 @@
-"""Walk along a log under another policy: what would have been sent at each step.
+"""Replay a journal under another policy: compute the request that would have been sent at each step.
 
-The same policy gives the recorded requests, to the byte. After the first difference it is an
-estimate: with another request the model might have gone another way.
+The same policy gives the recorded requests, to the byte. After the first difference the result is an
+estimate: with another request the model might have answered something else.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,14 +57,14 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.values import Usage
 
 ASIDE = "compact/aside"
-"""Rule of decisions that take out what a failed compaction brought."""
+"""Rule of decisions that drop the messages of a failed compaction."""
 DECIDERS = frozenset({"truncate", OVERSIZED, STEERED, MODE})
-"""Rules, beside those of prune, that are decided anew under another policy."""
+"""Rules, besides those of pruning, that are decided anew under another policy."""
 
 
 @dataclass(slots=True)
 class DecidedSinceStep:
-    """What was decided since the newest step."""
+    """Decisions and compactions since the newest step."""
 
     decisions: list[Decision] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)
@@ -82,8 +82,8 @@ class _Sent:
 class CounterfactualReplay:
     """Replays one session.
 
-    Responsibilities: meet each record with what the loop would have done under the policy; make a
-    step of each recorded request, and say beside it what was recorded.
+    Responsibilities: do at each record what the loop would have done under the policy; make a
+    step of each recorded request, and a second one from what was recorded.
     """
 
     def __init__(
@@ -111,15 +111,15 @@ class CounterfactualReplay:
         self._markers: set[str] = set()
         self._room = ReplayedFit(self._other)
         self._cause: Cause = "size"
-        """Why room is wanted besides: the newest answer reported a full window, or was refused."""
+        """Why the context must shrink besides its size: the newest answer reported it full, or failed."""
         self._in_log = False
-        """That answer was the recorded one under the recorded rule, so what followed is in the log."""
+        """That answer was the recorded one under the recorded rule, so what followed is in the journal."""
         self._answer = ""
-        """The newest answer that came to its end."""
+        """The newest answer that has ended."""
         self._usage: dict[str, Usage] = {}
-        """What would have been reported of answers to requests of another size."""
+        """The usage that would have been reported for answers to requests of another size."""
         self._aside = False
-        """What is taken out after a recorded compaction that failed is taken out here, too."""
+        """The decisions that drop a failed compaction's messages hold in this simulation, too."""
         self._turn: StepInputs | None = None
         """What the newest request of the turn was made of; None where none was sent in it."""
         self._marked_asking: StepInputs | None = None
@@ -129,7 +129,7 @@ class CounterfactualReplay:
         self._past = read_compactions(self._store.read(self._session_id))
         for record in self._store.read(self._session_id):
             if record.seq > self._past.seq:
-                # ReplayedRequest since, by a kernel that has the session open.
+                # Written since the first pass, by a kernel that has the session open.
                 return
             self._before(record)
             self._state.apply(record)
@@ -141,7 +141,7 @@ class CounterfactualReplay:
         """Return the decisions after the newest step."""
         return tuple(self._other.new)
 
-    # Along the log
+    # Records of the journal
 
     def _before(self, record: Record) -> None:
         match record.event:
@@ -176,7 +176,7 @@ class CounterfactualReplay:
         return None
 
     def _decided(self, decision: Decision) -> None:
-        """Note a recorded decision; what a person decided holds under every policy."""
+        """Record a recorded decision; what the user decided holds under every policy."""
         if decision.rule in DECIDERS or decision.rule.startswith(PRUNE_RULE):
             self.recorded_since.decisions.append(decision)
         elif decision.rule != COMPACT and (decision.rule != ASIDE or self._aside):
@@ -187,7 +187,7 @@ class CounterfactualReplay:
         known = self._state.part(part.message_id, part.id)
         ended = isinstance(known, ToolPart) and isinstance(known.state, ToolCompleted)
         whole = isinstance(part.state, ToolCompleted) and not part.state.metadata.get("truncated")
-        # A task that a prompt asked for runs before the first request of its turn.
+        # A subtask of a prompt runs before the first request of its turn.
         request = self._past.following.get(part.message_id)
         if whole and not ended and request is not None:
             self._other.truncate(part, self._recordings.asking(request))
@@ -200,7 +200,7 @@ class CounterfactualReplay:
         self._room.turn_ended(turn and replace(turn, without=None))
 
     def _settle(self, asking: StepInputs) -> None:
-        """Do what was due when the turn ended: cut results after a summary failed, or make room."""
+        """Do what was due when the turn ended: cut results after a failed summary, or reduce the context."""
         if self._room.waits and not self._room.failed:
             return
         if not self._room.waits:
@@ -219,7 +219,7 @@ class CounterfactualReplay:
     # Compactions
 
     def _marked(self, marker_id: str) -> None:
-        """Meet a recorded marker: the compaction would have been here, too, or not."""
+        """Handle a recorded marker: compact here too, if the policy would have, else hide the compaction."""
         recorded = self._past.compactions.get(marker_id)
         if recorded is None or marker_id in self._markers:
             return
@@ -238,10 +238,10 @@ class CounterfactualReplay:
             self._aside = False
 
     def _wants(self, recorded: RecordedCompaction, asking: StepInputs) -> bool:
-        """Tell whether the policy asks for a compaction at a recorded marker."""
+        """Return whether the policy requests a compaction at a recorded marker."""
         first = self._sent is None
         if first and recorded.request is None:
-            # It came with a conversation from elsewhere, and no loop that we know asked for it.
+            # It was imported with a conversation, so no loop of ours requested it.
             return True
         if recorded.overflow and not first and not self._would_be_refused():
             return False
@@ -251,10 +251,10 @@ class CounterfactualReplay:
         return isinstance(made, SummaryNeeded) or self._rests_on_the_record(recorded, asking)
 
     def _rests_on_the_record(self, recorded: RecordedCompaction, asking: StepInputs) -> bool:
-        """Tell whether the record alone says why a compaction came, and the policy is the recorded one.
+        """Return whether only the journal shows why a compaction came, and the policy is the recorded one.
 
-        The window that it was asked for in may be another than that of the step before. It stands in
-        the request for the summary; a kernel that ended before that was sent has told it nowhere.
+        The window under which it was requested may differ from that of the step before. It is recorded
+        with the request for the summary; a kernel that ended before sending that has recorded it nowhere.
         """
         if self._sent is None:
             return self._policy is None
@@ -262,7 +262,7 @@ class CounterfactualReplay:
         return recorded.request is None and self._recordings.policy(known) == asking.policy
 
     def _due(self, asking: StepInputs, *, refused: bool = False) -> Cause:
-        """Return why room is to be made before the next request."""
+        """Return why the context must shrink before the next request."""
         if refused or self._cause in ("refused", "failed"):
             return "refused" if refused else self._cause
         held = self._other.held(asking)
@@ -276,7 +276,7 @@ class CounterfactualReplay:
         return "full" if full else "size"
 
     def _would_be_refused(self) -> bool:
-        """Tell whether the provider, which refused the newest request, would have refused this one."""
+        """Return whether the provider, which refused the newest request, would have refused this one."""
         if self._sent is None or not self.recorded:
             return False
         was, step = self.recorded[-1], self._sent.step
@@ -285,7 +285,7 @@ class CounterfactualReplay:
     def _compact(
         self, asking: StepInputs, marked: RecordedMarker | None, *, overflow: bool = False
     ) -> None:
-        """Compact now, and tell the room how that ended."""
+        """Compact now, and pass the outcome on to ``ReplayedFit``."""
         without = marked.message.id if marked is not None else asking.without
         held = self._other.held(replace(asking, without=without))
         done = compact(self._other, held, marked, self._summary_tokens, overflow=overflow)
@@ -309,7 +309,7 @@ class CounterfactualReplay:
         return RecordedMarker(recorded, messages[at], view, policy, asking.model, self._counter)
 
     def _asking_at(self, recorded: RecordedCompaction) -> StepInputs | None:
-        """Return what a request at a marker is made of: what the step beside it was made of."""
+        """Return the inputs of a request at a marker: those of the neighbouring step."""
         message = self._state.message(recorded.marker_id)
         info = message.info if message is not None else None
         request = self._past.following.get(recorded.marker_id)
@@ -325,7 +325,7 @@ class CounterfactualReplay:
             return None
         asked = recorded.request or request
         policy = self._recordings.replayed(asked)
-        # What was known of a model may have changed since the step before.
+        # The known facts about a model may have changed since the step before.
         model = asked.model if asked.model.ref == request.model.ref else request.model
         asking = self._recordings.asking(request)
         return replace(asking, model=model, policy=policy, now=info.time.created, without=None)
@@ -333,7 +333,7 @@ class CounterfactualReplay:
     # Requests
 
     def _asked_aside(self, request: StepRequest) -> None:
-        """Meet a request that is no step: one that would not have been made is passed over."""
+        """Handle a request that is no step; ignore one that would not have been made."""
         if request.purpose in BESIDE:
             return
         message = self._state.message(request.message_id or "")
@@ -344,11 +344,11 @@ class CounterfactualReplay:
         self._note(request)
 
     def _not_sent(self, info: AssistantMessage) -> None:
-        """Make room for a request that was not made, since nothing was enough."""
+        """Reduce the context for a request that was never sent, since it could not be made to fit."""
         known = (self._sent.record if self._sent else None, self._past.following.get(info.id))
         request = next((one for one in known if one and one.model.ref == info.model), None)
         if request is None:
-            # Nothing tells how large the window of this model is.
+            # The window of this model is unknown.
             return
         asking = replace(self._recordings.asking(request), now=info.time.created, without=None)
         cause, self._cause = self._due(asking), "size"
@@ -359,7 +359,7 @@ class CounterfactualReplay:
             found = self._room.make(asking)
 
     def _note(self, request: StepRequest) -> None:
-        """Remember a request that would have been made: what was reported of it calibrates the next."""
+        """Store a request that would have been made: its reported usage calibrates the next."""
         other = self._other
         other.newest, other.touched = request, request.facts.now
         estimator = self._recordings.replayed(request).estimator
@@ -407,13 +407,13 @@ class CounterfactualReplay:
                 case None if made is not None:
                     return *made, False
                 case None:
-                    # The turn would have ended; the recorded one, or another one, goes on.
+                    # The turn would have ended here; the recorded one, or a later one, continues.
                     cause = "size"
 
     def _write(
         self, request: StepRequest, asking: StepInputs, fitted: FittedRequest
     ) -> ReplayedRequest:
-        """Write a request as a provider would be sent it, or as the hook did that was asked about this one."""
+        """Write a request in its provider's format, or as the recorded hook wrote the same request."""
         estimator = request.facts.estimator
         weighed = self._other.weighed(estimator)
         held = self._other.held(asking)
@@ -430,21 +430,21 @@ class CounterfactualReplay:
         return self._sides.hooked(written, request, self._state.items, sent)
 
     def _is_refused(self, request: StepRequest, written: ReplayedRequest) -> bool:
-        """Tell whether the provider would refuse a request, by what it reported of others.
+        """Return whether the provider would refuse a request, by the usage it reported for others.
 
-        The recorded request was sent, whatever our estimate says.
+        The recorded request was accepted, whatever our estimate is.
         """
         if written.sha256 == request.sha256:
             return False
         return round(written.tokens * request.facts.calibration) > request.model.capacity
 
     def _answered(self, info: AssistantMessage) -> None:
-        """Look whether an answer asks for room: by its reported tokens, or since it was refused."""
+        """Check whether the context must shrink after an answer, by its usage or because it was refused."""
         sent = self._sent
         if sent is None or sent.record.message_id != info.id or info.time.completed is None:
             return
         if self._answer == info.id:
-            # Why its turn ended was written into it later.
+            # Only the reason why its turn ended was added later.
             return
         self._answer = info.id
         policy = sent.asking.policy
@@ -461,7 +461,7 @@ class CounterfactualReplay:
 
 
 def _scaled(usage: Usage, tokens: int, recorded: int) -> Usage:
-    """Return what would have been reported of a request of another size."""
+    """Return the usage that would have been reported for a request of another size."""
     prompt = round(usage.prompt * tokens / recorded) if recorded else usage.prompt
     update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
     return usage.model_copy(update=update)

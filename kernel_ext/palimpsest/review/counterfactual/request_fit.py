@@ -1,7 +1,8 @@
-"""Make room for the requests of a session as it would have been: drive ``context/request_assembly/fit.py``, and apply what it yields.
+"""Make a simulated session's requests fit: drive ``context/request_assembly/fit.py``, apply what it yields.
 
-The live loop drives the same generator (``loop/context_management/fit_driver.py``). Here nothing is journaled and no model is
-asked: decisions are taken into ``SimulatedSession``, and whoever calls says how a summary would have ended.
+The live loop drives the same generator (``loop/context_management/fit_driver.py``). Here nothing is journaled
+and no model is called: decisions are added to ``SimulatedSession``, and the caller reports how a summary
+would have ended.
 """
 
 from palimpsest.context.request_assembly.fit import (
@@ -20,9 +21,10 @@ from palimpsest.review.counterfactual.simulated_session import SimulatedSession,
 
 
 class ReplayedFit:
-    """Makes room along one log.
+    """Makes the requests of one replay fit the window.
 
-    Responsibilities: hold what asked for a summary until it is known how that ended; count tries by turns.
+    Responsibilities: hold the generator that requested a summary until its outcome is known; count tries
+    by turns.
     """
 
     def __init__(self, other: SimulatedSession) -> None:
@@ -33,16 +35,16 @@ class ReplayedFit:
 
     @property
     def failed(self) -> bool:
-        """A summary was asked for and failed, and nothing was done about it yet."""
+        """A summary was requested and failed, and the generator was not resumed yet."""
         return self._waiting is not None and self._failed
 
     @property
     def waits(self) -> bool:
-        """Something was asked for, and whoever asked goes on with the next request."""
+        """A generator has requested something, and is resumed with the next request."""
         return self._waiting is not None
 
     def may_summarise(self, asking: StepInputs, cause: Cause) -> bool:
-        """Tell whether a summary would be asked for."""
+        """Return whether a summary would be requested."""
         held = self._other.held(asking)
         messages = self._other.messages(asking.without)
         return self._tries.may_summarise(cause, messages, held.policy)
@@ -50,7 +52,7 @@ class ReplayedFit:
     def make(
         self, asking: StepInputs, cause: Cause = "size"
     ) -> FittedRequest | SummaryNeeded | ResultsShortened | None:
-        """Go on with what waits, or else begin; returns what the live loop would do next."""
+        """Resume the waiting generator, or start one; returns what the live loop would do next."""
         view, inputs = self._other.inputs(asking)
         running, outcome = self._waiting, None
         if running is None:
@@ -71,13 +73,13 @@ class ReplayedFit:
             self._other.decide(told.decisions)
 
     def summarised(self, *, failed: bool, stopped: bool) -> None:
-        """Take in how a summary ended; after one that was stopped nothing goes on."""
+        """Record how a summary ended; after one that was stopped nothing is resumed."""
         self._failed = failed
         if stopped:
             self._waiting = None
 
     def turn_ended(self, asking: StepInputs | None) -> None:
-        """Prune where the policy does that then, and begin a new turn; None where nothing was sent in it."""
+        """Prune if the policy does so after turns, and begin a new one; None where nothing was sent in it."""
         self._tries, self._waiting, self._failed = FitAttempts(), None, False
         if asking is None:
             return

@@ -1,6 +1,6 @@
-"""Write the requests of a replay as a provider would be sent them, and say what they share.
+"""Write the requests of a replay in their provider's format, and compute the prefix that they share.
 
-Requests of one session share most of their messages, so each message is kept once.
+Requests of one session share most of their messages, so each message is stored once.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from palimpsest.transcript.provider_profile.older_profiles import profile_at
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What stands in a provider's cache after a request: model and tools, then the messages."""
+    """What a provider's cache holds after a request: model and tools, then the messages."""
 
     fixed: tuple[str, str] | None = None
     messages: tuple[tuple[str, int], ...] = ()
@@ -59,7 +59,7 @@ def prefix_of(
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRequest:
-    """One request in a provider's words."""
+    """One request in a provider's format."""
 
     asking: StepInputs
     sent: tuple[dict[str, Any], ...]
@@ -69,12 +69,12 @@ class ReplayedRequest:
     tokens: int
     kinds: dict[str, int]
     marked: bool = True
-    """With marks for the provider's cache; a hook that writes a request sets its own."""
+    """It gets cache marks; a hook that writes a request sets its own."""
 
     def request(
         self, recorded: StepRequest, fitted: FittedRequest, session_id: str
     ) -> ModelRequest:
-        """Return the request, with the recorded parameters and as many tokens as there is room for."""
+        """Return the request, with the recorded parameters and the answer tokens that fit the window."""
         model, overflow = self.asking.model, self.asking.policy.overflow
         longest = answer_tokens(fitted.projection.total, fitted.facts, model, overflow)
         places = (
@@ -94,7 +94,7 @@ class ReplayedRequest:
 
 
 class RequestWriter:
-    """Writes requests, and keeps each message once."""
+    """Writes requests, and stores each message once."""
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, Any]] = {}
@@ -102,7 +102,7 @@ class RequestWriter:
         self._hashed = MessageHashes()
 
     def weight(self, sha256: str, otherwise: int) -> int:
-        """Return what a message of the newest request weighs."""
+        """Return the tokens of a message of the newest request."""
         return self._weights.get(sha256, otherwise)
 
     def write(
@@ -150,7 +150,7 @@ def _summaries(messages: Messages) -> set[str]:
 def _part_weights(
     flat: NeutralMessages, blocks: Sequence[Sequence[int]]
 ) -> dict[tuple[bool, str], int]:
-    """Return what each part weighs, its result apart from its call."""
+    """Return the tokens of each part, its result apart from its call."""
     weights: dict[tuple[bool, str], int] = {}
     for message, weighed in zip(flat, blocks, strict=True):
         for block, tokens in zip(message.blocks, weighed, strict=True):
@@ -161,7 +161,7 @@ def _part_weights(
 
 
 def _weight(one: ProviderMessage, weights: dict[tuple[bool, str], int], count: Count) -> int:
-    """Return what a provider message weighs, as the live loop records it."""
+    """Return the tokens of a provider message, as the live loop records them."""
     role = str(one.body["role"])
     if role == "system":
         return MESSAGE_TOKENS + count(prompt_text((one.body,)))

@@ -1,7 +1,8 @@
-"""A session as it would have become under another policy: its messages, its decisions, its facts.
+"""Simulate a session under another policy: its messages, decisions and facts as they would have been.
 
-People, tools and answers are the recorded ones. The deciders and the projection are those of the
-live loop; only compactions, which need a model, are made up elsewhere (``review/counterfactual/moved_compaction.py``).
+Prompts, tool outputs and answers are the recorded ones. The deciders and the projection are those of the
+live loop; only compactions, which need a model, are simulated elsewhere
+(``review/counterfactual/moved_compaction.py``).
 """
 
 import functools
@@ -27,7 +28,7 @@ from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 
 @dataclass(frozen=True, slots=True)
 class StepInputs:
-    """What a request is made of besides the conversation, and the policy it is made under."""
+    """What a request is made of besides the messages, and the policy it is made under."""
 
     model: ModelInfo
     system: tuple[str, ...]
@@ -35,31 +36,31 @@ class StepInputs:
     policy: Policy
     now: int
     without: str | None = None
-    """The message that the request fills: recorded already, and no part of it."""
+    """The message of the request's answer: recorded already, but not part of the request."""
     version: int = PROJECTION_VERSION
 
 
 @dataclass(slots=True)
 class SimulatedSession:
-    """The session that would have been, beside the recorded one.
+    """The session as it would have been under the policy, beside the recorded one.
 
-    Responsibilities: hide what would not have been, add what would; decide as the policy does.
+    Responsibilities: hide messages that would not exist, add those that would; decide as the policy does.
     """
 
     state: State
-    """Of the recorded session, at this record."""
+    """The recorded session's state at the current record."""
     read: Callable[[str], bytes]
     """Blobs by their hash."""
     counter: Callable[[str], Count]
     decisions: list[Decision] = field(default_factory=list)
     new: list[Decision] = field(default_factory=list)
-    """Those that nobody asked for yet."""
+    """Decisions that are not yet assigned to a step."""
     newest: StepRequest | None = None
-    """The newest recorded request that would have been made, too."""
+    """The newest recorded request that would have been made under the policy, too."""
     weights: dict[str, int] = field(default_factory=dict)
     """Tokens of recorded requests by another counter than the recorded one."""
     replaced: dict[str, str] = field(default_factory=dict)
-    """Stand-in summaries by the recorded ones whose place they take."""
+    """Stand-in summaries by the recorded ones that they replace."""
     touched: int | None = None
     """When the provider's cache was last touched."""
     _flattened: ConvertedMessages = field(default_factory=ConvertedMessages)
@@ -70,7 +71,7 @@ class SimulatedSession:
     _made: int = 0
 
     def messages(self, without: str | None = None) -> Messages:
-        """Return the messages that would have been."""
+        """Return the messages as they would have been."""
         found: list[Message] = []
         for message in self.state.messages():
             if message.id not in self._hidden and message.id != without:
@@ -79,24 +80,24 @@ class SimulatedSession:
         return tuple(found)
 
     def hide(self, names: Sequence[str]) -> None:
-        """Take recorded messages out that would not have been."""
+        """Hide recorded messages that would not exist."""
         self._hidden.update(names)
 
     def add(self, after: str, messages: Messages) -> None:
-        """Put messages behind a recorded one, hidden or not."""
+        """Insert messages after a recorded one, hidden or not."""
         self._added[after] = (*self._added.get(after, ()), *messages)
 
     def newest_id(self) -> str:
-        """Return the newest recorded message."""
+        """Return the id of the newest recorded message; empty where there is none."""
         messages = self.state.messages()
         return messages[-1].id if messages else ""
 
     def view(self, messages: Messages) -> View:
-        """Return messages as deciders look at them."""
+        """Return messages as a view for deciders."""
         return View.of(messages, tuple(self.decisions), self.read)
 
     def decide(self, found: Sequence[Decision]) -> None:
-        """Take decisions in."""
+        """Add decisions."""
         self.decisions += found
         self.new += found
 
@@ -106,7 +107,7 @@ class SimulatedSession:
         return f"dec_{self._made}"
 
     def facts(self, asking: StepInputs, used_tokens: int) -> Facts:
-        """Return what deciders would have been told."""
+        """Return the facts that deciders would have used."""
         policy, model = asking.policy, asking.model
         age = None
         if model.caching and self.touched is not None and self._same_model(model):
@@ -122,13 +123,13 @@ class SimulatedSession:
         )
 
     def held(self, asking: StepInputs) -> StepInputs:
-        """Return the same under the policy that holds: after an undo nothing is compacted by itself."""
+        """Return the inputs with the effective policy: after an undo there is no automatic compaction."""
         messages = self.messages(asking.without)
         policy = policy_after_undo(messages, tuple(self.decisions), asking.policy)
         return replace(asking, policy=policy)
 
     def inputs(self, asking: StepInputs) -> tuple[View, FitInputs]:
-        """Return what room is made for, as the live loop would see it now."""
+        """Return the view and inputs for ``fit``, as the live loop would have them now."""
         view = self.view(self.messages(asking.without))
         held = self.held(asking)
         used = self.newest.tokens if self.newest is not None else 0
@@ -142,7 +143,7 @@ class SimulatedSession:
         return view, made
 
     def truncate(self, part: ToolPart, asking: StepInputs) -> None:
-        """Shorten an output when its tool ends."""
+        """Truncate an output when its tool ends."""
         policy = asking.policy
         found = truncate(
             self.new_id(),
@@ -162,13 +163,13 @@ class SimulatedSession:
         return self._projected(bare, self.view(messages)).total
 
     def weighed(self, estimator: str) -> TokenCounts:
-        """Return what counts with an estimator, and remembers."""
+        """Return the cached token counts of an estimator."""
         if estimator not in self._weighed:
             self._weighed[estimator] = TokenCounts(self.counter(estimator))
         return self._weighed[estimator]
 
     def turn_over(self) -> None:
-        """Forget what messages weigh that are in no request any more."""
+        """Drop the counts of messages that are in no request any more."""
         for one in self._weighed.values():
             one.turn_over()
 
@@ -192,7 +193,7 @@ class SimulatedSession:
         return self.newest is not None and self.newest.model.ref == model.ref
 
     def _calibration(self, policy: Policy, model: ModelInfo) -> float:
-        """Return real over estimated tokens, from what was reported of the newest request."""
+        """Return the ratio of reported to estimated tokens of the newest request."""
         newest = self.newest
         if newest is None or newest.model.ref != model.ref or newest.message_id is None:
             return 1.0
@@ -217,7 +218,7 @@ class SimulatedSession:
 
 
 def _reported(message: Message, info: AssistantMessage, request_id: str) -> Usage:
-    """Return what was reported of one request: the message of a summary may hold several."""
+    """Return the usage reported for one request: the message of a summary may hold several."""
     ours = False
     for part in message.parts:
         if isinstance(part, StepStartPart):

@@ -1,6 +1,6 @@
-"""Make the steps of both sides: as they were recorded, and as they would have been.
+"""Build the steps of both sides of a what-if: as they were recorded, and as they would have been.
 
-Both are counted with the counter that was recorded, and each looks at its own step before for what
+Both are counted with the recorded estimator, and each is compared with its own previous step for what
 a provider's cache may hold.
 """
 
@@ -26,7 +26,7 @@ from palimpsest.transcript.messages import Messages
 
 
 class StepBuilder:
-    """Makes the steps of one replay, in order."""
+    """Builds the steps of one replay, in order."""
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
@@ -43,7 +43,7 @@ class StepBuilder:
         messages: Messages,
         weighed: TokenCounts,
     ) -> ReplayedRequest:
-        """Write a request as a provider would be sent it."""
+        """Write a request in its provider's format."""
         return self._writer.write(projection, asking, count, messages, weighed)
 
     def hooked(
@@ -53,7 +53,7 @@ class StepBuilder:
         items: Sequence[ContextItem],
         sent: Sequence[Body],
     ) -> ReplayedRequest:
-        """Return the request as a hook wrote it, which was asked about the same one."""
+        """Return the request as the recorded hook wrote it, which was called with the same messages."""
         return replace(
             written,
             sent=tuple(sent),
@@ -76,7 +76,7 @@ class StepBuilder:
         compactions: Sequence[Compaction],
     ) -> Step:
         """Return a step as it was recorded; ``items`` are all of its request."""
-        # An item of an earlier request may have been weighed by the counter of another policy.
+        # The tokens of an item from an earlier request may have been counted by another policy's estimator.
         weights = [(item.sha256, self._writer.weight(item.sha256, item.tokens)) for item in items]
         now = prefix_of(request, weights, request.kinds.get("tools", 0))
         cached, self._was = now.shared(self._was), now

@@ -1,4 +1,4 @@
-"""What a session's requests were, or would have been: one value per step, ready to be compared."""
+"""A session's requests as they were, or would have been: one value for each step, to be compared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,16 +10,16 @@ from palimpsest.transcript.context_values.policies import Policy
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A summary that took, or would have taken, the place of older messages."""
+    """A summary that replaced, or would have replaced, older messages."""
 
     marker_id: str
     covered: int
-    """Messages that the summary stands for."""
+    """Messages that the summary covers."""
     tokens_before: int
     """Of the messages, without system prompt and tools."""
     tokens_after: int
     requested: int
-    """Input tokens of the requests for it; of a stand-in, those of one request that tells everything."""
+    """Input tokens of the requests for it; for a stand-in, those of one request with the whole history."""
     stand_in: bool
     """No model wrote this summary: it is a text of the stated size."""
     good: bool = True
@@ -34,28 +34,28 @@ class Step:
     number: int
     """1 for the first of the session."""
     seq: int
-    """Record of the recorded request."""
+    """Sequence number of the record of the recorded request."""
     request_id: str
     model: str
     tokens: int
     """Estimated with the counter that the session recorded, so that both sides compare."""
     estimate: int
-    """As the policy itself estimates, corrected by what providers reported: what ``fits`` is about."""
+    """Tokens by the policy's own estimator, corrected by reported usage; ``fits`` compares these."""
     budget: int
     fits: bool
     cached: int
-    """Tokens in common with the request of the step before, from the beginning on."""
+    """Tokens of the prefix shared with the request of the step before."""
     sha256: str
     kinds: Mapping[str, int] = field(default_factory=dict)
     """``tokens`` by kind: system, tools, summary, user, assistant, reasoning, output."""
     decisions: tuple[Decision, ...] = ()
-    """Made since the step before."""
+    """Decisions since the step before."""
     compactions: tuple[Compaction, ...] = ()
-    """Since the step before."""
+    """Compactions since the step before."""
     refused: str = ""
     """Why nothing would have been sent: the window is too small for the policy."""
     request: ModelRequest | None = None
-    """What would have been sent; a recorded request is rebuilt by ``review/reconstruction/requests.py``."""
+    """The request that would have been sent; ``review/reconstruction/requests.py`` rebuilds recorded ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Replay:
     policy: Policy | None
     """None where each step has the policy that it was recorded under."""
     counterfactual: bool
-    """No model answered these requests: what it would have said is not known."""
+    """No model answered these requests: the answers it would have given are unknown."""
     steps: tuple[Step, ...]
     after: tuple[Decision, ...] = ()
     """Decisions made after the last step."""
@@ -87,7 +87,7 @@ class Replay:
 
     @property
     def tokens(self) -> int:
-        """The input of all steps together."""
+        """Input tokens of all steps together."""
         return sum(step.tokens for step in self.steps)
 
     @property
@@ -97,15 +97,15 @@ class Replay:
 
     @property
     def cached(self) -> int:
-        """What of it a provider's cache may hold already."""
+        """Input tokens that a provider's cache may hold already."""
         return sum(step.cached for step in self.steps)
 
     @property
     def peak(self) -> int:
-        """The largest request."""
+        """Tokens of the largest request."""
         return max((step.tokens for step in self.steps), default=0)
 
     @property
     def overflows(self) -> int:
-        """Requests that would not have fitted."""
+        """Number of requests that would not have fitted."""
         return sum(not step.fits or bool(step.refused) for step in self.steps)

@@ -1,8 +1,8 @@
-"""What would have been sent under another policy: every step of a recorded session, side by side.
+"""Compare a recorded session, step by step, with the requests that another policy would have sent.
 
-*What-if* is counterfactual and marked as such: no model is asked. Requests, decisions and token
+*What-if* is counterfactual and marked as such: no model is called. Requests, decisions and token
 counts are those that the policy would have made of the recorded conversation; a compaction that
-would have come at another place has a stand-in summary of a stated size. Works on a log on disk.
+would have come at another point has a stand-in summary of a stated size. Works on a journal on disk.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class WhatIf:
 
     @property
     def first_difference(self) -> int | None:
-        """The number of the first step whose request would have been another one."""
+        """The number of the first step whose request would have been different; None where none would."""
         for was, other in zip(self.recorded.steps, self.other.steps, strict=True):
             if was.sha256 != other.sha256:
                 return was.number
@@ -46,7 +46,7 @@ class WhatIf:
 
     @property
     def comparison(self) -> Comparison:
-        """Both sides in words and numbers, for any view."""
+        """Both sides as titles, rows and notes, for any renderer."""
         return what_if_comparison(
             self.recorded, self.other, self.first_difference, self.summary_tokens
         )
@@ -63,7 +63,7 @@ class WhatIf:
 
     @property
     def html(self) -> str:
-        """The same as a piece of a page."""
+        """The same as an HTML fragment."""
         return self.comparison.html
 
     def _repr_html_(self) -> str:

@@ -1,1 +1,1 @@
-"""What fills a context window, and what is gone from it."""
+"""Report what fills a context window, and what was reduced or left out of it."""

@@ -1,6 +1,7 @@
-"""A context window as a person looks at it: its values, and the same drawn in a cell.
+"""The report of a context window: its values, and their display in a notebook cell.
 
-Border: ``review/inspection/window_contents.py`` has the values, ``review/inspection/report_view.py`` their words.
+Border: ``review/inspection/window_contents.py`` has the values, ``review/inspection/report_view.py``
+the text.
 """
 
 from dataclasses import dataclass
@@ -14,11 +15,11 @@ from palimpsest.review.inspection.window_contents import WindowContents
 
 @dataclass(frozen=True)
 class ContextReport(WindowContents):
-    """A context window: what fills it, what is free, and what is gone."""
+    """A context window: what fills it, what is free, and what was reduced or left out."""
 
     @property
     def sheet(self) -> ContextReportView:
-        """The same in words, for any view."""
+        """The same as titles and rows of text, for any renderer."""
         return report_view(self)
 
     @property
@@ -33,7 +34,7 @@ class ContextReport(WindowContents):
 
     @property
     def html(self) -> str:
-        """The same as a part of a notebook's page."""
+        """The same as an HTML fragment for a notebook."""
         return to_html(self.sheet)
 
     def _repr_html_(self) -> str:

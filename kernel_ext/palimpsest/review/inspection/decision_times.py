@@ -1,6 +1,6 @@
-"""Say when decisions were made: the turn, the step that they first hold for, the time.
+"""Find when decisions were made: the turn, the first step that they hold for, and the time.
 
-A decision itself names no time; its record in the log does. Order is the log's.
+A decision itself has no time; its record in the journal does. The order is the journal's.
 """
 
 from collections.abc import Iterable, Set
@@ -17,7 +17,7 @@ from palimpsest.transcript.session_record.events import (
 )
 
 TYPES = ("message.updated", "step.requested", "decision")
-"""The records that are looked at."""
+"""The types of records that are read."""
 
 AT_ONCE = frozenset({"truncate"})
 """Rules that decide when a tool ends: the step is the one that ran it."""
@@ -32,7 +32,7 @@ def decision_times(records: Iterable[Record], wanted: Set[str]) -> dict[str, Dec
 
 
 class _Clock:
-    """Counts turns and steps along the log."""
+    """Counts turns and steps while records of the journal are read."""
 
     def __init__(self, wanted: Set[str]) -> None:
         self.found: dict[str, DecisionTime] = {}
@@ -47,7 +47,7 @@ class _Clock:
         self._waiting: list[str] = []
 
     def take(self, record: Record) -> None:
-        """Take in one record."""
+        """Process one record."""
         match record.event:
             case MessageUpdated(info=UserMessage() as info):
                 self._said(info)
@@ -79,7 +79,7 @@ class _Clock:
             self._waiting.clear()
 
     def _was_marker(self, marker_id: str) -> None:
-        """Take a turn back: what began was a person's wish for a summary."""
+        """Uncount a turn: the message that began it was the user's request for a compaction."""
         if self._began == marker_id:
             self._began = ""
             self._turn, self._step = self._turn - 1, self._steps_before

@@ -1,7 +1,7 @@
-"""Show a request that a hook wrote as what it is: messages, stored whole, of which nothing is known.
+"""Report a request that a hook wrote: its messages are stored whole, and their origin is unknown.
 
-Border: values from the record and its blob; nothing is projected, since nothing tells how the
-messages were made.
+Border: values from the record and its blob; nothing is projected, since it is not recorded how the
+hook made the messages.
 """
 
 import json
@@ -25,7 +25,7 @@ def hook_request_report(
     read: Callable[[str], bytes],
     scrub: Callable[[str], str],
 ) -> ContextReport:
-    """Return the ledger of a request as it was sent; of one that no hook wrote, as it is."""
+    """Return the report of a request with the messages of its hook; unchanged where no hook wrote it."""
     if request.opaque is None:
         return ledger
     messages: list[dict[str, Any]] = json.loads(read(request.opaque.sha256))

@@ -1,7 +1,7 @@
-"""List what is gone from a request: summarised, cleared, cut, left out, and by which rule.
+"""List what a request no longer shows whole: summarised, cleared, cut or left out, and by which rule.
 
-Only what holds now: a decision that a person took back is none, and what a summary covers is told
-by the summary. Words are the session's own and are scrubbed of keys by whoever hands them out.
+Only what holds now: a decision that the user reversed is not listed, and messages that a summary covers
+are listed as that summary. Texts are the session's own; the caller passes a function that scrubs secrets.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +43,7 @@ REPEATED = "failed attempts"
 def reductions(
     basis: RequestInputs, dated: Mapping[str, DecisionTime], scrub: Scrub
 ) -> tuple[Reduction, ...]:
-    """Return what the request does not show, or not whole: whole messages first, then parts in order."""
+    """Return what the request does not show, or not whole: messages first, then parts in order."""
     seen = basis.view.folded(basis.policy.compact)
     teller = _ReductionBuilder(basis, dated, scrub)
     found = [
@@ -57,7 +57,7 @@ def reductions(
 
 
 def decisions_to_date(basis: RequestInputs) -> frozenset[str]:
-    """Name the decisions whose time may be asked for."""
+    """Return the ids of the decisions whose time the report shows."""
     return frozenset(
         one.id for one in basis.view.decisions if one.action in WAYS or one.rule == COMPACT
     )
@@ -72,7 +72,7 @@ class _ReductionBuilder:
         self._scrub = scrub
 
     def summarised(self, seen: Messages) -> Iterator[Reduction]:
-        """Tell of the newest summary, which took in the older ones."""
+        """Yield the newest summary, which includes the older ones."""
         summaries = good_summaries(seen)
         marked = next((m for m in reversed(seen) if marker(m) and m.id in summaries), None)
         number = self._hidden(seen)
@@ -97,7 +97,7 @@ class _ReductionBuilder:
         )
 
     def _hidden(self, seen: Messages) -> int:
-        """Return how many messages the fold hides; what an undone compaction brought is none."""
+        """Return how many messages the fold hides, not counting those of undone compactions."""
         view = self._basis.view
         shown = {message.id for message in seen}
         all_of_them = without_undone(view.messages, view.decisions)
@@ -105,7 +105,7 @@ class _ReductionBuilder:
 
     @staticmethod
     def _cut(number: int) -> Iterator[Reduction]:
-        """Tell of what is hidden without a good summary, as recorded agents do it."""
+        """Yield what is hidden by a failed summary, as under the presets of some other agents."""
         if number:
             yield Reduction(
                 way="summarise",
@@ -125,7 +125,7 @@ class _ReductionBuilder:
         return next(decided, None)
 
     def limited(self, seen: Messages) -> Iterator[Reduction]:
-        """Tell of the turns that a history limit leaves out of every request."""
+        """Yield the turns that a history limit leaves out of every request."""
         basis = self._basis
         turns = basis.policy.history_limit
         flat = neutral_messages(seen, basis.model.ref, basis.policy.convert)
@@ -146,7 +146,7 @@ class _ReductionBuilder:
         )
 
     def failed(self, seen: Messages) -> Iterator[Reduction]:
-        """Tell of answers that ended in an error, which are kept and not sent again."""
+        """Yield the answers that ended in an error, which are kept and not sent again."""
         number = sum(map(_is_unsent, seen))
         if number:
             yield Reduction(
@@ -159,7 +159,7 @@ class _ReductionBuilder:
             )
 
     def repeated(self, seen: Messages) -> Iterator[Reduction]:
-        """Tell of what was left by requests that broke and were sent again."""
+        """Yield the partial answers of requests that failed and were sent again."""
         broken = [
             message
             for message in seen
@@ -177,7 +177,7 @@ class _ReductionBuilder:
             )
 
     def of_parts(self, seen: Messages) -> Iterator[Reduction]:
-        """Tell of the single parts that are cleared, cut or left out."""
+        """Yield the single parts that are cleared, cut or left out."""
         holding = EffectiveDecisions(self._basis.view.decisions)
         for message in seen:
             for part in message.parts:
@@ -221,12 +221,12 @@ class _ReductionBuilder:
 
 
 def _is_for_people(part: TextPart) -> bool:
-    """Tell whether words never were for the model: a notice, or a command that was sent filled in."""
+    """Return whether a text was never for the model: a notice, or a command that was sent expanded."""
     return user_notice_text(part) is not None or COMMAND in (part.metadata or {})
 
 
 def named(part: Part, scrub: Scrub) -> tuple[str, str]:
-    """Return what a part is called, and its first line or what it works on."""
+    """Return the name of a part, and its first line or the subject of its call."""
     match part:
         case ToolPart():
             return one_line(scrub(part.tool), 60), one_line(scrub(_subject(part)))

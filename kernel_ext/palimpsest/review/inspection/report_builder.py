@@ -1,7 +1,7 @@
-"""Weigh a context window, item by item: the request is projected as the live loop does it.
+"""Build the report of a context window, item by item: the request is projected as the live loop does it.
 
-Nothing is sent and nothing is written. The items add up to the request's calibrated estimate,
-exactly: what is lost by rounding goes to the item that it belongs to.
+Nothing is sent and nothing is written. The items add up exactly to the request's calibrated estimate:
+rounding differences are assigned to the items where they arise.
 """
 
 import re
@@ -50,14 +50,14 @@ from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.events import Record, StepRequested
 
 ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
-"""Files of the project are called by their place in it."""
+"""Finds the project root in a system prompt, so that its files are named by their relative paths."""
 SPEAKERS = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "output": "output"}
 
 
 def build_context_report(
     basis: RequestInputs, records: Callable[[Sequence[str]], Iterable[Record]], scrub: Scrub = str
 ) -> ContextReport:
-    """Return what a request holds; ``records`` of some types are read when something was decided."""
+    """Return the report of a request; ``records`` of some types are read where it has decisions to date."""
     wanted = decisions_to_date(basis)
     dated: dict[str, DecisionTime] = decision_times(records(TYPES), wanted) if wanted else {}
     return ContextReport(
@@ -83,7 +83,7 @@ def build_recorded_report(
     counter: Callable[[str], Count],
     scrub: Scrub = str,
 ) -> ContextReport:
-    """Return what a recorded request held; raises NotFound."""
+    """Return the report of a recorded request; raises NotFound."""
     state = State()
     past: list[Record] = []
     for record in store.read(session_id):
@@ -109,7 +109,7 @@ def _recorded(
 
 
 def _policy_words(policy: Policy) -> str:
-    """Name a policy, and say how much of it somebody changed."""
+    """Return a policy's name, and how many of its numbers were changed."""
     try:
         number = len(policy_differences(policy))
     except ConfigError:  # a preset of another version
@@ -119,7 +119,7 @@ def _policy_words(policy: Policy) -> str:
 
 
 def _reported(basis: RequestInputs) -> int | None:
-    """Return what the provider counted of the newest answered request."""
+    """Return the prompt tokens that the provider reported for the newest answered request."""
     for message in reversed(basis.view.messages):
         if isinstance(message.info, AssistantMessage) and not message.info.summary:
             usage = message.info.tokens
@@ -130,7 +130,7 @@ def _reported(basis: RequestInputs) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What the session knows of the parts of a request."""
+    """Information of the session about the parts of a request."""
 
     parts: dict[str, Part]
     summaries: frozenset[str]
@@ -169,7 +169,7 @@ def _items(basis: RequestInputs, scrub: Scrub) -> tuple[ReportItem, ...]:
 
 
 def _calibrated(tokens: Sequence[int], ratio: float) -> Iterator[int]:
-    """Correct counts so that their sum is the corrected sum."""
+    """Multiply counts by a ratio so that the results add up to the rounded product of the sum."""
     before = total = 0
     for number in tokens:
         total += number
@@ -248,7 +248,7 @@ def _block(
 
 
 def _by_engine(part: Part | None, kind: str) -> bool:
-    """Tell whether the engine says it: as a part, or only to keep the turns in order."""
+    """Return whether a block is the engine's: a synthetic part, or a message that repairs the turn order."""
     if part is None:
         return kind == "user"
     return getattr(part, "synthetic", False) or part.type == "compaction"

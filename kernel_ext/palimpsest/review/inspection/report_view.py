@@ -1,6 +1,6 @@
-"""Put a ledger into words: titles, rows, reductions; each view draws the same.
+"""Turn the contents of a context window into text: titles, rows, reductions, the same for each renderer.
 
-Words of the session came here scrubbed; each view escapes them.
+Texts of the session are scrubbed already; each renderer escapes them.
 """
 
 import datetime
@@ -36,10 +36,10 @@ NAMES: Mapping[str, str] = {
     "output": "Tool outputs",
     "used": "Used",
 }
-"""As the panel calls them."""
+"""Names of the kinds, as the panel shows them."""
 MOST_ENTRIES = 40
 MOST_MARKS = 12
-"""What a person reads in a cell; ``Ledger.items`` and ``Ledger.gone`` have everything."""
+"""What a user reads in a cell; ``ContextReport.items`` and ``ContextReport.gone`` have everything."""
 _DONE = {
     "truncate": "truncated",
     "clear": "cleared",
@@ -52,7 +52,7 @@ _DONE = {
 
 
 def report_view(ledger: "WindowContents") -> ContextReportView:
-    """Return the ledger in words."""
+    """Return the contents of a window as titles and rows of text."""
     entries = sorted(ledger.items, key=lambda item: -item.tokens)
     marked, others = _parted(ledger.gone)
     return ContextReportView(
@@ -119,7 +119,7 @@ def _remark(ledger: "WindowContents", kind: str) -> str:
 
 
 def _said(items: "Sequence[ReportItem]") -> str:
-    """Tell a person's prompts from what the engine says in the user's place."""
+    """Count the user's prompts apart from notes by the engine."""
     asked = {item.message_id for item in items if item.name != "note"}
     noted = {item.message_id for item in items} - asked
     words = [_many(len(asked), "prompt", "prompts")] if asked else []
@@ -194,7 +194,7 @@ def _marks_title(ledger: "WindowContents") -> str:
 def _parted(
     gone: "Sequence[Reduction]",
 ) -> "tuple[list[Reduction], list[Reduction]]":
-    """Take what saved most, in order, from the rest; whole messages stay in front."""
+    """Split off the reductions that saved most, in their order; those of whole messages come first."""
     places = sorted(
         range(len(gone)), key=lambda at: (gone[at].part_id is not None, -gone[at].saved)
     )
@@ -208,7 +208,7 @@ def _parted(
 def _mark(one: "Reduction") -> ReductionRow:
     known = one.tokens_before is not None and one.tokens_after is not None
     sizes = f"{count(one.tokens_before or 0)} → {count(one.tokens_after or 0)} tokens"
-    if one.way == "summarise":  # more than the summary: what was kept as it is counts, too
+    if one.way == "summarise":  # the sizes include the messages that were kept as they are
         sizes = f"the whole conversation {sizes}, with the messages that stay as they are"
     facts = (_DONE[one.way], sizes if known else "", _since(one.since), f"rule {one.rule}")
     return ReductionRow(one.name, one.words, facts, one.reason, code=one.part_id is not None)

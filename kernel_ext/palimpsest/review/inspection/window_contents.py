@@ -1,7 +1,7 @@
-"""What a model's context window holds, item by item, and what is gone from it: the values.
+"""Values of a context window report: its items, and what was reduced or left out.
 
-Border: ``review/inspection/report_builder.py`` fills them, ``review/inspection/report_view.py`` words them. Tokens are calibrated as
-the live loop does it, and the items add up to the request, exactly.
+Border: ``review/inspection/report_builder.py`` fills them, ``review/inspection/report_view.py`` turns them
+into text. Tokens are calibrated as in the live loop, and the items add up to the request, exactly.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ class ReportItem:
     """Something in the window: a section of the system prompt, a tool, or one block of a message."""
 
     kind: str
-    """One of ``render.figures.KINDS``."""
+    """One of ``KINDS`` in ``render/reports/gauge.py``."""
     name: str
-    """What it is called: a tool, a file, a speaker."""
+    """Its name: a tool, a file, a role."""
     words: str
-    """Its first line, or what the call works on."""
+    """Its first line, or the subject of the call."""
     tokens: int
     message_id: str | None = None
     part_id: str | None = None
@@ -55,7 +55,7 @@ class Reduction:
     """A sentence for a learner, made of the rule's numbers."""
     numbers: Mapping[str, Any] = field(default_factory=dict)
     tokens_before: int | None = None
-    """As estimated when it was decided; None where nobody counted."""
+    """As estimated when it was decided; None where it was not counted."""
     tokens_after: int | None = None
     since: DecisionTime | None = None
     """None for what a policy does at every request."""
@@ -64,36 +64,36 @@ class Reduction:
 
     @property
     def saved(self) -> int:
-        """Tokens that it saves; nought where nobody counted."""
+        """Tokens that it saves; 0 where they were not counted."""
         return (self.tokens_before or 0) - (self.tokens_after or 0)
 
 
 @dataclass(frozen=True)
 class WindowContents:
-    """A context window: what fills it, what is free, and what is gone."""
+    """A context window: what fills it, what is free, and what was reduced or left out."""
 
     session_id: str
     request_id: str
     """The recorded request; empty for the one that would be sent now."""
     model: str
     policy: str
-    """Its name, and how many of its numbers somebody changed."""
+    """Its name, and how many of its numbers were changed."""
     window: int
     """Tokens; 0 where the model has no limit, and then nothing is free, reserved or over."""
     window_assumed: bool
-    """Nobody knows the model, so the window is our default."""
+    """The model is unknown, so the window is our default."""
     reserve: int
     """Tokens kept free for the answer."""
     estimator: str
     calibration: float
-    """Real over estimated tokens, from what the provider reported."""
+    """Ratio of reported to estimated tokens."""
     reported: int | None
-    """Tokens of the newest request that the provider counted; None when it told nothing."""
+    """Tokens that the provider reported for the newest answered request; None when it reported none."""
     items: tuple[ReportItem, ...]
     """In the order in which they are sent."""
     gone: tuple[Reduction, ...] = ()
     opaque_by: str = ""
-    """The rule of the hook that wrote the whole request: nothing tells where its words came from."""
+    """The rule of the hook that wrote the whole request: the origin of its text is unknown."""
 
     @cached_property
     def kinds(self) -> dict[str, int]:
@@ -115,7 +115,7 @@ class WindowContents:
 
     @property
     def free(self) -> int:
-        """Tokens of the budget that nothing takes yet."""
+        """Tokens of the budget that are still free."""
         return max(self.budget - self.used, 0)
 
     @property

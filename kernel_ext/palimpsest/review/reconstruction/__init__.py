@@ -1,1 +1,1 @@
-"""Recorded requests rebuilt, and recorded decisions decided again."""
+"""Rebuild recorded requests, and make recorded decisions again from the journal."""

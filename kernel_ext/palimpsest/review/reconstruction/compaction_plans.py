@@ -1,7 +1,7 @@
-"""Decide a compaction again: where the tail began, what each request told, and the judgement.
+"""Decide a compaction again: where the tail began, what each request contained, and the summary's check.
 
-Border: looks at views and recorded requests that are handed in. Where a compaction was planned is
-known before its request is, so plans wait for the request that tells which policy held.
+Border: uses only views and recorded requests that are passed in. A plan is recorded before its request,
+so it is held until the request shows which policy was in effect.
 """
 
 import json
@@ -30,13 +30,13 @@ from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.values import ModelInfo
 
 PLAN: OwnRule = "compact/plan"
-"""Stands for the rule of where a tail begins, which is written into the marker and no decision."""
+"""Rule for where a tail begins, which is recorded in the marker and not in a decision."""
 NO_REQUEST = "no request for the summary tells which model and policy held"
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """Something that was chosen before the request was made."""
+    """A choice that was made before its request was recorded."""
 
     seq: int
     view: View
@@ -47,8 +47,8 @@ class _Waiting:
 class CompactionRedecision:
     """Decides the compactions of one log again.
 
-    Responsibilities: hold what was chosen until its request comes; know the session's model; follow a
-    summary in parts.
+    Responsibilities: hold each choice until its request is read; track the session's model; follow a
+    summary in stages.
     """
 
     def __init__(
@@ -62,16 +62,16 @@ class CompactionRedecision:
         self._read = read
         self._waiting: list[_Waiting] = []
         self._model: ModelInfo | None = None
-        """Of the newest step: it plans and judges, whoever writes the summary."""
+        """Of the newest step: compactions are planned and checked for it, whichever model writes them."""
         self._parts: StageProgress | None = None
-        """How far a summary in parts has come."""
+        """The progress of a summary in stages."""
 
     def planned(self, seq: int, part: CompactionPart, view: View) -> None:
-        """Take in a marker that names its tail."""
+        """Record a marker that names its tail."""
         self._waiting.append(_Waiting(seq, view, _tail(part.message_id, part.tail_start_id)))
 
     def chose(self, seq: int, decision: Decision, view: View, facts: Facts | None) -> None:
-        """Take in what a request was decided to tell."""
+        """Record a decision about what a request contains."""
         self._waiting.append(_Waiting(seq, view, decision, facts))
 
     def requested(
@@ -96,13 +96,13 @@ class CompactionRedecision:
     def judged(
         self, seq: int, decision: Decision, view: View, request: StepRequest | None
     ) -> DecisionPoint:
-        """Decide a judgement again; ``request`` wrote the summary."""
+        """Check a summary again; ``request`` wrote it."""
         info = next((one.info for one in view.messages if one.id == decision.message_id), None)
         if request is None or not isinstance(info, AssistantMessage):
             return DecisionPoint("compact", seq, "", (decision,), (), NO_REQUEST)
         policy, model = self._policy_of(request), self._speaks(view, info.parent_id, request)
         count = self._counter(policy.estimator)
-        # With texts of its own: behind the summary, the view after it needs none of them.
+        # A view of its own loads the texts; the view after the summary does not need them any more.
         said = messages_before(view.messages, info.parent_id)
         earlier = View.of(said, view.decisions, self._read)
         before = messages_tokens(earlier, policy, model, count)
@@ -111,7 +111,7 @@ class CompactionRedecision:
         return DecisionPoint("compact", seq, request.id, (decision,), again)
 
     def left_over(self, newest: StepRequest | None) -> Iterator[DecisionPoint]:
-        """Decide again what no request came for, as far as the newest request tells how."""
+        """Decide again the choices whose request was never sent, as far as the newest request allows."""
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             again = self._again(one, newest) if newest is not None else None
@@ -138,7 +138,7 @@ class CompactionRedecision:
         return telling.decision(one.decision.id, numbers) if numbers is not None else None
 
     def _told(self, one: _Waiting, telling: StageSelector) -> dict[str, Any] | None:
-        """Return what the request would be decided to tell."""
+        """Return the numbers of the decision about what the request contains."""
         if "lacks" in one.decision.numbers:
             return self._told_again(one, telling)
         if one.decision.numbers.get("stage") in (None, 1):
@@ -152,7 +152,7 @@ class CompactionRedecision:
         return telling.part(one.view, int(one.decision.numbers["result_chars"]), self._parts)
 
     def _told_again(self, one: _Waiting, telling: StageSelector) -> dict[str, Any]:
-        """Return what a request tells that asks for a summary once more: as before, and what that lacked."""
+        """Return the numbers of a repeated request for a summary: the earlier ones, and what it lacked."""
         policy = telling.policy
         seen = messages_seen_at(one.view, telling.marker_id, policy)
         found = missing_from_summary(
@@ -161,7 +161,7 @@ class CompactionRedecision:
         return {**stage_numbers(one.view.decisions, telling.marker_id), "lacks": list(found)}
 
     def _speaks(self, view: View, marker_id: str, request: StepRequest) -> ModelInfo:
-        """Return the session's model at a marker, which need not be the one that writes."""
+        """Return the session's model at a marker, which need not be the one that writes the summary."""
         info = next((one.info for one in view.messages if one.id == marker_id), None)
         wanted = info.model if isinstance(info, UserMessage) else None
         if request.model.ref == wanted or self._model is None:
@@ -187,7 +187,7 @@ def plan_at(
     model: ModelInfo,
     counter: Callable[[str], Count],
 ) -> CompactionPlan:
-    """Plan the compaction that a marker asks for; it is the last message, and names no tail yet."""
+    """Plan the compaction that a marker requests; it is the last message, and names no tail yet."""
     seen = messages_seen_at(view, marker_id, policy)
     weigh = message_counter(policy, model.ref, counter(policy.estimator))
     return compaction_plan(seen, policy.compact, usable(model, policy.overflow), weigh)

@@ -1,4 +1,4 @@
-"""What re-deciding found: for each occasion to decide, what was recorded and what is decided again."""
+"""Results of a redecision: for each occasion, the recorded decisions and those that are made again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,34 +7,34 @@ from typing import Literal
 from palimpsest.transcript.context_values.decisions import Decision
 
 Decider = Literal["truncate", "prune", "shorten", "compact", "remind", "hook"]
-"""``shorten`` cuts oversized results; ``compact`` is the plan of a compaction; ``remind`` says around
-a user's words why they come now."""
+"""``shorten`` cuts oversized results; ``compact`` is the plan of a compaction; ``remind`` adds notes around
+prompts."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """One moment at which a decider looked; mostly it decides nothing."""
+    """One occasion on which a decider ran; usually it decides nothing."""
 
     decider: Decider
     seq: int
-    """Record of the first decision, or of what it was decided for where there was none."""
+    """Sequence number of the first decision's record, or of the occasion's where nothing was decided."""
     request_id: str
-    """The request whose policy held; empty where none is known."""
+    """The request whose policy was in effect; empty where none is known."""
     recorded: tuple[Decision, ...]
     made: tuple[Decision, ...]
-    """The same from the recorded facts by the code of today, with the recorded ids."""
+    """The decisions that today's code makes from the recorded facts, with the recorded ids."""
     problem: str = ""
     """Why it cannot be decided again; empty where it can."""
 
     @property
     def same(self) -> bool:
-        """The bytes that would be journaled are those that were."""
+        """The decisions made again equal the recorded ones, byte for byte."""
         return not self.problem and _written(self.made) == _written(self.recorded)
 
 
 @dataclass(frozen=True, slots=True)
 class Redecision:
-    """Every occasion of a session, and by which code it was recorded."""
+    """Every occasion of a session, with the software versions that recorded it and decided again."""
 
     session_id: str
     occasions: tuple[DecisionPoint, ...]
@@ -45,7 +45,7 @@ class Redecision:
 
     @property
     def differences(self) -> tuple[DecisionPoint, ...]:
-        """Occasions on which something else, or nothing, can be decided again."""
+        """Occasions whose decisions differ, or cannot be made again."""
         return tuple(one for one in self.occasions if not one.same)
 
     @property
@@ -55,12 +55,12 @@ class Redecision:
 
     @property
     def given(self) -> int:
-        """Decisions of hooks: taken as they were given, since nobody knows how they were made."""
+        """Number of decisions by hooks, which are taken as recorded, since the hooks are not run again."""
         return sum(len(one.recorded) for one in self.occasions if one.decider == "hook")
 
     @property
     def text(self) -> str:
-        """Say in a few lines what was found."""
+        """The result as a few lines of text."""
         looked = [one for one in self.occasions if one.decider != "hook"]
         decided = sum(len(one.recorded) for one in looked)
         head = f"{decided:,} decisions on {len(looked):,} occasions"

@@ -1,10 +1,10 @@
-"""Decide again what the deciders decided, from the log alone.
+"""Make the decisions of a recorded session again, from the journal alone.
 
 *Re-decide* means the same policy over the recorded facts; the same code gives the same decisions,
-bit for bit. What another version decides otherwise is reported, not failed. The functions are
+bit for bit. What another version decides differently is reported, and is no failure. The functions are
 those of the live loop, and so are the occasions: a tool that ended, a request about to be made,
-a turn that ended, a compaction that was asked for. What a person decides (pin, exclude,
-restore) is no decider's work, and is only looked at.
+a turn that ended, a compaction that was requested. Decisions of the user (pin, exclude,
+restore) are only applied, not made again.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -57,7 +57,7 @@ CounterOf = Callable[[str], Count]
 
 
 def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -> Redecision:
-    """Decide everything in a session again; ``counter`` gives the token counter of an estimator."""
+    """Decide everything in a session again; ``counter`` returns the token counter of an estimator."""
     walk = _LogReplay(store, counter)
     occasions = tuple(walk.occasions(store.read(session_id)))
     session = walk.state.session
@@ -68,13 +68,13 @@ def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -
 def redecide_all(
     store: Store, records: Iterable[Record], *, counter: CounterOf = tokenizer
 ) -> Iterator[DecisionPoint]:
-    """Decide again along some records of a log, from its first on."""
+    """Decide again for some records of a journal, from its first record on."""
     return _LogReplay(store, counter).occasions(records)
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Decisions that one decider made at once, and what it looked at."""
+    """Decisions that one decider made at once, with the view and facts that it used."""
 
     decider: Decider
     seq: int
@@ -93,9 +93,9 @@ class _Ended:
 
 
 class _LogReplay:
-    """Walks along a log, and decides again whenever the live loop did.
+    """Reads a journal record by record, and decides again whenever the live loop did.
 
-    Responsibilities: know the view before each decision, and the policy and the facts that held.
+    Responsibilities: hold the view before each decision, and the policy and facts in effect.
     """
 
     def __init__(self, store: Store, counter: CounterOf) -> None:
@@ -105,18 +105,18 @@ class _LogReplay:
         self._blobs: dict[str, bytes] = {}
         self._policies: dict[str, Policy] = {}
         self._made_for: dict[str, StepRequest] = {}
-        """Requests by the message that they filled."""
+        """Requests by the message of their answer."""
         self._newest: StepRequest | None = None
         self._ended: dict[str, _Ended] = {}
         self._batches: list[_Batch] = []
         self._before: View | None = None
-        """What a decider saw that looked before the coming request."""
+        """The view of a decider that runs before the coming request."""
         self._turn_open = False
-        """A request was made since a turn was last looked at as a whole."""
+        """A request was made since the deciders that run after turns last ran."""
         self._plans = CompactionRedecision(counter, self._policy, self._read)
 
     def occasions(self, records: Iterable[Record]) -> Iterator[DecisionPoint]:
-        """Decide again along the records."""
+        """Decide again for each of the records."""
         for record in records:
             yield from self._before_record(record)
             self.state.apply(record)
@@ -131,7 +131,7 @@ class _LogReplay:
             case DecisionMade(decision=decision) if decision.rule == COMPACT:
                 yield from self._compaction(record.seq, decision, record.event.facts)
             case DecisionMade(decision=decision) if decision.rule.startswith(HOOK):
-                # Whoever wrote the hook decided; it is not asked again.
+                # A hook decided; it is not called again.
                 yield DecisionPoint("hook", record.seq, "", (decision,), (decision,))
             case DecisionMade(decision=decision):
                 self._decided(record.seq, decision, record.event.facts)
@@ -150,7 +150,7 @@ class _LogReplay:
                 pass
 
     def _appeared(self, seq: int, info: MessageInfo) -> Iterator[DecisionPoint]:
-        """Look at a message that is about to appear."""
+        """Handle a message that is about to appear."""
         if isinstance(info, AssistantMessage):
             self._before = self._before or self._view()
             return
@@ -159,7 +159,7 @@ class _LogReplay:
             yield from self._turn_ended(seq)
 
     def _part(self, seq: int, part: Part) -> None:
-        """Look at a part that is about to change: a tool ends, a marker names its tail."""
+        """Handle a part that is about to change: a tool ends, a marker names its tail."""
         known = self.state.part(part.message_id, part.id)
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
             self._completed(seq, part, part.state)
@@ -174,7 +174,7 @@ class _LogReplay:
             self._made_for[request.message_id] = request
 
     def _decided(self, seq: int, decision: Decision, facts: Facts | None) -> None:
-        """Take in a recorded decision, with the view before it where it begins a batch."""
+        """Store a recorded decision, with the view before it where it begins a batch."""
         if decision.rule == TRUNCATE and decision.part_id in self._ended:
             self._ended[decision.part_id].decision = decision
             return
@@ -243,7 +243,7 @@ class _LogReplay:
     # Requests and turns
 
     def _decided_before(self, request: StepRequest | None, seq: int = 0) -> Iterator[DecisionPoint]:
-        """Decide again what was decided before a request; None at the end of the log."""
+        """Decide again what was decided before a request; ``request`` is None at the end of the journal."""
         batches, self._batches = self._batches, []
         for batch in batches:
             yield self._again(batch, request or self._newest)
@@ -257,7 +257,7 @@ class _LogReplay:
             yield self._again(_Batch("prune", seq, self._before, request.facts), request)
         if "remind" not in looked:
             reminded = self._again(_Batch("remind", seq, self._before, request.facts), request)
-            # Nearly always nobody said anything into the turn, which is no occasion to tell of.
+            # Nearly always no prompt was sent during the turn, and then the occasion is not reported.
             yield from () if reminded.same else (reminded,)
 
     def _turn_ended(self, seq: int) -> Iterator[DecisionPoint]:
@@ -315,7 +315,7 @@ class _LogReplay:
 
 
 def _decides(request: StepRequest) -> bool:
-    """Tell whether a request has to do with what is left out; one for a title or a turn summary stands beside it."""
+    """Return whether deciders run for a request; not for one for a title or a turn summary."""
     return request.purpose not in BESIDE
 
 

@@ -1,6 +1,6 @@
-"""Rebuild what the model saw: any recorded request, from the log alone.
+"""Rebuild any recorded request as the model was sent it, from the journal and its blobs alone.
 
-*Rebuild* means recorded decisions and references through the recorded projection version; the
+*Rebuild* means projecting with the recorded decisions and the recorded projection version; the
 hash must match what was sent. The functions are those of the live loop.
 """
 
@@ -62,7 +62,7 @@ def rebuild(store: Store, session_id: str, request_id: str) -> Rebuilt:
 
 
 def rebuild_all(store: Store, session_id: str, records: Iterable[Record]) -> Iterator[Rebuilt]:
-    """Rebuild every request while folding the log once."""
+    """Rebuild every request in one pass over the journal."""
     state = State()
     for record in records:
         state.apply(record)
@@ -132,7 +132,7 @@ def _rebuilt(store: Store, session_id: str, state: State, record: StepRequest) -
 def _opaque(
     store: Store, session_id: str, record: StepRequest, tools: tuple[ToolSpec, ...], policy: Policy
 ) -> Rebuilt:
-    """Return a request that a hook wrote: it is stored whole, since nothing tells how it was made."""
+    """Return a request that a hook wrote: it is stored whole, since it is not recorded how it was made."""
     sent = tuple(_blob(store, record.opaque.sha256)) if record.opaque is not None else ()
     request = ModelRequest(
         model=record.model,
@@ -148,7 +148,7 @@ def _opaque(
 
 
 def _marker_of(state: State, record: StepRequest) -> str:
-    """Return the marker that a request for a summary answers; empty for other requests."""
+    """Return the id of the marker whose summary a request writes; empty for other requests."""
     if record.purpose != "compaction" or record.message_id is None:
         return ""
     message = state.message(record.message_id)
@@ -163,7 +163,7 @@ def policy_of(store: Store, record: StepRequest) -> Policy:
     kept = json.loads(store.get_blob(record.policy_blob.sha256))
     compact = kept.get("compact") if isinstance(kept, dict) else None
     if isinstance(compact, dict):
-        # Policies did not say so before summaries were audited, and before failed ones were counted.
+        # Older policies lack these fields: summaries were not audited, and failed ones were not counted.
         compact.setdefault("audit", False)
         compact.setdefault("max_failed", compact.get("max_attempts", 3))
     return Policy.model_validate(kept)

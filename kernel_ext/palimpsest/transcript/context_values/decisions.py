@@ -1,8 +1,8 @@
-"""What a decider did to one part or range, with its rule and numbers; and what a request was made of.
+"""Decisions about what the model is shown of a part or range; and the record of what a request was made of.
 
 All decisions about a part add up: ``restore`` undoes the newest reduction or pin, so that a cleared
-output is again as it was before, whole or as it was cut when its tool ended. A pin or an exclusion
-may be about a whole message; of those that reach a part, the newest holds.
+output is again as it was before, whole or as it was truncated when its tool ended. A pin or an exclusion
+may be about a whole message; of those that apply to a part, the newest holds.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ EngineRule = Literal[
     "import",
 ]
 OwnRule = EngineRule | PersonRule
-"""Who decides, beside the rules of pruning (``transcript/context_values/prune_policy.py``) and a user's hooks."""
+"""Rules besides those of pruning (``transcript/context_values/prune_policy.py``) and of a user's hooks."""
 
 OWN_RULES: tuple[str, ...] = (*get_args(EngineRule), *get_args(PersonRule))
 
@@ -49,7 +49,7 @@ Purpose = Literal["step", "title", "turn-summary", "compaction", "subagent"]
 """What a model request is for."""
 
 BESIDE: frozenset[str] = frozenset({"title", "turn-summary"})
-"""Purposes of requests that stand beside the turns: they fill no message and share nothing with the steps."""
+"""Purposes of requests outside of the turns: they fill no message and share nothing with steps' requests."""
 
 
 class Decision(Value):
@@ -67,7 +67,7 @@ class Decision(Value):
     tokens_before: int = 0
     tokens_after: int = 0
     words: str | None = None
-    """What a reader is told of it, made for a page from rule and numbers; a log holds none."""
+    """Explanation for the user, generated for a page from rule and numbers; a log holds none."""
 
 
 def undone(decisions: Iterable[Decision]) -> frozenset[str]:
@@ -80,19 +80,19 @@ def undone(decisions: Iterable[Decision]) -> frozenset[str]:
 
 
 class Facts(Value):
-    """What a decider was told, recorded, so that it can decide the same again."""
+    """The inputs of a decider, recorded so that it can decide the same again."""
 
     now: int
     estimator: str
     calibration: float = 1.0
-    """Real over estimated tokens, from the usage the provider reported."""
+    """Ratio of real to estimated tokens, from the usage the provider reported."""
     window: int
     """0 where the model has no limit."""
     reserve: int
     cache_age_seconds: float | None = None
     """Since the provider's prompt cache was last touched; None where it is unknown, or there is none."""
     used_tokens: int | None = None
-    """Estimate of the request before anything more is taken out of it, not calibrated."""
+    """Estimated tokens of the request before any further reduction, not calibrated."""
     versions: dict[str, str] = {}
 
     @property
@@ -121,10 +121,10 @@ class StepRequest(Value):
     message_id: str | None = None
     """The assistant message that this request fills."""
     turns: tuple[str, ...] = ()
-    """The prompts whose turns a request for a turn summary tells, oldest first; it asks about the last."""
+    """The prompts whose turns a request for a turn summary includes, oldest first; it asks about the last."""
     model: ModelInfo
     parameters: dict[str, Any] = {}
-    """As handed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice."""
+    """As passed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice."""
     policy: Policy | None = None
     """The context policy, in logs that hold it whole."""
     policy_blob: BlobRef | None = None
@@ -156,7 +156,7 @@ class StepRequest(Value):
 
 REDUCTIONS = frozenset({"truncate", "clear", "drop"})
 LIFTED_BY_PIN = frozenset({"clear", "drop"})
-"""What a pin shows again while it stands; how an output was cut stays."""
+"""Reductions that a pin lifts while it holds; an output stays truncated."""
 USER_EDITS = frozenset({"pin", "drop"})
 """What a person decides about a part or a whole message."""
 
@@ -166,7 +166,7 @@ class _DecisionStack:
     decisions: list[tuple[int, Decision]] = field(default_factory=list)
     """Each with its place among all decisions."""
     restored: bool = False
-    """A person took the newest reduction off."""
+    """A person undid the newest reduction."""
 
     def add(self, at: int, decision: Decision) -> None:
         if decision.action == "restore":
@@ -178,7 +178,7 @@ class _DecisionStack:
             self.restored = False
 
     def _take(self, rule: str) -> Decision | None:
-        """Take off the newest decision that a restoring rule is about."""
+        """Remove and return the newest decision that a restoring rule applies to."""
         for position in range(len(self.decisions) - 1, -1, -1):
             decision = self.decisions[position][1]
             is_pin = decision.action == "pin"
@@ -192,7 +192,7 @@ class _DecisionStack:
         return [(at, decision) for at, decision in self.decisions if decision.action in USER_EDITS]
 
     def reduction(self, *, pinned: bool) -> Decision | None:
-        """Return the newest reduction; a pin, of the part or of its message, lifts what hides."""
+        """Return the newest reduction; a pin, of the part or of its message, lifts those that hide it."""
         for _, decision in reversed(self.decisions):
             if decision.action in REDUCTIONS and not (pinned and decision.action in LIFTED_BY_PIN):
                 return decision
@@ -200,14 +200,14 @@ class _DecisionStack:
 
 
 class EffectiveDecisions:
-    """What all decisions together say of each part."""
+    """The effect of all decisions together on each part."""
 
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
         self._stacks = _stacks(decisions)
         self.edited = frozenset(name for name, pile in self._stacks.items() if pile.edits())
-        """Parts and messages that a person pinned or left out."""
+        """Parts and messages that a person pinned or excluded."""
         self.restored = frozenset(name for name, pile in self._stacks.items() if pile.restored)
-        """Parts and messages that a person brought back."""
+        """Parts and messages that a person restored."""
 
     def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
         """Return the reduction that holds for a part."""
@@ -229,7 +229,7 @@ class EffectiveDecisions:
         return wishes[-1][1] if wishes else None
 
     def _wish(self, part_id: str, message_id: str | None) -> Decision | None:
-        """Return the newest pin or exclusion that reaches a part."""
+        """Return the newest pin or exclusion that applies to a part."""
         piles = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
         reaching = [wish for pile in piles if pile is not None for wish in pile.edits()]
         return max(reaching, key=lambda wish: wish[0])[1] if reaching else None
@@ -245,7 +245,7 @@ def _stacks(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
 
 
 def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
-    """Return the reduction that holds for each part that was decided about by itself."""
+    """Return the reduction that holds for each part that has a decision of its own."""
     holding = EffectiveDecisions(decisions)
     homes: dict[str, str | None] = {}
     for one in decisions:
@@ -276,7 +276,7 @@ def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozens
 
 
 def says_pinned(part: Part) -> bool:
-    """Say whether a part itself says that it is pinned, without a decision."""
+    """Tell whether a part itself is marked as pinned, without a decision."""
     if part.type == "text" or part.type == "tool":
         return part.pinned
     # A newer version may pin more: unknown fields are kept.

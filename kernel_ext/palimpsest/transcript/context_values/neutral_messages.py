@@ -1,6 +1,6 @@
-"""Neutral provider messages: the second level of the context.
+"""Provider-neutral messages, the form of a context between the transcript's parts and a provider's messages.
 
-Here a tool call and its result are separate things, so orphans, duplicates and wrong order can
+Here a tool call and its result are separate blocks, so orphans, duplicates and wrong order can
 exist, and be repaired. Each block names the part it came from.
 """
 
@@ -18,11 +18,11 @@ class TextBlock(Value):
     text: str
     part_id: str | None = None
     metadata: dict[str, Any] | None = None
-    """Provider data that travels back with the words."""
+    """Provider data that is sent back with the text."""
 
 
 class ReasoningBlock(Value):
-    """Thinking that travels back to the model that thought it."""
+    """Thinking that is sent back to the model that produced it."""
 
     type: Literal["reasoning"] = "reasoning"
     text: str
@@ -74,7 +74,7 @@ _KINDS = frozenset({TextBlock, ReasoningBlock, MediaBlock, CallBlock, ResultBloc
 
 
 def _blocks(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
-    """Take blocks as they are: a request is made of hundreds, each checked when it was made."""
+    """Accept blocks unchecked: a request is made of hundreds, each validated when it was made."""
     return given if type(given) is tuple and _KINDS.issuperset(map(type, given)) else check(given)
 
 
@@ -95,9 +95,9 @@ class NeutralMessage(Value):
     stop: Stop | None = None
     """Why this answer ended, where that is known."""
     plain: bool = False
-    """The words came as one string and not as a list of blocks (imports)."""
+    """The content came as one string and not as a list of blocks (imports)."""
     metadata: dict[str, Any] | None = None
-    """What its source says besides the words, such as ``usage``, ``error`` and ``timestamp``."""
+    """What its source holds besides the content, such as ``usage``, ``error`` and ``timestamp``."""
 
 
 NeutralMessages = tuple[NeutralMessage, ...]

@@ -1,7 +1,7 @@
 """The context policy of a session, as data: every number and choice that a decider looks at.
 
 A policy is recorded with each request, so it holds values only. Which values make up a named
-policy is said in ``context/presets.py``. Defaults here are those of the default policy.
+policy is defined in ``context/presets.py``. Defaults here are those of the default policy.
 """
 
 from typing import Any, Literal
@@ -34,13 +34,13 @@ class TruncatePolicy(Value):
     @model_validator(mode="before")
     @classmethod
     def _older(cls, data: Any) -> Any:
-        """Read a policy that was recorded before hints spoke of tasks: it is recorded whole, but for that."""
+        """Switch ``task`` off in a policy that was recorded, complete but for it, before it existed."""
         whole = isinstance(data, dict) and {"max_lines", "direction", "recall"} <= data.keys()
         return {"task": False} | data if whole else data
 
 
 Refusals = Literal["none", "opencode", "openclaw-2026.2", "openclaw-2026.9", "union"]
-"""Whose words tell a refusal of length; ``union`` is ours, and holds what the others know."""
+"""Which agent's table of messages shows that a request was too long; ``union``, ours, combines them."""
 
 
 class OverflowPolicy(Value):

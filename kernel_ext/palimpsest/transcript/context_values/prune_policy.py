@@ -1,7 +1,7 @@
-"""What a rule of pruning is called, the numbers it looks at, and the sentence its decisions are told in.
+"""The names of the pruning rules, their numbers, and the sentences that explain their decisions.
 
-Border: values and words. Deciding is the work of ``context/reduction/pruning.py``, which has a function for each
-rule. Sentences are made when they are read, so that better words reach old sessions too; numbers of
+Border: values and text. ``context/reduction/pruning.py`` makes the decisions, with a function for each
+rule. Sentences are made when they are read, so that better wording reaches old sessions too; numbers of
 a log are data, and where one is missing the sentence says less.
 """
 
@@ -18,7 +18,7 @@ from palimpsest.transcript.strings.number_words import (
 from palimpsest.transcript.values import Value
 
 PRUNE_RULE = "prune/"
-"""Begins the rule of whatever prune decides; what it takes back itself is no person's wish."""
+"""Prefix of the rule of every pruning decision; a restore with this prefix was not made by a person."""
 
 PruneRule = Literal["none", "opencode", "cache-ttl", "batch"]
 

@@ -1,7 +1,7 @@
-"""Return the profile that a request of an older projection was written by, so that it is rebuilt alike.
+"""Return the profile by which a request of an older projection was written, to rebuild it identically.
 
-Until projection 2 two tables told providers apart: one for the order of turns, one for how messages
-are written. They disagreed about gateways, and what was sent by them is not sent any more.
+Until projection 2 two tables distinguished providers: one for the order of turns, one for how messages
+are written. They disagreed about gateways, and new requests are not written by them any more.
 """
 
 from dataclasses import replace
@@ -39,12 +39,12 @@ def profile_at(ref: ModelRef, projection: int) -> ProviderProfile:
 
 
 def _written_like(ref: ModelRef) -> ModelRef:
-    """Return a model that is written for as this one was."""
+    """Return a model whose requests are written today as those of this one were."""
     name = ref.name.lower()
     if ref.provider == "anthropic" or "claude" in name:
         return ModelRef(provider="anthropic", name="claude")
     if ref.provider == "gemini" or (ref.provider == "vertex_ai" and "gemini" in name):
-        # The version in its name says whether it knows ids.
+        # The version in its name says whether it has call ids.
         return ModelRef(provider="gemini", name=ref.name)
     if ref.provider == "mistral":
         return ModelRef(provider="mistral", name="mistral")

@@ -1,9 +1,9 @@
-"""Know what a model's provider accepts: one profile for each model reference.
+"""Look up what a model's provider accepts: one profile for each model reference.
 
-Border: pure, no I/O. Two judge a request: the server it is sent to (the *wire*), and the template of
-the model behind it (the *family*), which a gateway may or may not spare us. So a profile is the row of
-the wire overlaid by the row of the family: what one of them demands holds, what one of them refuses
-is not sent. Whoever asks what kind of provider a model has asks here; nobody else looks at names.
+Border: pure, no I/O. A request must suit two things: the server it is sent to (the *wire*), and the chat
+template of the model behind it (the *family*), which a gateway may or may not adapt to. So a profile is the
+row of the wire overlaid by the row of the family: what one of them demands holds, what one of them refuses
+is not sent. All code that depends on the kind of provider asks here; no other code looks at names.
 """
 
 import re
@@ -43,19 +43,19 @@ class ProviderProfile:
     leading_role: LeadingRole
     media_in_results: MediaInResults
     thinking_field: str | None
-    """The field beside the words in which the server wants an answer's thinking back."""
+    """The field beside the text in which the server wants an answer's thinking back."""
     keeps_signatures: bool
-    """Thinking that was signed goes back with its signatures; else none does."""
+    """Signed thinking is sent back with its signatures; else none is."""
     cache_marks: CacheMarks
     max_tools: int | None
-    """A request that offers more tools is refused; None where nobody says so."""
+    """A request that offers more tools is refused; None where no limit is known."""
     schema_subset: SchemaSubset
     guidance: Guidance
     """Which paragraph of the system prompt is for this model."""
     answers_results: bool
-    """A user may not speak right after a result: the assistant says something between them."""
+    """A user message may not directly follow a tool result: an assistant message is put between them."""
     thinks_before_calls: bool
-    """It cannot be asked to think while calls are answered that came without thinking."""
+    """Thinking cannot be enabled while calls are answered that came without thinking."""
     letter_first: bool
     """A tool's name begins with a letter or an underscore."""
     pictures: frozenset[str]
@@ -64,37 +64,37 @@ class ProviderProfile:
     results_named: bool
     """A result carries the name of its tool."""
     results_parsed: bool
-    """The adapter reads JSON and ``data:`` urls in a result's text as values on the way."""
+    """The adapter parses JSON and ``data:`` urls in a result's text as values before it sends them."""
     equal_calls_once: bool
-    """Equal calls of one answer arrive as one call, so they are asked one after the other."""
+    """Identical calls of one answer arrive as one call, so they are put into separate steps."""
     ids_sign: bool
-    """A call's id holds the signature of the thinking before it, and goes back whole."""
+    """A call's id holds the signature of the thinking before it, and is sent back whole."""
     openai_client: bool
     """The adapter uses OpenAI's client library."""
     caches_by_session: bool
-    """A key sends the requests of a session to where its beginning is cached."""
+    """A key routes the requests of a session to the server that has their beginning in its cache."""
     window_asked: bool
-    """The server cuts a prompt silently unless the request says how large the window is."""
+    """The server silently cuts a long prompt unless the request sets the size of the window."""
     limits_apart: bool
-    """The table of models gives what OpenAI leaves of a window for input, not the window."""
+    """The table of models gives the part of the window that OpenAI allows for input, not the window."""
     recorded: RecordedRules
     """What the recorded agents would do, for the presets that follow them."""
 
     @property
     def merges_answers(self) -> bool:
-        """Two answers in a row become one, and a user opens the conversation."""
+        """Whether two assistant messages in a row become one, and the first message must be a user's."""
         return self.turn_order != "any"
 
     @property
     def user_last(self) -> bool:
-        """A user or a result comes last."""
+        """Whether the last message must be a user's or a tool result."""
         return self.turn_order in {"user_last", "alternating"}
 
     @property
     def merges_questions(self) -> bool:
-        """Two questions in a row become one.
+        """Whether two user messages in a row become one.
 
-        Not where it is not demanded: a merged message would not keep a cached prefix.
+        Not where the provider does not demand it: a merged message would not keep a cached prefix.
         """
         return self.turn_order == "alternating"
 
@@ -148,7 +148,7 @@ def _profile(provider: str, name: str) -> ProviderProfile:
 
 
 def family(ref: ModelRef) -> Family:
-    """Return whose model it is."""
+    """Return the family of a model."""
     return profile(ref).family
 
 
@@ -163,7 +163,7 @@ def guidance_of(model_id: str) -> Guidance:
 
 
 def _family(provider: str, name: str) -> Family:
-    """Return whose model it is: as its name says, else as its provider's others are."""
+    """Return the family that a model's name shows, else the usual one of its provider."""
     known = next((whose for piece, whose in NAMES if piece in name.lower()), None)
     return known or PROVIDERS.get(_plain(provider), ("chat", "other"))[1]
 
@@ -174,7 +174,7 @@ def _wire(provider: str, whose: Family) -> Wire:
 
 
 def _plain(provider: str) -> str:
-    """Return a provider's prefix; the table of models knows one by a name for each family, too."""
+    """Return a provider's prefix in lower case, and one for all that the table of models has for Vertex."""
     name = provider.lower()
     return "vertex_ai" if name.startswith("vertex_ai") else name
 

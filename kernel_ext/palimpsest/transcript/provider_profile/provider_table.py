@@ -1,7 +1,8 @@
 """What servers and models' templates accept, as rows of a table: the only place that names providers.
 
-Border: pure data, read by ``provider`` alone, which overlays a wire's row with a family's. A row says
-what is documented, or what is known from requests that were refused; who is unknown is ``chat``.
+Border: pure data, read by ``transcript/provider_profile/profile.py`` alone, which overlays a wire's row with
+a family's. A row states what is documented, or what is known from requests that were refused; an unknown
+provider is ``chat``.
 """
 
 from dataclasses import dataclass
@@ -10,22 +11,22 @@ from typing import Literal
 from palimpsest.transcript.provider_profile.tool_call_ids import IdRule
 
 Family = Literal["anthropic", "gemini", "mistral", "openai", "other"]
-"""Whose model it is. Written into recorded thinking, so a name is never changed."""
+"""The family of a model. Written into recorded thinking, so a name is never changed."""
 Wire = Literal[
     "openai", "azure", "anthropic", "gemini", "vertex", "mistral", "bedrock", "deepseek",
     "gateway", "copilot", "proxy", "ollama", "chat",
 ]  # fmt: skip
-"""Whose server takes the request; ``chat`` is anybody's with OpenAI's interface."""
+"""The kind of server that takes the request; ``chat`` is any other with OpenAI's interface."""
 TurnOrder = Literal["any", "user_first", "user_last", "alternating"]
-"""``user_first``: a user opens, no answer follows an answer; ``user_last``: and a user or a result
-comes last; ``alternating``: and no question follows a question. Each one holds all before it."""
+"""``user_first``: the first message is a user's, and no assistant message follows another; ``user_last``:
+also, a user message or a tool result comes last; ``alternating``: also, no user message follows another."""
 LeadingRole = Literal["system", "systems"]
 """One system message, or several, each with a cache mark of its own."""
 MediaInResults = Literal["none", "images", "all"]
 CacheMarks = Literal["none", "cache_control", "copilot_cache_control"]
 """The name of the field that marks where a prompt cache ends."""
 SchemaSubset = Literal["json_schema", "openapi"]
-"""``openapi``: only the fields of a schema that OpenAPI 3.0 knows, and enumerations of words."""
+"""``openapi``: only the fields of a schema that OpenAPI 3.0 has, and enumerations of strings."""
 Guidance = Literal["codex", "reasoning", "gpt", "gemini", "claude", "other"]
 
 PDF = "application/pdf"
@@ -38,7 +39,7 @@ OPENAI_TOOLS = 128
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """What a wire, or a family, demands and takes."""
+    """What a wire, or a family, demands and accepts."""
 
     id_rule: IdRule = "any"
     turn_order: TurnOrder = "any"
@@ -56,17 +57,17 @@ class ProfileRow:
 
 @dataclass(frozen=True, slots=True)
 class WireProfileRow(ProfileRow):
-    """What only a server, or the adapter on the way to it, has a say in."""
+    """What depends on the server, or on the adapter on the way to it, and not on the model."""
 
     signed_by: frozenset[Family] = frozenset()
-    """Whose signatures the server takes back."""
+    """Families whose signatures the server accepts back."""
     thinking_field: str | None = None
     translates_schemas: bool = False
     """The adapter writes schemas in the subset itself."""
     results_named: bool = False
     results_parsed: bool = False
     once_before: int | None = None
-    """Before this version of the model, equal calls of one answer arrive as one."""
+    """Before this version of the model, identical calls of one answer arrive as one."""
     ids_sign: bool = False
     openai_client: bool = False
     caches_by_session: bool = False
@@ -101,11 +102,11 @@ WIRES: dict[Wire, WireProfileRow] = {
         translates_schemas=True,
         results_named=True,
         results_parsed=True,
-        # Gemini before version 3 knows no ids of calls, and litellm sends equal ones once.
+        # Gemini before version 3 has no call ids, and litellm sends identical calls once.
         once_before=3,
         ids_sign=True,
     ),
-    # Models of others on Vertex; its own and Claude have a wire each.
+    # Third-party models on Vertex; Gemini and Claude have a wire each.
     "vertex": WireProfileRow(id_rule="short", turn_order="alternating", openai_client=True),
     "mistral": WireProfileRow(
         id_rule="nine",
@@ -114,7 +115,7 @@ WIRES: dict[Wire, WireProfileRow] = {
         documents=frozenset(),
         results_named=True,
     ),
-    # Converse: ids of at most 64 such characters, the user opens and ends (spec/session-engine.md 1.11).
+    # Converse: ids of at most 64 such characters, a user first and last (spec/session-engine.md 1.11).
     "bedrock": WireProfileRow(
         id_rule="short_words",
         turn_order="user_last",
@@ -141,7 +142,7 @@ WIRES: dict[Wire, WireProfileRow] = {
         cache_marks="copilot_cache_control",
         openai_client=True,
     ),
-    # A server of litellm takes what the adapter would: it translates there instead of here.
+    # A litellm proxy accepts what the adapter does, and translates it there instead of here.
     "proxy": WireProfileRow(
         id_rule="short",
         turn_order="user_first",
@@ -176,7 +177,7 @@ FAMILIES: dict[Family, ProfileRow] = {
         id_rule="nine",
         turn_order="user_last",
         answers_results=True,
-        # It takes documents from the web or its own store only.
+        # Mistral takes documents from the web or its own store only.
         documents=frozenset(),
     ),
     "openai": ProfileRow(),
@@ -196,7 +197,7 @@ NAMES: tuple[tuple[str, Family], ...] = (
     ("gpt", "openai"),
     ("codex", "openai"),
 )  # fmt: skip
-"""Pieces of a model's name and whose model that is; the first that fits counts."""
+"""Pieces of a model's name and the family that they show; the first that fits counts."""
 
 PROVIDERS: dict[str, tuple[Wire, Family]] = {
     "openai": ("openai", "openai"),
@@ -218,14 +219,14 @@ PROVIDERS: dict[str, tuple[Wire, Family]] = {
     "ollama_chat": ("ollama", "other"),
     "vertex_ai": ("vertex", "other"),
 }
-"""The server that a provider's prefix stands for, and whose models those are that do not say."""
+"""The wire that a provider's prefix stands for, and the family of models whose name shows none."""
 
 SERVED: dict[tuple[str, Family], Wire] = {
     ("vertex_ai", "anthropic"): "anthropic",
     ("vertex_ai", "gemini"): "gemini",
     ("azure_ai", "anthropic"): "anthropic",
 }
-"""Where a provider speaks another interface for one family of models."""
+"""The wires of providers that have another interface for one family of models."""
 
 GUIDANCE: tuple[tuple[str, Guidance], ...] = (
     ("codex", "codex"),
@@ -239,7 +240,7 @@ GUIDANCE: tuple[tuple[str, Guidance], ...] = (
     ("gemini-", "gemini"),
     ("claude", "claude"),
 )
-"""Pieces of names and which guidance they are given; the first that fits counts."""
+"""Pieces of names and the guidance that such models are given; the first that fits counts."""
 
 OWN_WORD = frozenset({"o1", "o3", "o4"})
 """Too short to be looked for inside other words, such as in ``llama-pro1``."""

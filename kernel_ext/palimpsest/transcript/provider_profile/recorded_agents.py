@@ -1,7 +1,7 @@
-"""How the recorded agents tell providers apart: their rules as data, for the presets that follow them.
+"""How OpenCode and OpenClaw, the recorded agents, distinguish providers: rules for the presets of both.
 
 Border: pure. A preset is only worth comparing with if it decides as its agent did, also where the
-profile knows better; golden data holds every table here. Nothing else reads them.
+profile is more accurate; golden data covers every table here. Nothing else reads them.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 ProviderFamily = Literal["openai", "anthropic", "google", "mistral", "compatible"]
-"""Whose order of turns holds for OpenClaw; everybody unknown is ``compatible``."""
+"""OpenClaw's families of providers, by which it orders turns; an unknown one is ``compatible``."""
 
 OPENCLAW_NAMES: tuple[tuple[str, ProviderFamily], ...] = (
     ("claude", "anthropic"),
@@ -29,7 +29,7 @@ OPENCLAW_PROVIDERS: dict[str, ProviderFamily] = {
     "azure": "openai",
 }
 OLD_CLAUDE = re.compile(r"claude-(instant|v?[123])(?!\d)")
-"""Before the fourth generation."""
+"""Claude before its fourth generation."""
 
 OPENCLAW_ALIASES = {
     "z.ai": "zai",
@@ -44,12 +44,12 @@ OPENCLAW_ALIASES = {
     "bytedance": "volcengine",
     "doubao": "volcengine",
 }
-"""Providers that go by several names in its configuration."""
+"""Providers that have several names in OpenClaw's configuration."""
 
 OPENCODE_BEDROCK_PICTURES = ("anthropic.", "nova", "llama4")
 """Models on Bedrock that take images in results."""
 OPENCODE_SIGNED_BY = "anthropic"
-"""Key in the metadata of thinking under which it keeps a signature."""
+"""Key in the metadata of thinking under which OpenCode keeps a signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class OpenclawTarget:
     merges_questions: bool = False
     user_first: bool = False
     keep_native: bool = False
-    """Ids as Anthropic gives them stay, and so do answers that it signed."""
+    """Ids in Anthropic's own form are kept, and so are answers that it signed."""
 
 
 OPENCLAW_2026_2: dict[ProviderFamily, OpenclawTarget] = {
@@ -89,9 +89,9 @@ class RecordedRules:
     openclaw_2026_2: OpenclawTarget
     openclaw_2026_9: OpenclawTarget
     openclaw_drops_thinking: Literal["never", "newest", "always"]
-    """Whether the model is given none of its thoughts: only by the newest rules, or by all."""
+    """Whether the model's thinking is removed: never, by the newest rules only, or by all."""
     opencode_refuses_empty: bool
-    """Empty texts and unsigned empty thoughts are left out."""
+    """Empty texts and unsigned empty thinking are left out."""
     opencode_ids: Literal["any", "words", "nine"]
     opencode_answers_results: bool
     opencode_media_in_results: Literal["none", "images", "all"]
@@ -115,7 +115,7 @@ def recorded_rules(provider: str, name: str) -> RecordedRules:
 
 
 def openclaw_family(provider: str, name: str) -> ProviderFamily:
-    """Return whose rules hold for OpenClaw, which asks in the order of its families."""
+    """Return OpenClaw's family of a provider and model; it tests its families in a fixed order."""
     by_provider = OPENCLAW_PROVIDERS.get(provider, "compatible")
     by_name = {whose for piece, whose in OPENCLAW_NAMES if piece in name}
     order: tuple[ProviderFamily, ...] = ("anthropic", "google", "mistral", "openai")

@@ -1,6 +1,6 @@
 """What servers accept as the id of a tool call: the one place that states the rules.
 
-Border: pure. The strict validators state them again, on purpose: they judge what is written here.
+Border: pure. The tests' strict validators state them again, on purpose: they check what is written here.
 """
 
 import re
@@ -25,7 +25,7 @@ def stricter_id_rule(one: IdRule, other: IdRule) -> IdRule:
 
 
 def as_words(identifier: str) -> str:
-    """Return an id with an underscore for each character that is no word's."""
+    """Return an id with an underscore for each character other than letters, digits, underscores, dashes."""
     return NO_WORD.sub("_", identifier)
 
 

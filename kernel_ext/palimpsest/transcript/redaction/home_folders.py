@@ -1,7 +1,7 @@
-"""Take the names of home folders out of text before it leaves this machine.
+"""Replace home folders by ``~`` in text before it leaves this machine.
 
-Border: pure; the homes that are known are handed in. Others are known by where systems keep them,
-since a session may have been recorded elsewhere.
+Border: pure; the home folders that are known are passed in. Others are recognised by where systems keep
+them, since a session may have been recorded elsewhere.
 """
 
 import re

@@ -1,8 +1,9 @@
-"""Names that say that a value is a secret, and the values of environment variables that hold one.
+"""Recognise secrets by the name of a variable, and passwords inside the value of one.
 
 A name is read word by word (``SMTP_PASS``, ``dbPassword``, ``MYSQL_PWD``), so that ``AUTHOR``, ``MONKEY`` and
-``TOKENIZERS_PARALLELISM`` are none. Border: pure. The forms of keys in any text stand in
-``transcript/redaction/secret_patterns.py``; here a whole value is judged, so that a short password in an address counts too.
+``TOKENIZERS_PARALLELISM`` are none. Border: pure. The forms of keys in any text are in
+``transcript/redaction/secret_patterns.py``; here a whole value is checked, so that a short password in an
+address counts too.
 """
 
 import re
@@ -33,14 +34,14 @@ SECRET_ENDS = (
     "creds",
     "credentials",
 )
-"""Of words that are written together, such as ``PGPASSWORD`` and ``HFTOKEN``."""
+"""Ends of words that are written together, such as ``PGPASSWORD`` and ``HFTOKEN``."""
 SECRET_PARTS = ("password", "passwd", "passphrase", "credential", "secret", "apikey", "webhook")
-"""Anywhere in a name."""
+"""Parts that count anywhere in a name."""
 SECRET_PAIRS = frozenset({("connection", "string"), ("conn", "str"), ("conn", "string")})
 
 _ORDINARY = "monkey turkey donkey hockey hotkey jockey whiskey compass bypass surpass askpass overpass trespass public"
 ORDINARY_WORDS = frozenset(_ORDINARY.split())
-"""End like a secret and are none."""
+"""Words that end like the name of a secret and are none."""
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _ADDRESS = re.compile(r"://[^\s/:@\[]{0,256}:(?!\d{1,5}(?:[/?#]|\Z))[^\s@]{1,1024}@")

@@ -2,8 +2,8 @@
 
 Border: pure; names of environment variables and the values they hold are in ``transcript/redaction/text.py``. Every
 search is linear: a literal beginning is looked for first, and what follows it is matched without
-going back. ``growing`` says from where on an unfinished text may still become a secret, so that a
-key which arrives in pieces is not written before it is known.
+backtracking. ``unfinished_secret_start`` returns from where on an unfinished text may still become a secret,
+so that a key which arrives in pieces is not written before it is recognised.
 """
 
 import re
@@ -22,10 +22,10 @@ SHORTEST_TEXT = 7
 """Characters; the shortest secret with its name is an address with one letter as password."""
 
 LONGEST_REMEMBERED = 500
-"""Characters of a text whose secrets are looked for once."""
+"""Characters of a text; the secrets found in shorter texts are cached."""
 
 CONTEXT = 200
-"""Characters before a piece of text that may hold the beginning of what it goes on with."""
+"""Characters before a piece of text, in which a secret may begin that the piece continues."""
 
 LETTERS_DIGITS = string.ascii_letters + string.digits
 WORD = LETTERS_DIGITS + "_-"
@@ -83,11 +83,11 @@ TOKENS = (
 
 @dataclass(frozen=True, slots=True)
 class NamedForm:
-    """A secret that stands behind a name or in a fixed place; the name stays."""
+    """A secret that follows a name or stands in a fixed place; the name is kept."""
 
     name: str
     hints: tuple[str, ...]
-    """The end of the name, in small letters."""
+    """The end of the name, in lower case."""
     before: "re.Pattern[str]"
     """What the text before the hint ends with."""
     whole: "re.Pattern[str]"
@@ -106,7 +106,7 @@ LONGEST_NAME = 24
 _GAP = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}"""
 _QUOTE = r"""\\{0,3}["']"""
 _ONE_WORD = r"""\s"'\\`();|&<>{}"""
-"""What no hidden value holds: a question about a command may hide a word of it, never another command."""
+"""Characters that end a redacted value: an ask may hide a word of a command, never another command."""
 _PLACEHOLDER = r"(?![${<%*\[])"
 _LOOSE = r"[A-Za-z0-9._~+/=-]"
 # A name in code is no secret: os.environ.get(...), settings.db_password, database_password.
@@ -204,10 +204,10 @@ Span = tuple[int, int]
 
 
 def secret_spans(text: str) -> list[Span]:
-    """Return where secrets stand, in order and apart from one another."""
+    """Return where secrets stand, in order and without overlaps."""
     if len(text) < SHORTEST_TEXT:
         return []
-    # Names, paths and descriptions of tools come again with every request.
+    # Names, paths and descriptions of tools recur in every request.
     return list(_remembered(text)) if len(text) <= LONGEST_REMEMBERED else _found(text)
 
 
@@ -230,7 +230,7 @@ def _found(text: str) -> list[Span]:
 
 
 def unfinished_secret_start(text: str) -> int:
-    """Return the place from which on a text that goes on may still become a secret; its length if none."""
+    """Return the position from which an unfinished text may still become a secret; its length if none."""
     first = len(text)
     window = max(0, first - MOST_GROWING)
     for form in TOKENS:
@@ -258,7 +258,7 @@ def is_secret_field(name: object, value: str) -> bool:
 
 
 def _lowered(text: str) -> str:
-    """Return the text in small letters, each at its place."""
+    """Return the text in lower case, with every character at its position."""
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered
@@ -323,7 +323,7 @@ def _pem_growing(text: str, window: int) -> int:
     if at < 0 or len(text[at:].rstrip(_PEM_CHARS)) > 0:
         return len(text)
     if (opened := _PEM_OPEN.match(text, at)) is None:
-        # The title of a block is not whole yet.
+        # The title of a block is not complete yet.
         return at if "-----" not in text[at + len(_BEGIN) :] else len(text)
     return (
         len(text) if "-----END " in text[opened.end() :] and text.rstrip().endswith("-----") else at

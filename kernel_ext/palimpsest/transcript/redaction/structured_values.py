@@ -1,8 +1,8 @@
-"""Take secrets out of values: events, parts, inputs and outputs, whatever holds words.
+"""Redact secrets in structured values: events, parts, inputs and outputs.
 
-Border: pure; ``scrub`` is handed in. What providers signed or encrypted, ids and hashes stay as they
-are: they are no words, and one changed letter would make them worthless. What was signed over words
-that had a secret in them loses its signature instead.
+Border: pure; ``scrub`` is passed in. What providers signed or encrypted, ids and hashes stay as they
+are: they are no text, and one changed character would invalidate them. A block whose signed text held
+a secret loses its signature instead.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,10 +17,10 @@ from palimpsest.transcript.session_record.events import Checkpoint, Event, StepR
 Scrub = Callable[[str], str]
 
 KEPT = frozenset({"id", "call_id", "role", "type", "status", "mime", "sha256", "hash", "snapshot", "share"})  # fmt: skip
-"""Fields of ours that hold no words; of a shared page, the name that nobody guesses."""
+"""Our fields that hold no text; ``share`` holds the unguessable name of a shared page."""
 
 OPAQUE = frozenset({"data", "encrypted_content", "signature", "thought_signature", "thought_signatures"})  # fmt: skip
-"""What a provider gave to be sent back as it is."""
+"""Provider data that must be sent back unchanged."""
 
 THOUGHTS = "thinking_blocks"
 
@@ -29,7 +29,7 @@ def redacted_event(event: Event, scrub: Scrub) -> Event:
     """Return the event without secrets; the same one where there are none."""
     match event:
         case Checkpoint():
-            # It repeats what stands before it, which is clean.
+            # It repeats the records before it, which are redacted.
             return event
         case StepRequested():
             parameters = redacted_value(event.request.parameters, scrub)
@@ -96,7 +96,7 @@ def _name(name: Any, scrub: Scrub) -> Any:
 
 
 def _provided(metadata: Any, scrub: Scrub) -> Any:
-    """Clean what a provider said beside a part; thoughts that change lose their signature."""
+    """Redact a provider's metadata of a part; a thinking block that changes loses its signature."""
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get(THOUGHTS), list | tuple):
         return redacted_value(metadata, scrub)
     rest = redacted_value({k: v for k, v in metadata.items() if k != THOUGHTS}, scrub)

@@ -1,9 +1,9 @@
-"""Take secrets out of text before it is shown, exported or sent, also where it arrives in pieces.
+"""Redact secrets in text before it is shown, exported or sent, also where it arrives in pieces.
 
-Border: pure; the values to remove are handed in. Two nets: exact values (the keys this kernel
+Border: pure; the values to remove are passed in. Two methods: exact values (the keys this kernel
 holds) and forms of known keys (``transcript/redaction/secret_patterns.py``). Text that arrives in
-pieces may be cut anywhere, also within a character: what may still become a secret is held back
-until it is known, and so is the first half of a character; everything else comes out at once.
+pieces may be cut anywhere, also within a surrogate pair: what may still become a secret is held back
+until that is decided, and so is the first half of a pair; everything else is released at once.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -82,7 +82,7 @@ def scrub(text: str, values: Iterable[str] = ()) -> str:
 
 
 def scrubber(environment: Mapping[str, str]) -> Callable[[str], str]:
-    """Return what takes the secrets of an environment, as it is now, out of a text."""
+    """Return a function that redacts the secrets of an environment, as it is now, in a text."""
     values = secret_values(environment)
     return lambda text: scrub(text, values)
 
@@ -99,7 +99,7 @@ def redaction_spans(text: str, values: Iterable[str] = ()) -> list[Span]:
 
 
 def redacted(text: str, found: Iterable[Span]) -> str:
-    """Return the text with a word in place of each span."""
+    """Return the text with ``[redacted]`` in place of each span."""
     pieces, at = [], 0
     for begin, end in found:
         pieces += [text[at:begin], REDACTED]
@@ -114,15 +114,15 @@ SHORTEST_BEGINNING = 4
 class SecretStream:
     """Takes the pieces of one text in order and returns what may be shown of it.
 
-    Responsibilities: hold back the end while it may grow into a secret; remember enough of what
-    came out to know the beginning of what comes next.
+    Responsibilities: hold back the end while it may grow into a secret; remember enough of the released
+    text to recognise a secret that begins in it.
     """
 
     def __init__(self) -> None:
         self._text = ""
-        """The end of what came out, and all that is held back."""
+        """The end of the released text, and all that is held back."""
         self._out = 0
-        """So much of it came out."""
+        """How many characters of it were released."""
 
     @property
     def held(self) -> bool:
@@ -131,15 +131,15 @@ class SecretStream:
 
     @property
     def half(self) -> str:
-        """The first half of a character, where nothing else is held back."""
+        """The first half of a surrogate pair, where nothing else is held back."""
         held = self._text[self._out :]
         return held if len(held) == 1 and held == open_surrogate(held) else ""
 
     def feed(self, piece: str, values: Iterable[str] = ()) -> str:
-        """Take the next piece; return what is now known to be no secret, with a word for what is."""
+        """Take the next piece; return the text that can be released now, with secrets redacted."""
         known = tuple(values)
         text = self._text + piece
-        # What came out has no halves, so that its length stays.
+        # Released text has no lone surrogates, so its length stays the same.
         half = open_surrogate(text)
         text = joined_surrogates(text.removesuffix(half)) + half
         until = min(unfinished_secret_start(text), _value_growing(text, known))

@@ -1,6 +1,6 @@
 """What a session may spend, and what it has spent.
 
-Border: numbers only; who is asked when a limit is reached is decided above.
+Border: numbers only; what happens when a limit is reached is decided by the callers.
 """
 
 from typing import Literal
@@ -18,7 +18,7 @@ class Spent(Value):
     """US dollars of the requests whose price is known; None when there was none."""
     tokens: Usage = Usage()
     unpriced: int = 0
-    """Requests whose price nobody knows; ``cost`` leaves them out."""
+    """Requests whose price is unknown; ``cost`` leaves them out."""
 
     def plus(self, other: "Spent") -> "Spent":
         """Add up two."""
@@ -36,17 +36,17 @@ class Spent(Value):
 
 
 class Budget(Value):
-    """The spending limit of a session, and up to where a person let it go on."""
+    """The spending limit of a session, and how far a person extended it."""
 
     usd: float | None = None
     tokens: int | None = None
     usd_until: float | None = None
-    """The limit that holds now; more than ``usd`` when a person said to go on."""
+    """The limit that holds now; more than ``usd`` when a person extended it."""
     tokens_until: int | None = None
     unpriced: tuple[str, ...] = ()
-    """Models of unknown price that a person let go on all the same."""
+    """Models of unknown price that a person allowed all the same."""
     own: bool = False
-    """Chosen for this session; else it is the configured one."""
+    """Set for this session; else it is the configured one."""
 
     @property
     def is_set(self) -> bool:

@@ -1,6 +1,6 @@
-"""The one vocabulary: what is journaled is what a front end is told.
+"""The events of a session: the same records are journaled and sent to front ends.
 
-A record is an event with its place: version, sequence number and time. Names follow the seeds;
+A record is an event with its place: version, sequence number and time. Names follow OpenCode's;
 ``prompt.*``, ``decision``, ``step.requested`` and ``session.checkpoint`` are ours.
 """
 
@@ -56,7 +56,7 @@ class SessionCompacted(Value):
 
 
 class SessionError(Value):
-    """Something failed that a person is shown: an answer that ends with an error, or what belongs to none."""
+    """A failure that the user is shown: of an answer that ends with an error, or outside of any answer."""
 
     type: Literal["session.error"] = "session.error"
     error: ErrorValue
@@ -100,7 +100,7 @@ class PartRemoved(Value):
 
 
 class PartDelta(Value):
-    """New words of a part, coalesced per tick.
+    """New text of a part, coalesced per tick.
 
     ``field`` is a dotted path to a string: ``text``, ``state.raw`` or ``state.metadata.output``.
     """
@@ -120,7 +120,7 @@ class PermissionAsked(Value):
 
 
 class PermissionReplied(Value):
-    """Somebody answered."""
+    """A permission ask was answered."""
 
     type: Literal["permission.replied"] = "permission.replied"
     ask_id: str
@@ -128,7 +128,7 @@ class PermissionReplied(Value):
 
 
 class QuestionAsked(Value):
-    """The model asks the person something."""
+    """The model asks the user a question."""
 
     type: Literal["question.asked"] = "question.asked"
     question_id: str
@@ -138,7 +138,7 @@ class QuestionAsked(Value):
 
 
 class QuestionReplied(Value):
-    """The person answered."""
+    """The user answered the model's question."""
 
     type: Literal["question.replied"] = "question.replied"
     question_id: str
@@ -146,7 +146,7 @@ class QuestionReplied(Value):
 
 
 class QuestionRejected(Value):
-    """Nobody answered."""
+    """The model's question ended without an answer."""
 
     type: Literal["question.rejected"] = "question.rejected"
     question_id: str
@@ -183,12 +183,12 @@ class PromptDelivered(Value):
 
 
 class DecisionMade(Value):
-    """A decider decided."""
+    """A decider made a decision."""
 
     type: Literal["decision"] = "decision"
     decision: Decision
     facts: Facts | None = None
-    """What the decider was told; the first decision of several made at once carries it."""
+    """The decider's inputs; the first decision of several made at once carries them."""
 
 
 class StepRequested(Value):
@@ -214,7 +214,7 @@ class Checkpoint(Value):
 
 
 MessageEvent = MessageUpdated | MessageRemoved | PartUpdated | PartRemoved | PartDelta
-"""What happens to messages."""
+"""Events about messages and their parts."""
 
 SessionEvent = (
     SessionCreated
@@ -225,7 +225,7 @@ SessionEvent = (
     | SessionError
     | SessionStatus
 )
-"""What happens to the session as a whole."""
+"""Events about the session as a whole."""
 
 WaitingEvent = (
     PermissionAsked
@@ -236,10 +236,10 @@ WaitingEvent = (
     | PromptAdmitted
     | PromptDelivered
 )
-"""What begins to wait for somebody, or waits no more."""
+"""Events that begin or end a wait: for a person's reply, or of a prompt in the inbox."""
 
 ContextEvent = TodoUpdated | DecisionMade | StepRequested | Checkpoint
-"""What later requests, or a reader who begins here, go by."""
+"""Events that later requests, or a reader that begins at a checkpoint, depend on."""
 
 Event = Annotated[
     SessionEvent | MessageEvent | WaitingEvent | ContextEvent, Field(discriminator="type")
@@ -280,7 +280,7 @@ def parse_record(data: dict[str, Any]) -> Record:
 
 
 def answer_ended(info: AssistantMessage) -> tuple[Event, ...]:
-    """Return what is written where an answer ends: the message, and its error where it has one."""
+    """Return the events to journal when an answer ends: the message, and its error where it has one."""
     if info.error is None:
         return (MessageUpdated(info=info),)
     return MessageUpdated(info=info), SessionError(error=info.error, message_id=info.id)

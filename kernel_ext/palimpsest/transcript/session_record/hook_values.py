@@ -1,7 +1,7 @@
-"""What hooks are given, and what they may answer.
+"""The inputs that hooks receive, and the answers that they may return.
 
-Border: pure, frozen values; who calls hooks and what becomes of the answers is written above. What
-is given is a copy: whatever a hook does with it, the session is changed by the answer alone.
+Border: pure, frozen values; other packages call hooks and apply their answers. The input is a copy:
+whatever a hook does with it, the session is changed by the answer alone.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ HookName = Literal[
 HOOK_NAMES: tuple[HookName, ...] = get_args(HookName)
 
 RULE = "hook/"
-"""Begins the rule of whatever a hook decided."""
+"""Prefix of the rule of every decision that a hook made."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptEvent:
-    """A person's prompt, before it is sent; the answer is text that is said beside it."""
+    """A person's prompt, before it is sent; the answer is text that is sent with it."""
 
     session_id: str
     message_id: str
@@ -40,12 +40,12 @@ class SystemEvent:
     agent: str
     model: str
     texts: tuple[str, ...]
-    """Its header and its body, with what hooks before this one made of them."""
+    """Its header and its body, as changed by the hooks before this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolBefore:
-    """A tool call, before it asks and runs; the answer is other arguments, or ``Refuse``."""
+    """A tool call, before its permission is checked; the answer is other arguments, or ``Refuse``."""
 
     session_id: str
     message_id: str
@@ -72,7 +72,7 @@ class ToolAfter:
 
 @dataclass(frozen=True, slots=True)
 class CompactingEvent:
-    """A summary is about to be asked for; the answer is more for it to keep, or another prompt."""
+    """A summary is about to be requested; the answer is more for it to keep, or another prompt."""
 
     session_id: str
     messages: Messages
@@ -109,7 +109,7 @@ class Refuse:
     """The answer of a hook that does not let a tool call run."""
 
     reason: str
-    """Told to the model."""
+    """Shown to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class SystemPrompt:
     """The answer of a hook that writes the whole system prompt."""
 
     texts: Sequence[str]
-    """Each is sent as a message of its own; behind an unchanged header all others are one."""
+    """Each is sent as a message of its own; after an unchanged header all others are one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Compacting:
     context: tuple[str, ...] = ()
     """What the summary is to keep besides."""
     prompt: str | None = None
-    """What is asked of the summary, in the place of the policy's words."""
+    """The instructions for the summary, in the place of the policy's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is recorded of changed files, and of messages that were taken back."""
+"""Values that record changed files and reverted messages."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ ChangeStatus = Literal["added", "modified", "deleted"]
 
 
 class FileDiff(Value):
-    """What became of one file."""
+    """The change to one file."""
 
     file: str
     """Path below the project's directory, with slashes."""
@@ -20,15 +20,15 @@ class FileDiff(Value):
     """The lines in unified form; None where they are not kept, and ``note`` says why."""
     note: str | None = None
     before: str | None = None
-    """What stood there before, as a snapshot names it; None for nothing."""
+    """The content before, by its name in a snapshot; None where there was no file."""
     after: str | None = None
 
 
 class RevertState(Value):
-    """Messages that are taken back and not yet removed: ``session.revert``."""
+    """Messages that are reverted and not yet removed: ``session.revert``."""
 
     message_id: str
-    """The first message that is taken back; with ``part_id`` only its parts from that one on."""
+    """The first message that is reverted; with ``part_id`` only its parts from that one on."""
     part_id: str | None = None
     snapshot: str | None = None
     """The files as they were before; None where no snapshot could be taken."""
@@ -39,11 +39,11 @@ class RevertState(Value):
     diff: tuple[FileDiff, ...] = ()
     """What the revert did to the files, without the lines."""
     kept: tuple[str, ...] = ()
-    """Files that it left alone, since somebody else had changed them."""
+    """Files that it left alone, since they were changed by something other than the session."""
 
 
 class RevertedMessage(Value):
-    """A message that a revert takes back."""
+    """A message that a revert hides."""
 
     id: str
     role: Literal["user", "assistant"]
@@ -63,7 +63,7 @@ class RevertedFile(Value):
 
 
 class RevertPreview(Value):
-    """What taking back a message, or undoing that, would do, or did."""
+    """What a revert, or its undoing, would do, or did."""
 
     message_id: str
     part_id: str | None = None
@@ -72,9 +72,9 @@ class RevertPreview(Value):
     problem: str | None = None
     """Why files are not touched at all."""
     done: bool = False
-    """It was done; without it, this only says what would be."""
+    """It was done; else this is only a preview."""
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """The files that somebody else changed."""
+        """The files that something other than the session changed."""
         return tuple(one.file for one in self.files if one.action == "conflict")

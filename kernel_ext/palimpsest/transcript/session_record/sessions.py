@@ -30,7 +30,7 @@ class ForkedFrom(Value):
 
 
 class Claims(Value):
-    """What a session's log says was allowed and nobody allowed here: history, never a right."""
+    """Permissions and settings that a log claims and that were not granted here: kept, but never applied."""
 
     permission: tuple[Rule, ...] = ()
     mode: str | None = None
@@ -61,9 +61,9 @@ class SessionInfo(Value):
     policy_choice: PolicyChoice | None = None
     """The context policy that was chosen for this session; None takes the configured one."""
     permission: tuple[Rule, ...] = ()
-    """What was always allowed, as the log claims it; what holds is kept outside the project."""
+    """Rules of "always" replies, as the log claims them; the effective ones are kept outside the project."""
     limits: tuple[tuple[Rule, ...], ...] = ()
-    """Rule sets of those who began this session: what one of them denies is denied here."""
+    """Rule sets of the sessions or callers that began this one: what one of them denies is denied here."""
     mode: str | None = None
     """How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last."""
     mode_own: bool | None = None
@@ -71,21 +71,21 @@ class SessionInfo(Value):
     cost: float | None = None
     tokens: Usage = Usage()
     unpriced: int | None = None
-    """Requests whose price nobody knows; ``cost`` leaves them out."""
+    """Requests whose price is unknown; ``cost`` leaves them out."""
     below: Spent | None = None
     """What the sessions that this one began have spent."""
     budget: Budget | None = None
     """The spending limit that was shown last."""
     claimed: Claims | None = None
-    """What was held back of this record when it was opened."""
+    """What was withheld of this record when it was opened."""
     share: dict[str, Any] | None = None
     revert: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None
-    """What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` in words, which
-    tells it up to the turn of ``message_id``."""
+    """What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` as text,
+    which covers it up to the turn of ``message_id``."""
     metadata: dict[str, Any] | None = None
     warned_of: tuple[str, ...] = ()
-    """Models of whose small window a person was told here."""
+    """Models whose small window the user was warned of in this session."""
 
     @property
     def shared(self) -> bool:
@@ -95,7 +95,7 @@ class SessionInfo(Value):
 
     @property
     def about(self) -> str:
-        """The session so far, in words that a model noted; empty where none did."""
+        """A model's text about the session so far; empty where none was written."""
         body = (self.summary or {}).get("body")
         return body if isinstance(body, str) else ""
 

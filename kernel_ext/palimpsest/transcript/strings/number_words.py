@@ -1,17 +1,17 @@
-"""Put numbers into words: counts, durations, and what a decision noted of a text that was cut.
+"""Format numbers as text: counts, durations, and what a decision recorded about a text that was cut.
 
-Border: pure. Numbers of a log are data: where one is missing, or is none that a rule could have
-counted, nothing is said of it.
+Border: pure. Numbers of a log are untrusted data: where one is missing, or is none that a rule could have
+counted, nothing is written about it.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 MOST = 10**15
-"""A larger number, or none at all, is nothing that a rule could have counted."""
+"""A number this large, or larger, is none that a rule could have counted."""
 
 Numbers = Mapping[str, Any]
-"""What a decision noted, by name."""
+"""The numbers that a decision recorded, by name."""
 
 
 def count(amount: int) -> str:
@@ -38,7 +38,7 @@ def quantity(numbers: Numbers, name: str) -> float | None:
 
 
 def number(numbers: Numbers, name: str) -> str:
-    """Return a number in words; empty where the log has none."""
+    """Return a number as text; empty where the log has none."""
     value = quantity(numbers, name)
     return "" if value is None else count(round(value))
 
@@ -49,7 +49,7 @@ def joined_sentences(*sentences: str) -> str:
 
 
 def kept_ends_text(numbers: Numbers) -> str:
-    """Say what of a text is left."""
+    """Return a sentence on how much of a text is left."""
     head, tail = number(numbers, "head_chars"), number(numbers, "tail_chars")
     shown = [
         f"the {end} {chars} characters"

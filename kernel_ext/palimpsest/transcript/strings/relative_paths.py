@@ -1,7 +1,7 @@
-"""Names and paths as they may stand in a log, a snapshot or an export: relative, and leading nowhere else.
+"""Check names and paths from a log, a snapshot or an export: relative, and never leading out of their folder.
 
-Border: pure text. What such a path is put below, and whether a folder on the way is a link, is the
-work of who opens it.
+Border: pure text. The code that opens such a path chooses the folder it is put below, and checks
+whether a folder on the way is a link.
 """
 
 import re
@@ -12,17 +12,17 @@ IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufef
 """Characters that some file systems leave out of names when they compare them."""
 DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 RECORDS = frozenset({".git", "git~1", ".palimpsest", "palimp~1"})
-"""Folders whose files nothing but their own program writes, as ``folded`` writes them."""
+"""Folders whose files only their own program writes, in the form of ``comparable_names``."""
 MOST_CHARS = 4_096
 
 
 def comparable_path(path: str) -> str:
-    """Return a path as a file system compares it that minds neither case nor how letters are composed."""
+    """Return a path in the form in which file systems compare it that ignore case and Unicode composition."""
     return ("/" if path.startswith("/") else "") + "/".join(comparable_names(path))
 
 
 def comparable_names(path: str) -> list[str]:
-    """Return the names of a path, so compared."""
+    """Return the names of a path in the form in which they are compared."""
     if path.isascii():  # nothing to compose, and nothing that is left out: most paths
         text = path.lower()
     else:
@@ -44,9 +44,9 @@ def _plain(name: str) -> str:
 
 
 def path_problem(path: object, never: Collection[str] = ()) -> str | None:
-    """Say what is wrong with a path below a project, as the end of a sentence; None for a good one.
+    """Return what is wrong with a path below a project, as the end of a sentence; None for a valid one.
 
-    ``never`` are names that nothing of ours ever writes there.
+    ``never`` are further names that this package never writes there.
     """
     if not isinstance(path, str) or not path or len(path) > MOST_CHARS:
         return "it is no path"

@@ -1,8 +1,8 @@
-"""Make text that can be written and sent: halves of a character are joined, or replaced.
+"""Make text encodable: halves of a surrogate pair are joined, or replaced.
 
 Border: pure. Servers that count in UTF-16 cut an emoji in two, and a tool may print one half only.
 Python keeps such a half in a text, and fails where the text is encoded: in a file, in a message to
-a page, in a request. So a text is made whole where it comes in.
+a page, in a request. So a text is repaired where it comes in.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def joined_surrogates(text: str) -> str:
-    """Return the text with halves of a character joined, or replaced where the other is missing."""
+    """Return the text with halves of surrogate pairs joined, or replaced where the other is missing."""
     if text.isascii():
         return text
     try:
@@ -29,13 +29,13 @@ def joined_surrogates(text: str) -> str:
 
 
 def open_surrogate(text: str) -> str:
-    """Return the first half of a character that a text ends with, which the next piece may complete."""
+    """Return the first half of a surrogate pair that a text ends with, which the next piece may complete."""
     first, last = FIRST_HALVES
     return text[-1] if text and first <= text[-1] <= last else ""
 
 
 def with_joined_surrogates(value: T) -> T:
-    """Return a value in which every text is whole; the same object where each one was."""
+    """Return a value in which every text is repaired; the same object where nothing changed."""
     found: Any = _whole(value)
     return found  # type: ignore[no-any-return]
 
@@ -61,7 +61,7 @@ def _whole(value: Any) -> Any:
 
 
 def _changed(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is not the same object any more."""
+    """Return the entries that are not the same object any more."""
     return {name: new for name, one in held.items() if (new := _whole(one)) is not one}
 
 

@@ -1,4 +1,4 @@
-"""A todo list in words: the same for the model, a terminal and a saved page.
+"""Format a todo list as text: the same for the model, a terminal and a saved page.
 
 Border: pure.
 """
@@ -19,7 +19,7 @@ def checklist(todos: Sequence[Todo]) -> str:
 
 
 def tally(todos: Sequence[Todo]) -> str:
-    """Return how far the list is: ``2 of 5 done``; cancelled items count no more."""
+    """Return the progress of the list: ``2 of 5 done``; cancelled items do not count."""
     wanted = [todo for todo in todos if todo.status != "cancelled"]
     if not wanted:
         return "nothing to do"

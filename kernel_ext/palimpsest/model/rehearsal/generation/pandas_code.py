@@ -41,7 +41,7 @@ def quote(value: Any) -> str:
 
 
 def source(spec: QuerySpec) -> str:
-    """Return the expression for the rows that the spec speaks of."""
+    """Return the expression for the rows that the spec selects."""
     name = spec.table.name
     if not spec.filters:
         return name
@@ -182,7 +182,7 @@ def _top(spec: QuerySpec) -> str:
 
 
 def shown_columns(spec: QuerySpec) -> tuple[Column, ...]:
-    """Return the columns of a ranking: words and the measures, when the table has more than fit."""
+    """Return the columns of a ranking: text columns and the measures, when the table has more than fit."""
     if len(spec.table.columns) <= WIDE:
         return ()
     words = [column for column in spec.table.categories if column not in spec.measures][:4]

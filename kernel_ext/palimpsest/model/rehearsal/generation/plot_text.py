@@ -1,4 +1,4 @@
-"""Put the numbers behind a plot into words; any other result goes to ``answers``."""
+"""Describe the numbers behind a plot in text; any other result goes to ``result_text``."""
 
 from palimpsest.model.rehearsal.generation.pandas_code import statistics_of
 from palimpsest.model.rehearsal.generation.result_text import (
@@ -46,7 +46,7 @@ def _plot(spec: QuerySpec, result: ToolResult, chart: str | None) -> str | None:
 def _behind(
     spec: QuerySpec, result: ToolResult, numbers: tuple[Column, ...], chart: str | None
 ) -> str | None:
-    """Word the numbers that the plotting code returned."""
+    """Describe the numbers that the plotting code returned."""
     if not numbers:
         columns = spec.groups or spec.measures
         if not columns:

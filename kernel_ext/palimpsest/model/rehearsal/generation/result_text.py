@@ -1,4 +1,4 @@
-"""Put a result into words.
+"""Describe the result of generated code in text.
 
 Every number in an answer is one that the output shows; what cannot be read for certain is quoted.
 """
@@ -56,7 +56,7 @@ def column_names(columns: Sequence[Column]) -> str:
 
 
 def table(headers: Sequence[str], rows: Cells, labels: int = 1) -> str:
-    """Return a Markdown table of at most fifteen rows; what stands behind the labels is shortened."""
+    """Return a Markdown table of at most fifteen rows; the numbers after the labels are shortened."""
     lines = [_row(headers), _row(["---"] * len(headers))]
     lines += [_row((*row[:labels], *map(tidy, row[labels:]))) for row in rows[:ROWS_IN_TABLE]]
     if len(rows) > ROWS_IN_TABLE:
@@ -76,7 +76,7 @@ def _cell(text: str) -> str:
 
 
 def extremes(rows: Cells, at: int, what: str) -> str:
-    """Say which rows are highest and lowest in a column of numbers, as these were printed."""
+    """Return which rows are highest and lowest in a column of numbers, as these were printed."""
     numbers = [(float(row[at].replace(",", "")), row) for row in rows if _is_number(row[at])]
     if len(numbers) < 2:
         return ""
@@ -202,7 +202,7 @@ def _count(spec: QuerySpec, result: ToolResult) -> str | None:
 def counted(
     spec: QuerySpec, text: str, unit: str = "rows", column: Column | None = None
 ) -> str | None:
-    """Word a count of values."""
+    """Describe a count of values."""
     column = column or (spec.groups or spec.measures)[0]
     rows: Cells = [
         (label if label not in {"NaN", "<NA>", "None", "NaT"} else "(missing)", value)

@@ -1,4 +1,4 @@
-"""Read a request's messages back into turns: what was asked, called, returned and said.
+"""Read a request's messages back into turns: what was asked, called, returned and answered.
 
 Input is a provider's message list in OpenAI's shape. The rehearsal model keeps no memory of
 its own, so that an answer depends on nothing but the request, as with any other model.
@@ -14,7 +14,7 @@ from palimpsest.model.wire.provider_messages import MEDIA_NOTICE
 Messages = tuple[dict[str, Any], ...]
 
 COMPACTED = "What did we do so far?"
-"""The question under which the engine files a compaction's summary."""
+"""The user message under which the engine puts a compaction's summary."""
 ENGINE_TAGS_PATTERN = "system-reminder|reminder|env|environment|variables|context|note"
 _OPENING_ASIDE = re.compile(
     rf"\A\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*?</\1>\s*(?=\S)", re.DOTALL | re.IGNORECASE
@@ -26,7 +26,7 @@ _STEERED = re.compile(
     r"\A\s*<system-reminder>\nThe user sent the following message:\n(.*)\n\nPlease address .*</system-reminder>\s*\Z",
     re.DOTALL,
 )
-"""How an older system says that words came in the middle of a turn."""
+"""How an older agent marks a user message that came in the middle of a turn."""
 _ASIDE = re.compile(rf"\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
 _MEDIA_NOTE = re.compile(r"\s*(\[|attached|figure|image|media)", re.IGNORECASE)
 
@@ -102,7 +102,7 @@ def read_conversation(messages: Messages) -> Conversation:
 
 
 def text_of(content: Any) -> str:
-    """Return the words of a message's content, without what the engine wrote between tags."""
+    """Return the text of a message's content, without what the engine wrote between tags."""
     if isinstance(content, str):
         return without_engine_text(content)
     if not isinstance(content, list):
@@ -112,7 +112,7 @@ def text_of(content: Any) -> str:
 
 
 def without_engine_text(text: str) -> str:
-    """Return what a person said of a text."""
+    """Return the part of a text that the user wrote."""
     if steered := _STEERED.match(text):
         return steered[1]
     before = None
@@ -130,7 +130,7 @@ def _is_engine_text(message: dict[str, Any], text: str, *, after_tool: bool) -> 
         isinstance(block, dict) and block.get("type", "text") != "text" for block in content
     )
     if text.lstrip().startswith(MEDIA_NOTICE):
-        return after_tool  # where the model cannot see, words stand in the pictures' place
+        return after_tool  # for a model without vision, text stands in the pictures' place
     return after_tool and has_media and bool(_MEDIA_NOTE.match(text))
 
 
@@ -156,7 +156,7 @@ class _OpenTurn:
             self.calls[str(call.get("id"))] = ToolUse(str(function.get("name")), arguments)
 
     def close(self) -> PastTurn:
-        """Return the finished value; a call without a result does not count."""
+        """Return the finished turn; a call without a result is left out."""
         pairs = ((self.calls[id_], self.outputs.get(id_)) for id_ in self.calls)
         exchanges = tuple(Exchange(call, out) for call, out in pairs if out is not None)
         return PastTurn(self.prompt, exchanges, tuple(self.said))

@@ -1,4 +1,4 @@
-"""What a prompt asks of data, before the data is known."""
+"""Parse what a prompt asks to do with data, before the data is known."""
 
 from collections.abc import Set
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ CUES = (
     r"do (?:it|that|this|the same)|plot (?:it|that|this)|draw (?:it|that|this)|repeat|restrict|limit|"
     r"split (?:it|that|this)|break (?:it|that|this)|group (?:it|that|this)|sort (?:it|that|this)|change (?:it|that|this)|use)\b"
 )
-"""How a prompt begins that goes on with the previous one."""
+"""How a prompt begins that continues the previous one."""
 ALONE = (
     r"^(?:and )?(?:the )?(?:mean|average|median|max|maximum|min|minimum|sum|total|std|highest|lowest|"
     r"(?:top|bottom) \w+|counts?|numbers?)[?.! ]*$"
 )
-"""A prompt of one statistic goes on with what was computed before."""
+"""A prompt that only names a statistic continues what was computed before."""
 BACK_REFERENCE = (
     r"\b(?:which one|it|that|this|them|those|these|the same|instead|as well|too|again)\b"
 )
@@ -65,7 +65,7 @@ class DataRequest:
 
 
 def read_data_request(prompt: ParsedPrompt) -> DataRequest:
-    """Return what the prompt asks of data."""
+    """Return what the prompt asks to do with data."""
     op, why = _operation(prompt)
     words = [word.stem for word in prompt.words]
     texts = [word.text for word in prompt.words]
@@ -171,7 +171,7 @@ def _how_many(prompt: ParsedPrompt) -> int | None:
 
 
 def mentions_data(prompt: ParsedPrompt) -> bool:
-    """Tell whether the prompt speaks of data as such."""
+    """Tell whether the prompt mentions data as such."""
     return prompt.has(
         *DATA, *ROWS, *(COLUMNS - {"type", "variable"}), *(HEAD - {"first", "last", "few"})
     )

@@ -1,4 +1,4 @@
-"""Find which columns, values and variables a prompt speaks of.
+"""Find which columns, values and variables a prompt mentions.
 
 Names need not be written as they are stored: ``bill length``, ``length of the bill``,
 ``BillLength`` and ``bill lenght`` all mean ``bill_length_mm``.
@@ -44,7 +44,7 @@ NAME_LEADS = frozenset(
 )
 NAME_TRAILS = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
 ENOUGH = 0.3
-"""The share of a column's name that must be said, fillers weighing less."""
+"""The share of a column's name that the prompt must contain, fillers weighing less."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
 
 
 def _windows(words: Sequence[Word]) -> Iterable[list[int]]:
-    """Yield runs of one to five words, with and without the glue between them."""
+    """Yield runs of one to five words, with and without the filler words between them."""
     for start in range(len(words)):
         full: list[int] = []
         bare: list[int] = []
@@ -106,7 +106,7 @@ def _windows(words: Sequence[Word]) -> Iterable[list[int]]:
             bare += [] if words[at].text in {"of", "the", "a", "an", "its", "their", "in"} else [at]
             if len(full) <= 6:
                 yield list(full)
-            # Without glue the words may be those of another order, but not of another phrase.
+            # Skipping filler words allows another word order, but must not reach into another phrase.
             if at > start and words[at].text in BOUNDARIES:
                 break
             if bare != full and bare and bare[0] == start and bare[-1] == at and len(bare) <= 5:
@@ -232,7 +232,7 @@ def _stands_out(words: Sequence[Word], window: list[int]) -> bool:
 
 
 def unlinked(words: Sequence[Word], taken: Iterable[tuple[int, int]]) -> set[int]:
-    """Return the positions of words that mean something and were not understood yet."""
+    """Return the positions of words that carry meaning and are not linked to anything yet."""
     used = {at for start, end in taken for at in range(start, end)}
     return {
         at

@@ -1,6 +1,6 @@
-"""Take a prompt apart: words, quoted text, code, paths, patterns, @names.
+"""Split a prompt into words, quoted text, code, paths, patterns and @names.
 
-Anything may be in a prompt. Nothing here raises, and nothing is interpreted yet.
+A prompt may contain anything. Nothing here raises, and nothing is interpreted yet.
 """
 
 import re

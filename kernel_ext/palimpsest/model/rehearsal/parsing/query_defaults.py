@@ -1,4 +1,4 @@
-"""Fill in what the words of a prompt left open, by what the columns hold.
+"""Complete a query that a prompt left partly open, by the types of the columns.
 
 Each rule takes a spec and gives the one it should be; they are applied in order, once.
 """
@@ -29,7 +29,7 @@ def _rank_numbers(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
 
 
 def _group_words(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
-    """Let columns of words group where numbers are measured."""
+    """Group by text columns where numeric ones are measured."""
     words = tuple(c for c in spec.measures if not c.numeric and not c.temporal)
     numbers = tuple(c for c in spec.measures if c not in words)
     plotted = spec.op == "plot" and (numbers or spec.groups)
@@ -40,7 +40,7 @@ def _group_words(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
 
 
 def _name_operation(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
-    """Columns alone are compared, counted, filtered or described."""
+    """Choose the operation for a prompt that only names columns: compare, count, filter or describe them."""
     if spec.op == "table":
         return replace(spec, op="statistic" if spec.measures and spec.groups else "head")
     if spec.op in {"", "compare"}:
@@ -99,7 +99,7 @@ def _over_time(spec: QuerySpec, said: frozenset[str]) -> QuerySpec:
 
 
 def _name_statistic(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
-    """Say which statistic it is, so that code and words cannot differ.
+    """Name the statistic, so that the code and the text of the answer cannot differ.
 
     A single measure by groups is left open: there several statistics are shown.
     """

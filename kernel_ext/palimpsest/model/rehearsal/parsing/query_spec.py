@@ -1,7 +1,7 @@
-"""A wish made exact: which columns of which table, in which roles.
+"""The query that a prompt's request for data resolves to: which columns of which table, in which roles.
 
 Roles follow from where a column stands (after *by*, *per*, *each* it groups) and from what it
-holds (numbers are measured, words group).
+holds (numeric columns are measured, text columns group).
 """
 
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ class QuerySpec:
     order: str | None = None
     tail: bool = False
     counts_rows: bool = False
-    """The words ask how many rows there are, beside what is computed."""
+    """The prompt also asks how many rows there are, beside what is computed."""
     against: bool = False
-    """The words put one measure against the other, so that the first one goes up the y axis."""
+    """The prompt sets one measure against the other, so that the first one is on the y axis."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _opener(words: Sequence[Word], mention: ColumnMention, previous: ColumnMenti
 
 
 def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
-    """Find the column an adjective speaks of: *heaviest* means a mass or a weight."""
+    """Find the column that an adjective means: *heaviest* is about a mass or a weight."""
     for word in words:
         for meant in QUALITIES.get(word.text, "").split():
             for column in table.numeric:
@@ -148,7 +148,7 @@ def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
 
 
 def _split_values(filters: list[Filter]) -> Column | None:
-    """Two or more values of one column are compared, so that column groups."""
+    """Return the column of which two or more values are compared, to group by it."""
     for found in filters:
         if found.test == "in" and len(found.value) > 1:
             return found.column
@@ -156,7 +156,7 @@ def _split_values(filters: list[Filter]) -> Column | None:
 
 
 def merge(before: QuerySpec, new: QuerySpec, wish: DataRequest) -> QuerySpec:
-    """Carry a new prompt's words over to what was computed before."""
+    """Apply a follow-up prompt to the query that was computed before."""
     groups, measures = new.groups, new.measures
     numbers = tuple(c for c in measures if c.numeric or c.temporal)
     words = tuple(c for c in measures if c not in numbers)
@@ -191,7 +191,7 @@ def merge(before: QuerySpec, new: QuerySpec, wish: DataRequest) -> QuerySpec:
 
 
 def _answers_alone(before: QuerySpec, new: QuerySpec) -> bool:
-    """A question for one number after a plot or a table is not split by the old groups."""
+    """Tell whether a follow-up asks for one number, which is not split by the earlier groups."""
     return before.op != new.op and new.op == "count" and not new.groups and bool(new.filters)
 
 

@@ -1,4 +1,4 @@
-"""What is known about a table, and how it is read from a tool's output."""
+"""Values for tables, columns and variables, and how they are parsed from a tool's output."""
 
 import ast
 import re
@@ -148,7 +148,7 @@ def parse_description(text: str) -> tuple[Column, ...]:
                 found.setdefault(name, match[2])
     sizes = _COUNTED.search(text)
     told = next((int(group) for group in sizes.groups() if group), None) if sizes else None
-    # A name that looks like a number may be one; only Python's own text tells.
+    # A name that looks like a number may be one; only a Python literal would show which.
     odd = any(re.match(r"-?\d|\(|True$|False$|None$|nan$", name) for name in found)
     return tuple(Column(*item) for item in found.items()) if told == len(found) and not odd else ()
 

@@ -1,4 +1,4 @@
-"""Read tool outputs: did it work, and which numbers stand in it.
+"""Parse tool outputs: whether the call worked, and which numbers its text holds.
 
 Numbers are taken from the text as it stands, never computed here. What cannot be read with
 certainty is quoted instead.
@@ -29,11 +29,11 @@ _TOOL_ERROR = re.compile(
 _CUT = re.compile(
     r"(?m)^\.\.\.\d+ \w+ truncated\.\.\.|more characters were left out|the middle is left out|^\[\d+ characters left out\]$"
 )
-"""What the engine and a long print put in the place of what they left out."""
+"""Marks that the engine and a long print put in the place of omitted text."""
 _ELIDED = re.compile(
     r"(?m)^[ .]*\.\.[ .]*$|\.\.\.(?=\s|$)|^(?:Name: .*, )?Length: \d+|^\[\d+ rows x \d+ columns\]$"
 )
-"""What pandas puts in the place of rows, columns and long texts, and what it says below such a table."""
+"""Marks that pandas puts in the place of omitted rows, columns and long texts, and below such a table."""
 NUMBER = re.compile(
     r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf|nan|NaN|NaT|<NA>|None|True|False",
     re.IGNORECASE,
@@ -42,7 +42,7 @@ NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a tool returned, read."""
+    """A tool's output, and what can be read from it."""
 
     text: str
 
@@ -59,7 +59,7 @@ class ToolResult:
 
     @property
     def refused(self) -> bool:
-        """A person or a rule said no."""
+        """The user or a permission rule refused the call."""
         return bool(_REFUSED.match(self.text))
 
     @property
@@ -74,7 +74,7 @@ class ToolResult:
 
     @cached_property
     def error(self) -> tuple[str, str] | None:
-        """The kind and the words of an error in Python code, if there is one."""
+        """The type and the message of an error in Python code, if there is one."""
         traced = self.sections.get("error") or (
             self.text if "Traceback (most recent" in self.text else ""
         )
@@ -86,7 +86,7 @@ class ToolResult:
 
     @property
     def failed(self) -> bool:
-        """A tool that is not python says that it could not."""
+        """A tool other than ``python`` reports an error."""
         lines = self.text.strip().splitlines()
         return bool(lines) and len(lines) <= 3 and bool(_TOOL_ERROR.match(lines[0]))
 
@@ -102,7 +102,7 @@ class ToolResult:
 
     @property
     def cut(self) -> bool:
-        """The output was too long, and a piece of it is not here."""
+        """The output was too long, and a piece of it is missing."""
         return bool(_CUT.search(self.text))
 
     @property
@@ -112,7 +112,7 @@ class ToolResult:
 
     @cached_property
     def words(self) -> str:
-        """Everything for people: printed text and value, without labels."""
+        """Printed text and value, without labels."""
         return "\n".join(text for text in (self.stdout, self.value) if text.strip())
 
 
@@ -157,7 +157,7 @@ def frame(
     """Return the rows of a DataFrame's text whose column names are known, or None in doubt.
 
     Columns are found by their right edges, since pandas aligns them there. Wide frames are
-    printed in blocks, which are joined. ``labelled`` says that the index holds words and the
+    printed in blocks, which are joined. ``labelled`` says that the index holds text and the
     first column numbers; otherwise the index holds numbers.
     """
     rows: list[dict[str, str]] = []
@@ -231,7 +231,7 @@ def _cells(line: str, edges: list[tuple[str, int]], *, labelled: bool) -> dict[s
 
 
 def _split_index(cell: str, *, labelled: bool) -> tuple[str, str]:
-    """Part the row's index from its first cell."""
+    """Separate the row's index from its first cell."""
     if labelled:
         label, _, value = cell.strip().rpartition(" ")
         return label.strip(), value
@@ -264,7 +264,7 @@ def tidy(number: str) -> str:
 
 
 def literal(text: str) -> object:
-    """Return the Python value a text says, or None."""
+    """Return the value of a text that is a Python literal, or None."""
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -272,7 +272,7 @@ def literal(text: str) -> object:
 
 
 def quoted(text: str, most_lines: int = 20) -> str:
-    """Return text as a fenced block that it cannot leave, shortened to so many lines."""
+    """Return text as a fenced block that nothing in it can close, shortened to so many lines."""
     lines = text.strip("\n").splitlines()
     if len(lines) > most_lines:
         lines = [*lines[:most_lines], f"... ({len(lines) - most_lines} more lines)"]

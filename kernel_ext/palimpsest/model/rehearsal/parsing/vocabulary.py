@@ -1,6 +1,6 @@
-"""The words that the rules know.
+"""The vocabulary of the rehearsal model's rules.
 
-Words are stems (see ``words.stem``). A word of the vocabulary names a column only together
+Words are stems (see ``word_matching.stem``). A word of the vocabulary names a column only together
 with the column's other words, or when it is the column's whole name.
 """
 
@@ -59,7 +59,7 @@ QUALITIES = _table(
     year date: newest latest earliest
     """
 )
-"""Which words of a column an adjective speaks of."""
+"""Adjectives, and the words of a column's name that they may mean."""
 CHARTS = _table(
     """
     hist: histogram hist distribution density distributed

@@ -1,4 +1,4 @@
-"""Cut a prompt into words, and compare words as a forgiving reader would.
+"""Split a prompt into words, and compare words with tolerance for typing errors.
 
 Plural and case do not matter, and one wrong, missing, doubled or swapped letter is forgiven in
 words of four letters and more.
@@ -26,7 +26,7 @@ class Word:
 
 
 def words_of(text: str) -> tuple[Word, ...]:
-    """Cut text into words; ``bill_length`` and ``BillLength`` are two words each."""
+    """Split text into words; ``bill_length`` and ``BillLength`` are two words each."""
     found = []
     for token in _TOKEN.findall(text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")):
         whole = token.casefold() in {"nan", "nans"}
@@ -76,7 +76,7 @@ def joined(words: tuple[Word, ...]) -> str:
 
 
 def number_of(word: str) -> float | int | None:
-    """Return the number a word says, in digits or as one to ten."""
+    """Return the number that a word stands for, in digits or as zero to ten."""
     spelled = [
         "zero",
         "one",

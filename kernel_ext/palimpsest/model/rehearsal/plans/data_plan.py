@@ -1,4 +1,4 @@
-"""Answer what is asked of data: find the table, link the words, compute, and say what came out."""
+"""Answer a prompt about data: find the table, link words to columns, compute, and describe the result."""
 
 import difflib
 from collections.abc import Generator
@@ -41,9 +41,9 @@ NUMBER_OF_ROWS = r"\b(?:how many|(?:the |its )?(?:number|count) of(?: the| its)?
 MOST_VALUES = 50
 """Values of a column that are looked through for a word of the prompt."""
 SHOWN_AS_IT_IS = frozenset({"rows", "head"})
-"""What is quoted and not read, so that what pandas left out of it is seen."""
+"""Operations whose output is quoted and not parsed, so that what pandas left out of it is seen."""
 OWN_COUNT = frozenset({"count", "shape", "describe", "rows", "plot"})
-"""What says how many rows there are by itself, or draws."""
+"""Operations whose result already shows how many rows there are, or is a drawing."""
 
 
 def data_plan(
@@ -135,7 +135,7 @@ def link(
 
 
 def values_code(table: Table) -> str:
-    """Return code that lists the values of the columns of words."""
+    """Return code that lists the values of the text columns."""
     lines = [
         f"    {quote(c.key)}: {table.name}[{quote(c.key)}].unique()[:{MOST_VALUES}].tolist(),"
         for c in table.categories[:8]
@@ -171,7 +171,7 @@ def _taken(
 
 
 def _is_table_name(mention: ColumnMention, runner: PlanRunner, table: Table) -> bool:
-    """A word that is the table's name is not one of its columns after *in*, *of*, *@* or *many*."""
+    """Tell whether a mention is the table's name, no column: after *in*, *from*, *of*, *many*, or with @."""
     name = "".join(word.stem for word in words_of(table.name))
     said = "".join(word.stem for word in runner.prompt.words[mention.start : mention.end])
     before = runner.prompt.words[mention.start - 1].text if mention.start else ""
@@ -246,7 +246,7 @@ def _columns(found: FoundTable) -> PlanAnswer:
 def compute(
     runner: PlanRunner, spec: QuerySpec, notes: list[str], variables: tuple[Variable, ...] = ()
 ) -> Plan:
-    """Run the code for a spec, repair it once if it fails, and word the result."""
+    """Run the code for a spec, repair it once if it fails, and describe the result."""
     plt = "plt" if not any(v.name == "plt" and v.kind != "module" for v in variables) else "pyplot"
     thought = thoughts(spec)
     result = yield runner.act(thought, "python", code=code_of(spec, plt))
@@ -307,7 +307,7 @@ def _is_quoted(spec: QuerySpec) -> bool:
 
 
 def _unseen(spec: QuerySpec, result: ToolResult) -> str:
-    """Say that the result is longer than what can be seen of it."""
+    """Return an answer for a result that is longer than what can be seen of it."""
     return (
         f"The result{_where(spec)} is longer than I can see whole, so I name no highest, no lowest and no number "
         f"of it. Ask for a part of it, for example for the top 5. This much was shown:\n\n{quoted(result.words, 40)}"
@@ -327,7 +327,7 @@ def whole_code(spec: QuerySpec) -> str:
 
 
 def thoughts(spec: QuerySpec) -> str:
-    """Say which rule fired and with which columns."""
+    """Return which rule fired and with which columns, as the model's thinking."""
     measures = ", ".join(column.label for column in spec.measures) or "none"
     groups = ", ".join(column.label for column in spec.groups) or "none"
     where = ", ".join(f"{f.column.label} {f.test} {f.value!r}" for f in spec.filters)

@@ -1,4 +1,4 @@
-"""Answer what is asked of files: list, find, read, search."""
+"""Answer prompts about files: list, find, read, search."""
 
 import difflib
 import re
@@ -81,7 +81,7 @@ def list_plan(runner: PlanRunner) -> Plan:
 
 
 def _pattern(prompt: ParsedPrompt) -> str | None:
-    """Return the file pattern a prompt speaks of: ``*.py``, *csv files*, *files named x*."""
+    """Return the file pattern that a prompt names: ``*.py``, *csv files*, *files named x*."""
     if prompt.globs:
         glob = prompt.globs[0]
         return glob if "/" in glob else f"**/{glob}"
@@ -296,5 +296,5 @@ def search_term(prompt: ParsedPrompt) -> str | None:
 
 
 def failure(result: ToolResult) -> str:
-    """Word what a tool said when it could not."""
+    """Return the answer to a tool call that failed, with the tool's message."""
     return f"That did not work: {result.text.strip()[:600]}"

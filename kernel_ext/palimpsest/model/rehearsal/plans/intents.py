@@ -1,6 +1,6 @@
-"""Tell what a prompt wants: which rule fires.
+"""Classify a prompt: which rule fires.
 
-Rules are tried in order; the first that fits wins. What speaks of data comes last, since its
+Rules are tried in order; the first that fits wins. The rule for data comes last, since its
 words (*show*, *count*, *find*) occur in every other kind of prompt too.
 """
 
@@ -78,7 +78,7 @@ COMPUTED = frozenset(
         "compare",
     }
 )
-"""What a file is loaded for, also where the words begin with *read*; showing its lines answers none of these."""
+"""Operations for which a file is loaded even after *read*, since its lines alone answer none of them."""
 MOST_NAMING_WORDS = 8
 """A short prompt without a verb we know may still name data."""
 LISTING = r"\b(?:list|show|what|which|see|display|print|name|names|give|tell|any|are there|do (?:i|we) have|find|get|ls|enumerate|view)\b"
@@ -336,7 +336,7 @@ def _other_plan(runner: PlanRunner, intent: Intent) -> Plan:
 
 
 def _spoken(answer: PlanAnswer) -> Plan:
-    """A plan that calls nothing."""
+    """Return an answer as a plan without tool calls."""
     yield from ()
     return answer
 

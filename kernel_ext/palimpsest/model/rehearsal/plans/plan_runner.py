@@ -1,8 +1,8 @@
-"""How a plan is written and played.
+"""Run plans: generators that choose the tool calls of a turn and its final answer.
 
-A plan is a generator: it yields an ``PlannedCall``, is sent the ``ToolResult``, and returns a ``PlanAnswer``.
-No state is kept between requests: at every step the plan is played again from the start with
-the results that this turn already has, and the first act without a result is the next one.
+A plan yields a ``PlannedCall``, is sent the ``ToolResult``, and returns a ``PlanAnswer``.
+No state is kept between requests: at every step the plan is replayed from the start with
+the results that this turn already has, and the first call without a result is the next one.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -29,12 +29,12 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class PlanAnswer:
-    """The words that end a turn."""
+    """The answer that ends a turn."""
 
     text: str
     thought: str = ""
     topic: QuerySpec | None = None
-    """What was computed, for a prompt that goes on from here."""
+    """What was computed, for a follow-up prompt."""
 
 
 Plan = Generator[PlannedCall, ToolResult, PlanAnswer]
@@ -58,7 +58,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class PlanRunner:
-    """What a plan works with."""
+    """The inputs of a plan: prompt, conversation, tools and the topic of earlier turns."""
 
     prompt: ParsedPrompt
     conversation: Conversation
@@ -72,7 +72,7 @@ class PlanRunner:
         return all(tool in self.tools for tool in tools)
 
     def act(self, thought: str, tool: str, **inputs: Any) -> PlannedCall:
-        """Make an act, with the parameter names that the tool's schema has."""
+        """Make a planned call, with the parameter names that the tool's schema has."""
         spec = self.tools.get(tool)
         properties = (spec.parameters.get("properties") or {}) if spec else {}
         if tool == "edit" and "edits" in properties:
@@ -91,7 +91,7 @@ def _named(key: str, properties: Mapping[str, Any]) -> str:
 
 
 def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAnswer:
-    """Play a plan against the results so far, and return what comes next."""
+    """Replay a plan with the results so far, and return what comes next."""
     waiting = list(exchanges)
     try:
         act = next(plan)
@@ -111,7 +111,7 @@ def next_step(plan: Plan, exchanges: Sequence[Exchange]) -> PlannedCall | PlanAn
 
 
 def _take(waiting: list[Exchange], tool: str) -> str | None:
-    """Return the next result of this tool; results of others that stand before it are passed over."""
+    """Return the next result of this tool; results of other tools before it are skipped."""
     for at, exchange in enumerate(waiting):
         if exchange.call.tool == tool:
             del waiting[: at + 1]
@@ -120,7 +120,7 @@ def _take(waiting: list[Exchange], tool: str) -> str | None:
 
 
 def refused_answer(act: PlannedCall, result: ToolResult) -> PlanAnswer:
-    """Say what would have been done, and stop."""
+    """Return an answer that shows what would have been done; the plan stops there."""
     words = result.text.strip().splitlines()[0][:300]
     return PlanAnswer(
         f"I stopped, because {span(act.call.tool)} was not permitted: {words}\n\n"

@@ -1,7 +1,7 @@
-"""Ask the person, and keep a todo list, when a prompt says so.
+"""Ask the user a question, or write a todo list, when a prompt says so.
 
 *ask me which island: Biscoe, Dream or Torgersen* asks with these options, and *make a todo list:
-load the data, plot it* writes one. Both are there to be tried without a model.
+load the data, plot it* writes one. So both tools can be tried without a language model.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Answer what needs no tool: help, greetings, who is speaking, what was done, what is not understood."""
+"""Answer prompts that need no tool: help, greetings, identity, recaps, and prompts that no rule fits."""
 
 import re
 
@@ -100,7 +100,7 @@ def help_answer(runner: PlanRunner) -> PlanAnswer:
 
 
 def identity_answer(runner: PlanRunner) -> PlanAnswer:
-    """Say who is speaking."""
+    """Answer that this is the rehearsal model."""
     text = (
         f"I am the rehearsal model of Palimpsest. {NOTICE_MARK}: I am no language model, I match your words against rules, "
         "call tools, and repeat what they return. A real model is chosen with `%%agent -m provider/name`, or by a provider's key in the environment."

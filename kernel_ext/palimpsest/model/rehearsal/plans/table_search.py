@@ -1,4 +1,4 @@
-"""Find the table a prompt speaks of: among the variables, else in the project's data files."""
+"""Find the table that a prompt is about: among the variables, else in the project's data files."""
 
 import csv
 import re
@@ -26,12 +26,12 @@ MOST_TABLES = 6
 MOST_HEADERS = 4
 """More files than this are listed for the user to choose from."""
 NAMED = 1.5
-"""A variable whose whole name was said scores at least this."""
+"""A variable whose whole name is in the prompt scores at least this."""
 
 
 @dataclass(frozen=True)
 class FoundTable:
-    """A table, and what else was seen on the way."""
+    """A table, the variables that were listed during the search, and a note."""
 
     table: Table
     variables: tuple[Variable, ...] = ()
@@ -51,7 +51,7 @@ Finding = Generator[PlannedCall, ToolResult, FoundTable | PlainVariable | PlanAn
 
 
 def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> Finding:
-    """Find what the prompt speaks of; ``seen`` are the variables when they were listed already."""
+    """Find what the prompt is about; ``seen`` are the variables when they were listed already."""
     if not runner.can("python") and not runner.can("variables"):
         return PlanAnswer(
             "I would need the `variables` or the `python` tool for this, and neither is offered in this step."
@@ -76,7 +76,7 @@ def find_data(runner: PlanRunner, seen: tuple[Variable, ...] | None = None) -> F
         found = _choose(runner, known, named, variables)
         if found:
             return found
-        # A single strange word is rather a value of this table than a column of another.
+        # A single unknown word is more likely a value of this table than a column of another.
         strange = len(unlinked(runner.prompt.words, ()))
         if not strange or (strange == 1 and len(tables) == 1):
             return _best_guess(runner, known, variables)
@@ -172,7 +172,7 @@ def _choose(
 def _best_guess(
     runner: PlanRunner, tables: list[Table], variables: tuple[Variable, ...]
 ) -> FoundTable | PlanAnswer:
-    """No words fit a table: take the only one, or the latest topic, else ask."""
+    """Choose a table when no words fit one: that of the latest topic, or the only one; else ask."""
     if runner.topic:
         for table in tables:
             if table.name == runner.topic.table.name:

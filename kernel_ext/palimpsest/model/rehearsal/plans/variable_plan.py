@@ -1,4 +1,4 @@
-"""Answer what is asked of a variable that is no table: Series, arrays, lists, dicts, text, numbers."""
+"""Answer prompts about a variable that is not a table: Series, arrays, lists, dicts, text, numbers."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def answer_variable(runner: PlanRunner, wish: DataRequest, thing: PlainVariable)
 
 
 def variable_code(name: str, kind: str, wish: DataRequest) -> tuple[str, str]:
-    """Return code for a wish about a variable of this kind, and what it computes; empty to describe it."""
+    """Return code for a request about a variable of this kind, and what it computes; empty to describe it."""
     items = f"{name}.values()" if kind in MAPPINGS else name
     if wish.op == "plot":
         return _plot(name, kind, wish), "drawing"
@@ -130,7 +130,7 @@ def _plot(name: str, kind: str, wish: DataRequest) -> str:
 
 
 def worded(name: str, what: str, wish: DataRequest, result: ToolResult) -> str:
-    """Put the result about a variable into words."""
+    """Describe the result about a variable in text."""
     value = scalar(result.value)
     if what == "drawing":
         return f"I drew {span(name)}. The numbers behind it:\n\n{quoted(result.words)}"
