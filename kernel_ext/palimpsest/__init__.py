@@ -1,15 +1,15 @@
-"""Palimpsest: an agent that lives in a notebook's kernel, with its context laid open.
+"""Palimpsest: an LLM agent that runs in a notebook's kernel and shows what is in its context window.
 
-The trip of a message::
+How a message passes through the packages::
 
     frontends -> session -> loop -> context -> model -> processor -> store -> frontends
 
-A prompt enters by a magic or a control message (``frontends``), is admitted to the session's
+A prompt arrives by a magic or a control message (``frontends``), is admitted to the session's
 inbox (``session``), and starts or steers a turn (``loop``). Each step projects the transcript
 to a request (``context``), streams the answer (``model``) into parts (``processor``), which run
-tools (``tools``), and every change is journaled (``store``) before anybody is told. ``render``
-puts parts into words, ``transcript`` is the language everybody speaks, and ``review`` reads what
-the trip left behind.
+tools (``tools``), and every change is journaled (``store``) before any front end receives it.
+``render`` turns parts into text and HTML, ``transcript`` defines the values that all packages
+share, and ``review`` analyses recorded sessions.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from palimpsest.import_guard import guard_imports
 
 __version__ = "0.1.0"
 
-# Before anything else is imported: a notebook's folder may hold a file named like a library.
+# Before any other import: a notebook's folder may contain a file named like a library.
 guard_imports()
 
 __all__ = [
@@ -90,8 +90,8 @@ _HOMES = {
     "SystemPrompt": "palimpsest.transcript.session_record.hook_values",
     "Compacting": "palimpsest.transcript.session_record.hook_values",
 }
-"""Public names and where they live; they are imported when they are used, since the application
-takes a second to import and ``%load_ext`` must not. ``__init__.pyi`` says the same to type checkers."""
+"""Public names and their modules; each is imported on first use, since the application takes a second
+to import and ``%load_ext`` must not. ``__init__.pyi`` declares the same names for type checkers."""
 
 
 def __getattr__(name: str) -> Any:

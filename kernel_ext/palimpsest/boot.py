@@ -1,4 +1,4 @@
-"""Moved to ipython_extension; this path stays for one release."""
+"""Alias of ``palimpsest.ipython_extension`` under its former name, kept for one release."""
 
 from palimpsest.ipython_extension import current_session as current_session
 from palimpsest.ipython_extension import load_ipython_extension as load_ipython_extension

@@ -1,11 +1,11 @@
-"""Keep what a notebook's folder names like an installed package out of Palimpsest's own imports.
+"""Import hook that keeps modules in the current folder from shadowing the libraries Palimpsest imports.
 
-A kernel looks for modules in its current folder first, so a folder that came from somebody else could
-bring a ``pydantic.py``, and loading the extension would run it. What this package and the libraries
-below it import is looked for where it is installed, and nowhere else. The user's own imports, from
-cells, tools and trusted hooks, are found as Python always finds them.
+A kernel searches its current folder first, so a folder received from another person could contain a
+``pydantic.py``, and loading the extension would run it. Imports by this package and by the libraries
+it uses are resolved to installed packages only. The user's own imports, from cells, tools and trusted
+hooks, are resolved as usual.
 
-Border: the standard library only, since it stands before everything else that is imported.
+Border: the standard library only, since it is imported before everything else.
 """
 
 import sys
@@ -18,22 +18,22 @@ from sysconfig import get_paths
 from types import FrameType, ModuleType
 
 PACKAGE = "palimpsest"
-"""Of what its modules are called, and how the names of threads begin that work for it."""
+"""The top-level name of its modules, and the prefix of the names of its threads."""
 
 _local = threading.local()
 
 
 class InstalledOnly:
-    """Finds the modules that Palimpsest imports for itself, without looking into the current folder.
+    """Finds the modules that Palimpsest's own code imports, ignoring the current folder.
 
-    Contract: as ``importlib.abc.MetaPathFinder``. It answers only where the folder holds a module of
-    the name that is asked for; raises ModuleNotFoundError where only the folder holds one.
+    Contract: as ``importlib.abc.MetaPathFinder``. It acts only when the current folder contains a module
+    of the requested name; raises ModuleNotFoundError when no other place has one.
     """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a module is installed; None leaves the search to the usual finders."""
+        """Return the spec of the installed module; None leaves the search to the usual finders."""
         entries = list(sys.path if path is None else path)
         depth = name.count(".")
         here = [entry for entry in entries if _is_current(entry, depth)]
@@ -48,7 +48,7 @@ class InstalledOnly:
 
 @contextmanager
 def from_anywhere() -> Iterator[None]:
-    """Let this thread import from the current folder too: modules that a person named and trusts."""
+    """Let this thread import from the current folder too: for modules that the user named and trusts."""
     before = getattr(_local, "anywhere", False)
     _local.anywhere = True
     try:
@@ -58,18 +58,18 @@ def from_anywhere() -> Iterator[None]:
 
 
 def guard_imports() -> None:
-    """Look for own imports among what is installed, from now on; a second time does nothing."""
+    """Install the import hook; does nothing if it is installed already."""
     if not any(isinstance(finder, InstalledOnly) for finder in sys.meta_path):
         sys.meta_path.insert(0, InstalledOnly())
 
 
 def is_in_current_folder(path: str | Path) -> bool:
-    """Tell whether a file lies directly in the current folder, as a planted package's files do."""
+    """Return whether a file is directly in the current folder, like those of a shadowing package."""
     return _is_current(str(Path(path).parent), 0)
 
 
 def _ask_others(name: str, entries: list[str], target: ModuleType | None) -> ModuleSpec | None:
-    """Ask the finders behind this one; the one that searches folders gets only these."""
+    """Ask the other finders; ``PathFinder`` searches only ``entries``."""
     for finder in sys.meta_path:
         if isinstance(finder, InstalledOnly):
             continue
@@ -83,7 +83,7 @@ def _ask_others(name: str, entries: list[str], target: ModuleType | None) -> Mod
 
 
 def _is_current(entry: str, depth: int) -> bool:
-    """Tell whether an entry of a search path is the current folder, or a package ``depth`` below it."""
+    """Return whether an entry of a search path is the current folder, or a package ``depth`` below it."""
     if entry == "":
         return True
     try:
@@ -97,9 +97,9 @@ def _is_current(entry: str, depth: int) -> bool:
 
 
 def _is_own() -> bool:
-    """Tell whether this package asks for the module, or a library at work for it.
+    """Return whether this package requests the module, directly or through a library that it called.
 
-    Libraries import late, so whoever called them counts: the first caller that is no library.
+    Libraries import lazily, so the first caller on the stack that is not a library decides.
     """
     if getattr(_local, "anywhere", False):
         return False
@@ -116,7 +116,7 @@ def _is_own() -> bool:
 
 
 def _is_installed(filename: str) -> bool:
-    """Tell whether a file belongs to Python or to an installed package."""
+    """Return whether a file belongs to Python or to an installed package."""
     if filename.startswith("<frozen"):
         return True
     return any(filename.startswith(folder) for folder in _INSTALLED) or any(

@@ -1,7 +1,8 @@
-"""What a person asks of the project, as ``palimpsest.…``: its sessions, who answers, the settings, the folder.
+"""The functions of the Python API about a project: sessions, agents, models, settings, storage, trust.
 
-The same as ``%agent sessions``, ``--new``, ``import``, ``agents``, ``commands``, ``skills``, ``models``, ``config`` and ``storage``
-(docs/api.md). Each is about the kernel's project, in a script about the current folder's.
+They do the same as ``%agent sessions``, ``--new``, ``import``, ``agents``, ``commands``, ``skills``,
+``models``, ``config`` and ``storage`` (docs/api.md). Each is about the kernel's project, in a script about
+the current folder's.
 """
 
 from collections.abc import Mapping
@@ -36,10 +37,10 @@ def new_session(
 ) -> Session:
     """Begin a new session for the notebook; it is the current one from now on.
 
-    ``title`` is kept instead of one that a model finds. ``permission`` are rules as the settings write
-    them, for this session alone. A session with a ``parent`` (or its id) belongs to that one, as those
-    of tasks do: it is in the parent's mode, may do no more, is listed among its children, and is not
-    the notebook's current one. Raises NotFound and ConfigError.
+    ``title`` is used instead of one that a model generates. ``permission`` holds rules in the form of the
+    settings, for this session alone. A session with a ``parent`` (or its id) is a child like those of
+    subagents: it has the parent's mode and at most its permissions, is listed among its children, and is
+    not the notebook's current one. Raises NotFound and ConfigError.
 
     >>> import palimpsest
     >>> palimpsest.new_session().id == palimpsest.current_session().id
@@ -63,10 +64,10 @@ def sessions(
     number: int = 1,
     cursor: str | None = None,
 ) -> Page:
-    """List the sessions of the project, newest first; with words, those that hold them all.
+    """List the sessions of the project, newest first; with ``words``, those that contain all of them.
 
-    ``archived=True`` lists those that were put away, None both; ``children`` also those that tasks
-    began. A page has ``limit`` sessions: the first one, or ``number``, or the one after ``cursor``.
+    ``archived=True`` lists the archived ones, None both; ``children`` includes those of subagents. A page
+    has ``limit`` sessions: the first page, or page ``number``, or the one after ``cursor``.
 
     >>> import palimpsest
     >>> [found.id for found in palimpsest.sessions("hello").sessions] == [session.id]
@@ -80,10 +81,10 @@ def sessions(
 
 
 def import_session(path: str | Path) -> ImportReport:
-    """Bring sessions in from OpenCode's storage folder, or from the JSON of an exported session.
+    """Import sessions from OpenCode's storage folder, or from the JSON of an exported session.
 
-    Nothing of them is run, and the same again brings nothing. Returns what came, and what could not
-    be read.
+    Nothing in them is executed, and a second import of the same adds nothing. Returns what was imported,
+    and what could not be read.
 
     >>> import palimpsest
     >>> [one.outcome for one in palimpsest.import_session(session.export("json")).sessions]
@@ -94,10 +95,10 @@ def import_session(path: str | Path) -> ImportReport:
 
 
 def agents() -> tuple[Agent, ...]:
-    """List the agents that can be named: who answers, and to whom work can be handed.
+    """List the agents that can be named: those that answer prompts, and the subagents.
 
-    Each has ``name``, ``description``, ``mode``, ``model`` and ``origin``. Files that changed are read
-    again first.
+    Each has ``name``, ``description``, ``mode``, ``model`` and ``origin``. Definition files that changed
+    are read again first.
 
     >>> import palimpsest
     >>> [agent.name for agent in palimpsest.agents() if agent.answers]
@@ -107,7 +108,7 @@ def agents() -> tuple[Agent, ...]:
 
 
 def commands() -> tuple[CustomCommand, ...]:
-    """List the commands: prompts of one's own, sent by their name, as in ``session.prompt("/tidy a.py")``.
+    """List the custom commands: stored prompts, sent by name, as in ``session.prompt("/tidy a.py")``.
 
     >>> import palimpsest
     >>> palimpsest.commands()
@@ -117,7 +118,7 @@ def commands() -> tuple[CustomCommand, ...]:
 
 
 def skills() -> tuple[Skill, ...]:
-    """List the skills: texts that the model loads for one kind of task.
+    """List the skills: instructions that the model loads for one kind of task.
 
     >>> import palimpsest
     >>> palimpsest.skills()
@@ -127,7 +128,7 @@ def skills() -> tuple[Skill, ...]:
 
 
 def problems() -> tuple[str, ...]:
-    """Say what is wrong with the files of agents, commands and skills, and which hooks cannot be loaded.
+    """Return what is wrong in the files of agents, commands and skills, and which hooks cannot be loaded.
 
     >>> import palimpsest
     >>> palimpsest.problems()
@@ -139,7 +140,7 @@ def problems() -> tuple[str, ...]:
 
 
 def models() -> tuple[tuple[str, str, str], ...]:
-    """List the models that can be used here: id, window, and why it is here.
+    """List the models that can be used here, as triples: id, context window, and why it is listed.
 
     >>> import palimpsest
     >>> "rehearsal/rules" in [name for name, window, because in palimpsest.models()]
@@ -159,7 +160,7 @@ def config() -> LoadedConfig:
 
 
 def trust() -> tuple[UntrustedSetting, ...]:
-    """Believe what this project's files say now about permissions; returns what that is.
+    """Trust what this project's files say now about permissions; returns the settings that now apply.
 
     >>> import palimpsest
     >>> palimpsest.trust()
@@ -169,7 +170,7 @@ def trust() -> tuple[UntrustedSetting, ...]:
 
 
 def distrust() -> bool:
-    """Believe it no more; false when it was not trusted.
+    """Withdraw the trust in this project's files; false when they were not trusted.
 
     >>> import palimpsest
     >>> palimpsest.distrust()
@@ -179,7 +180,7 @@ def distrust() -> bool:
 
 
 def storage() -> StorageUse:
-    """Weigh what is kept: each session, long texts, snapshots, pages, and what nobody needs any more.
+    """Measure the disk use of the project: sessions, long texts, snapshots, pages, and what is unused.
 
     >>> import palimpsest
     >>> palimpsest.storage().sizes.total > 0
@@ -191,10 +192,10 @@ def storage() -> StorageUse:
 
 
 def keyed_storage() -> KeyedStorage:
-    """Return the project's sessions by key, as OpenCode's ``Storage`` has them: read, write, update, remove, list.
+    """Return an object to read, write, update, remove and list sessions by key, as OpenCode's ``Storage``.
 
     Keys are ``["session", project, session]``, ``["message", session, message]``, ``["part", message, part]``,
-    ``["session_diff", session]`` and ``["share", session]``; docs/storage.md says what may be written.
+    ``["session_diff", session]`` and ``["share", session]``; docs/storage.md lists what may be written.
 
     >>> import palimpsest
     >>> storage = palimpsest.keyed_storage()
@@ -209,10 +210,10 @@ def keyed_storage() -> KeyedStorage:
 def prune(
     days: float | None = None, max_size: int | str | None = None, *, delete: bool = False
 ) -> Pruned:
-    """Say which sessions and texts may go, and with ``delete`` delete them, for good.
+    """Return which sessions and texts may be deleted, and with ``delete`` delete them for good.
 
-    ``days`` is since a session was last used, ``max_size`` is of the whole folder, in bytes or as
-    ``"2GB"``; the settings' limits hold where none is given.
+    ``days`` counts since a session was last used, ``max_size`` is for the whole folder, in bytes or as
+    ``"2GB"``; where neither is given, the limits of the settings apply.
 
     >>> import palimpsest
     >>> would = palimpsest.prune(days=90)

@@ -1,7 +1,7 @@
-"""Measure what is far larger than usual: many sessions, a long log, a thousand turns; each in a fresh process.
+"""Measure unusually large cases: many sessions, a long log, a thousand turns; each in a new process.
 
-Times are CPU time of the process, since other work on the machine only adds to the wall; memory is what the
-process takes more at its peak than before.
+Times are CPU time of the process, since other work on the machine only adds to wall-clock time; memory is
+the growth of the process up to its peak.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ FIRST_PAGE_SECONDS = 1.0
 LIST_SECONDS = 20.0
 
 TURN_BYTES = 92_000
-"""2,000 turns of five messages with it are a log of 200 MB, in records of 20 kB."""
+"""With it, 2,000 turns of five messages make a log of 200 MB, in records of 20 kB."""
 OPEN_SECONDS = 2.0
 OPEN_MB = 150.0
 
@@ -48,7 +48,7 @@ SMALL = ModelInfo(
 
 
 def measure() -> list[Figure]:
-    """Return the figures of what is large."""
+    """Return the figures of the large cases."""
     with tempfile.TemporaryDirectory() as folder:
         return [*_many(Path(folder) / "many"), *_long(Path(folder)), *_turns()]
 
@@ -98,7 +98,7 @@ def _turns() -> list[Figure]:
 
 
 def _apart(what: str, *arguments: str) -> dict[str, float]:
-    """Measure in a process of its own."""
+    """Run one measurement in a new process."""
     said = subprocess.run(
         [sys.executable, "-m", "tests.bench.bench_sizes", what, *arguments],
         check=True,
@@ -110,7 +110,7 @@ def _apart(what: str, *arguments: str) -> dict[str, float]:
 
 
 def listed(project: str) -> dict[str, float]:
-    """List the sessions of a project that has no index: the first page, then all."""
+    """Measure listing the sessions of a project that has no index: the first page, then all."""
     store = JsonlStore(prepare(Path(project)))
     begun, wall = time.process_time(), time.perf_counter()
     found, _ = store.recent(200)
@@ -125,7 +125,7 @@ def listed(project: str) -> dict[str, float]:
 
 
 def opened(project: str) -> dict[str, float]:
-    """Open the live window of a long log and build its messages."""
+    """Measure opening the live window of a long log and building its messages."""
     store = JsonlStore(prepare(Path(project)))
     size = sum(path.stat().st_size for path in store.layout.sessions.glob("*/log-*.jsonl"))
     before, begun = _peak_mb(), time.process_time()
@@ -139,7 +139,7 @@ def opened(project: str) -> dict[str, float]:
 
 
 def talked() -> dict[str, float]:
-    """Go through many turns under a small window."""
+    """Measure many turns in a small window."""
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(_talk(Path(folder)))
 
@@ -150,6 +150,10 @@ async def _talk(folder: Path) -> dict[str, float]:
     def words(count: int) -> str:
         return " ".join(rng.choices(WORDS, k=count))
 
+    def summary(count: int) -> str:
+        """Return an answer that is also good as a summary, which needs headings or a list to be used."""
+        return f"## Goal\n\n{words(count // 2)}\n\n## Done\n\n- {words(count // 4)}\n- {words(count // 4)}"
+
     (folder / "penguins.csv").write_text("species,mass\n" + "Adelie,3750\n" * 30)
     model = ScriptedModel()
     harness = SessionHarness(folder, model, info=SMALL, store=JsonlStore(prepare(folder)))
@@ -158,9 +162,9 @@ async def _talk(folder: Path) -> dict[str, float]:
     took: list[float] = []
     for number in range(PROMPTS):
         harness.clock.now += 61_000
-        # A turn asks twice, or thrice with a summary, which may come first and needs its length.
-        model._answers = [says(words(60)).calls("read", path="penguins.csv")]
-        model.script(*[says(words(150)) for _ in range(4)])
+        # A turn sends two requests, or three with a summary, which may come first and needs its length.
+        model._answers = [says(summary(60)).calls("read", path="penguins.csv")]
+        model.script(*[says(summary(150)) for _ in range(4)])
         begun = time.process_time()
         await session.prompt(f"Question {number}: {words(30)}", PromptOptions())
         took.append(time.process_time() - begun)
@@ -178,7 +182,7 @@ async def _talk(folder: Path) -> dict[str, float]:
 
 
 def _peak_mb() -> float:
-    """Return this process's own peak; what ``getrusage`` says begins with that of the process before it."""
+    """Return this process's own peak; the value of ``getrusage`` includes that of the parent process."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 

@@ -1,4 +1,4 @@
-"""One kernel's application: its settings loaded, and everything wired."""
+"""The application of one kernel: loads its settings and wires all layers together."""
 
 from palimpsest.app.wiring import App, tool
 

@@ -1,7 +1,7 @@
 """Read from the settings which hooks and MCP servers a kernel has.
 
-Border: values to values; nothing is loaded or started. A project's own file is heard here only when a
-person trusted it (``config_trust``).
+Border: values to values; nothing is loaded or started. Settings from a project's own file are included only
+when the user trusted it (``session/trust/trust_store.py``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from palimpsest.tools.mcp.values import TIMEOUT_SECONDS, McpServerSpec
 
 
 def hook_sources(tables: Sequence[HookTable], origins: Mapping[str, str]) -> tuple[HookSource, ...]:
-    """Return the hooks that the settings name, low layers first."""
+    """Return the hooks that the settings name, lowest layers first."""
     origin = origins.get("hooks", "settings")
     found: list[HookSource] = []
     for table in tables:

@@ -1,6 +1,6 @@
-"""The settings that hold, where each came from, and how they are loaded.
+"""Load and merge the settings, and record where each came from.
 
-Border: the environment, the start directory and the options of a call are handed in.
+Border: the environment, the start directory and the options of a call are passed in.
 """
 
 import dataclasses
@@ -48,29 +48,29 @@ WAITS = "Waits until you trust this project with %agent config trust"
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """The settings that hold, where each came from, and what was wrong."""
+    """The merged settings, where each came from, and what was wrong."""
 
     value: Config
     origins: dict[str, str] = field(default_factory=dict)
-    """By dotted key; what is not here is built in."""
+    """Origin by dotted setting name; what is not in it is built in."""
     problems: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     """Settings that this version accepts and does not use yet, with their origin."""
     locked: Mapping[str, str] = field(default_factory=dict)
-    """Settings that an administrator fixed, and the file that says so."""
+    """Settings that an administrator locked, and the file that locks each."""
     locked_rules: tuple[Any, ...] = ()
-    """The tables of rules that are fixed."""
+    """The permission tables that are locked."""
     held: tuple[UntrustedSetting, ...] = ()
-    """What the project's files say that waits until a person trusts them."""
+    """Settings from the project's files that need the user's trust."""
     trusted: str = ""
-    """What names the project's settings that a person trusted; empty where none needed it."""
+    """The digest of the project's settings, if the user trusted them; empty where none needed it."""
     limited: frozenset[tuple[str, int]] = frozenset()
-    """What holds of a project that nobody trusted: the setting, and which of its tables of rules."""
+    """What applies of an untrusted project: the setting, and the index of its permission table."""
 
     state: Path | None = None
-    """The folder that an administrator names for what people decide."""
+    """The folder for users' decisions that an administrator named."""
     trusted_by: str = ""
-    """The administrator's file that trusts the project, whoever opens it."""
+    """The administrator's file that trusts the project for every user; empty for none."""
 
     def rules(self, key: str, tables: Sequence[Any]) -> Rules:
         """Return the rules of a setting's tables; those of an untrusted project only tighten."""
@@ -81,19 +81,19 @@ class LoadedConfig:
         return tuple(rule for rules in found for rule in rules)
 
     def models(self) -> frozenset[str]:
-        """Return the models that the settings name; no project's file may name an address so."""
+        """Return the models that the settings name; a project's file may not name one by its server's address."""
         value = self.value
         named = (value.model, value.small_model, value.compaction.model)
         agents = (one.model for one in value.agent.values())
         return frozenset(one for one in (*named, *agents, *value.models) if one)
 
     def own_tables(self, key: str) -> frozenset[str]:
-        """Return the names below a setting of which not only a project says something."""
+        """Return the entries of a table of settings that are not set by the project alone."""
         found = (split(one) for one, by in self.origins.items() if not is_projects(by))
         return frozenset(path[1] for path in found if path[0] == key and len(path) > 1)
 
     def is_limited(self, key: str) -> bool:
-        """Tell whether a project that nobody trusted says the value that holds."""
+        """Return whether the merged value comes from an untrusted project."""
         return (key, 0) in self.limited and is_projects(self.origins.get(key, ""))
 
     @property
@@ -115,7 +115,7 @@ class LoadedConfig:
         return found
 
     def table(self) -> str:
-        """Return every setting as Markdown, with what was wrong and what is not used yet."""
+        """Return every setting as a Markdown table, followed by what is wrong, unused or needs trust."""
         lines = ["| setting | value | from |", "|---|---|---|"]
         for row in self.rows():
             key, value, origin = (cell.replace("|", "¦") for cell in row)
@@ -126,7 +126,7 @@ class LoadedConfig:
         return text
 
     def remarks(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return what is wrong, not used, and waits for trust, each under its title."""
+        """Return titles with sentences: what is wrong, what is not used, what needs trust."""
         found = (
             ("What is wrong", self.problems),
             ("Accepted, not used yet", self.unused),
@@ -136,7 +136,7 @@ class LoadedConfig:
 
 
 def is_projects(origin: str) -> bool:
-    """Tell whether only a project's files say a value, by where it came from."""
+    """Return whether a value comes from a project's files alone, given its origin."""
     return all(one.startswith(PROJECTS) for one in origin.split(", then ")) and bool(origin)
 
 
@@ -147,9 +147,9 @@ def load(
     *,
     places: ConfigFolders | None = None,
 ) -> LoadedConfig:
-    """Read every layer from ``start`` upwards and lay them over each other.
+    """Read every layer from ``start`` upwards and merge them.
 
-    ``overrides`` are options of a call, by dotted key; None means "not given".
+    ``overrides`` are options of a call, by dotted setting name; None means "not given".
     """
     places = places or ConfigFolders.usual(environment)
     loading = LayerMerge()
@@ -183,7 +183,7 @@ def load(
 
 
 def _placed(places: ConfigFolders, found: Sequence[Layer]) -> ConfigFolders:
-    """Return the places with the folder that an administrator names for what people decide."""
+    """Return the folders with the state folder that an administrator named, if any."""
     state = state_named_by(found)
     return dataclasses.replace(places, state=state) if state is not None else places
 
@@ -196,7 +196,7 @@ def _defines(layer: Layer) -> bool:
 
 
 def trusted(found: Sequence[Layer], places: ConfigFolders, start: Path) -> str:
-    """Return the digest of the project's settings if a person trusted them, else nothing."""
+    """Return the digest of the project's settings if the user trusted them, else ""."""
     digest = _digest(found, places, start)
     return digest if TrustStore(places.kept, find_project(start)).has(digest) else ""
 
@@ -211,7 +211,7 @@ def _digest(found: Sequence[Layer], places: ConfigFolders, start: Path) -> str:
 
 
 def still_trusted(start: Path, environment: Mapping[str, str], digest: str) -> bool:
-    """Tell whether the project's files say and run what they did when they had this digest."""
+    """Return whether the project's settings, and the files they run, still have this digest."""
     places = ConfigFolders.usual(environment)
     return _digest(list(layers(start, environment, places, [])), places, start) == digest
 
@@ -222,9 +222,9 @@ def trust(
     places: ConfigFolders | None = None,
     definitions: Mapping[str, str] | None = None,
 ) -> list[UntrustedSetting]:
-    """Trust what the project's files say now; returns what of its settings that is.
+    """Trust the project's files as they are now; returns the settings that take effect by that.
 
-    ``definitions`` are the files of agents, commands and skills that wait: digest to path.
+    ``definitions`` are the files of agents, commands and skills that need trust: digest to path.
     """
     places = places or ConfigFolders.usual(environment)
     project = find_project(start)
@@ -241,7 +241,7 @@ def trust(
 def distrust(
     start: Path, environment: Mapping[str, str], places: ConfigFolders | None = None
 ) -> bool:
-    """Trust what the project's files say no more; false when it was not trusted."""
+    """Revoke trust in the project's files; returns False when it was not trusted."""
     places = places or ConfigFolders.usual(environment)
     project = find_project(start)
     places = _placed(places, list(layers(start, environment, places, [])))
@@ -260,13 +260,13 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield every setting that holds a value of its own, with its dotted key."""
+    """Yield every setting that is not a table, with its dotted name."""
     for name in type(settings).model_fields:
         value = getattr(settings, name)
         where = (*path, name)
         if isinstance(value, Settings):
             inner = _leaves(value, where)
-            # What a policy's table does not set is the preset's: %agent policy shows those numbers.
+            # A value that the policy table does not set is the preset's: %agent policy shows those.
             in_policy = where[0] == "policy"
             yield from (leaf for leaf in inner if not (in_policy and leaf[1] is None))
         elif isinstance(value, dict) and all(isinstance(v, Settings) for v in value.values()):
@@ -282,7 +282,7 @@ def _leaves(settings: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[s
 
 
 def _named_only(value: dict[str, str]) -> dict[str, str]:
-    """Return what a server is given, without what may be a key: only references are shown."""
+    """Return variables or headers of a server with values hidden that may be keys: only references are shown."""
     return {name: one if "${" in one else "…" for name, one in value.items()}
 
 
@@ -299,13 +299,13 @@ def _shown(value: Any) -> str:
 
 
 def rules_from(tables: Iterable[Any]) -> Rules:
-    """Return the rules of tables, low to high."""
+    """Return the rules of permission tables, lowest first."""
     home = str(Path.home())
     return merge(*(from_config(table, home=home) for table in tables))
 
 
 def own_names(start: Path, places: ConfigFolders) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of the agents and of the commands that no project defines."""
+    """Return the names of the agents and of the commands that are defined outside projects."""
     own = [one for one in folders(start, places) if not one.is_project]
     agents = {
         name

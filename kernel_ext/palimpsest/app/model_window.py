@@ -1,7 +1,7 @@
-"""Give a model the window that holds here: configured, else known, else assumed, at most the cap.
+"""Set a model's context window: configured, else known, else assumed, at most the configured cap.
 
-Border: values to values. What is known of a model is the catalog's; which configured number is its
-own, and what comes before what, is the context policy's (``context/budget/window_guard.py``).
+Border: values to values. The catalog knows models; the context policy
+(``context/budget/window_guard.py``) decides which configured number belongs to a model, and the precedence.
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from palimpsest.transcript.values import ModelInfo
 def with_window(
     info: ModelInfo, configured: Mapping[str, Any], cap: int | None, policy: GuardPolicy
 ) -> ModelInfo:
-    """Return a model with its window; ``configured`` are settings by the model's id.
+    """Return a model with its context window; ``configured`` maps model ids to settings, ``cap`` is in tokens.
 
-    A cap lowers the window itself, so that every share is taken of what is left. A window of 0 has no
+    A cap lowers the window itself, so that every share is computed from the rest. A window of 0 means no
     limit but the cap.
     """
     if not info.window:
@@ -31,7 +31,7 @@ def with_window(
         default=info.window,
         policy=policy,
     )
-    # The newest recorded rule caps elsewhere; a cap is a cap under every policy.
+    # The newest recorded rule applies the cap elsewhere; here it is applied under every policy.
     window = min(found.tokens, cap) if cap else found.tokens
     assumed = info.window_assumed and found.source != "configured"
     if (window, assumed) == (info.window, info.window_assumed):

@@ -1,7 +1,7 @@
-"""Bring what the configuration says about permissions and spending to where calls are decided.
+"""Apply the configured permissions and spending limits to the rules by which calls are decided.
 
-A project that is trusted while a kernel runs is heard at once, so this may happen again. Border:
-values to values; ``app`` calls it.
+A project that is trusted while a kernel runs takes effect at once, so this may run again. Border:
+values to values; ``App`` calls it.
 """
 
 from palimpsest.app.loaded_config import LoadedConfig, rules_from
@@ -13,7 +13,7 @@ from palimpsest.transcript.session_record.budgets import Budget
 
 
 def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedConfig) -> None:
-    """Let what is configured hold from the next call on."""
+    """Apply what is configured, from the next call on."""
     value = config.value
     rules = config.rules("permission", value.permission)
     effective_rules.rules = merge(DEFAULT_RULES, rules)

@@ -1,1 +1,1 @@
-"""The kernel and the page: magics, jobs on the main thread, channel, cell outputs, commands."""
+"""Front ends in a kernel: magics, main-thread jobs, page channel, cell outputs, subcommands, protocol."""

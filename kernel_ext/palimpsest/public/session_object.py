@@ -342,8 +342,8 @@ class Session:
     def use_policy(self, *words: str | Policy) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it.
 
-        Words are the name of a preset, ``name=value`` for one number, or ``default`` for the
-        configured one: ``use_policy("opencode-1.18", "prune.protect_tokens=10000")``.
+        Each argument is the name of a preset, ``name=value`` for one setting, or ``default`` for the
+        configured policy: ``use_policy("opencode-1.18", "prune.protect_tokens=10000")``.
 
         >>> session.use_policy("opencode-1.18").name
         'opencode-1.18'
@@ -392,8 +392,8 @@ class Session:
     def whatif(self, *words: str | Policy, summary_tokens: int = SUMMARY_TOKENS) -> WhatIf:
         """Return what would have been sent under another policy; no model is called.
 
-        Words are those of ``use_policy``; without any, each step keeps the policy it had. A
-        summary that would have come at another place has a stand-in of ``summary_tokens``.
+        Arguments are those of ``use_policy``; without any, each step keeps the policy it had. A summary
+        that would have been made at another place is replaced by a placeholder of ``summary_tokens``.
 
         >>> session.whatif("opencode-1.18").other.policy is not None
         True

@@ -153,7 +153,7 @@ class SessionRuns:
         >>> seen = []
         >>> end = session.subscribe(seen.extend)
         >>> _ = session.prompt("Hello.")
-        >>> _ = session.requests()  # reads the log, so all of it is written and told
+        >>> _ = session.requests()  # reads the log, so all of it is written and delivered
         >>> end()
         >>> "message.updated" in {record.event.type for record in seen}
         True

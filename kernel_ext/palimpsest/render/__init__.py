@@ -1,1 +1,1 @@
-"""Parts, messages, sessions and reports as Markdown, static HTML and plain text. Pure."""
+"""Render parts, messages, sessions and reports as Markdown, static HTML and plain text. Pure."""

@@ -1,4 +1,4 @@
-"""Moved to review.counterfactual.whatif; this path stays for one release."""
+"""Alias of ``palimpsest.review.counterfactual.whatif`` under its former path, kept for one release."""
 
 from palimpsest.review.counterfactual.whatif import WhatIf as WhatIf
 from palimpsest.review.counterfactual.whatif import replay as replay

@@ -1,1 +1,1 @@
-"""A session and what belongs to it: runner, inbox, agents, config, surroundings."""
+"""Sessions: turns and their runner, prompts, settings, permissions, trust, revert, sharing, definitions."""

@@ -1,1 +1,1 @@
-"""Remember, then tell: an append-only event log per session is the only truth."""
+"""Storage of sessions: an append-only event log per session, from which everything else is derived."""

@@ -1,4 +1,4 @@
-"""What a store promises, whatever keeps the bytes.
+"""The interfaces of a session store: ``Store``, and ``Writer`` for appending to one session's log.
 
 One conformance suite (tests/store/conformance.py) runs over every implementation.
 """
@@ -16,7 +16,7 @@ from palimpsest.transcript.values import BlobRef
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who wants to write: one kernel."""
+    """The kernel that wants to write a session."""
 
     host: str
     pid: int
@@ -25,7 +25,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """One line of the session list."""
+    """One entry of the session list."""
 
     id: str
     title: str
@@ -37,20 +37,20 @@ class SessionSummary:
     messages: int = 0
     deleted: bool = False
     archived: int | None = None
-    """When it was put away, in milliseconds since 1970."""
+    """When it was archived, in milliseconds since 1970; None if it is not archived."""
     shared: bool = False
-    """There is a page of it that others were given."""
+    """The session has a share page."""
     about: str = ""
-    """The beginning of what a model noted of it; empty where none did."""
+    """The beginning of the model-written summary of the session; empty if it has none."""
 
 
 ABOUT_CHARS = 200
-"""Of what a model noted of a session, in its line of the list."""
+"""Maximum characters of ``SessionSummary.about``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something unreadable that was skipped, for a person to see."""
+    """An unreadable place of a log that was skipped, to be shown to the user."""
 
     where: str
     """File and byte offset."""
@@ -58,7 +58,7 @@ class Problem:
 
 
 class WriteFailed(StorageFailed):
-    """The disk refused; ``written`` records of the batch are kept, the others are not."""
+    """The disk refused a write; the first ``written`` records of the batch are stored, the others are not."""
 
     def __init__(self, message: str, *, written: int) -> None:
         super().__init__(message)
@@ -66,10 +66,10 @@ class WriteFailed(StorageFailed):
 
 
 class TakenOver(SessionHeld):
-    """Another kernel writes this session now; what could not be kept there went to a fork.
+    """Another kernel has taken over this session; the records it does not include were saved to a fork.
 
-    ``writer`` goes on in the fork, whose sequence numbers are ``shift`` higher than those that
-    the refused records had; all of them are in the fork.
+    ``writer`` appends to the fork, where all refused records have sequence numbers that are ``shift``
+    higher than before.
     """
 
     def __init__(self, message: str, *, fork: SessionInfo, writer: "Writer", shift: int) -> None:
@@ -83,9 +83,9 @@ class Writer(Protocol):
     """The right to append to one session's log.
 
     Contract: exactly one live writer per session. ``append`` writes each record as one line in
-    one write and returns when the bytes are with the operating system; with ``sync`` when they
-    are on the disk. Raises TakenOver once another writer took over, and WriteFailed when
-    the disk is full or gone; a record is then wholly written or wholly absent for readers.
+    one write and returns when the operating system has the bytes; with ``sync`` when they
+    are on the disk. Raises TakenOver once another writer has taken over, and WriteFailed when
+    the disk is full or gone; readers then see a record either whole or not at all.
     """
 
     session_id: str
@@ -100,16 +100,16 @@ class Writer(Protocol):
         ...
 
     def locate(self, seq: int) -> tuple[str, int]:
-        """Return the segment and byte offset at or before the record with this number."""
+        """Return the segment and byte offset of the first record numbered ``seq`` or more."""
         ...
 
     def close(self) -> None:
-        """Give the session back."""
+        """Release the session, so that another writer can acquire it."""
         ...
 
 
 class Store(Protocol):
-    """Sessions by id, blobs by hash.
+    """Stores sessions by id and blobs by hash.
 
     Contract: ``read`` yields records with ``seq > after`` in rising order, following forks to
     their parents; ``stream`` yields newest first, lazily. Unreadable lines are skipped and
@@ -127,7 +127,7 @@ class Store(Protocol):
     def read(self, session_id: str, after: int = 0, only: Collection[str] = ()) -> Iterator[Record]:
         """Yield the records after a sequence number; raises NotFound.
 
-        ``only`` names types of records; the others are passed over, which is faster.
+        ``only`` names event types; records of other types are skipped, which is faster.
         """
         ...
 
@@ -136,23 +136,23 @@ class Store(Protocol):
         ...
 
     def load(self, session_id: str) -> State:
-        """Fold the whole session; raises NotFound."""
+        """Return the state after all records of the session; raises NotFound."""
         ...
 
     def open_live(self, session_id: str) -> State:
-        """Fold the live window: the last checkpoint and what follows; raises NotFound."""
+        """Return the state built from the last checkpoint and the records after it; raises NotFound."""
         ...
 
     def list(self) -> Sequence[SessionSummary]:
-        """List the sessions, newest first, without those that were deleted."""
+        """List the sessions that are not deleted, newest first."""
         ...
 
     def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:
-        """List at least the newest sessions, and say how many were not looked at yet; quick at any size."""
+        """Return at least the ``count`` newest sessions, and how many were not read yet; fast at any size."""
         ...
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
-        """Begin ``session`` with everything of the parent up to ``seq`` (all when None), by reference."""
+        """Create ``session`` with the parent's records up to ``seq`` (all when None), by reference."""
         ...
 
     def delete(self, session_id: str) -> None:
@@ -164,7 +164,7 @@ class Store(Protocol):
         ...
 
     def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
-        """Keep content under its hash; a repeat is free."""
+        """Store content under its SHA-256; storing the same again does nothing."""
         ...
 
     def get_blob(self, sha256: str) -> bytes:

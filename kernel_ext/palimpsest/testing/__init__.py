@@ -1,6 +1,6 @@
-"""Test your own tools and lessons: a model that answers as scripted, and a server that fails as told.
+"""Helpers to test your own tools and lessons: a scripted model, a fault server, an isolated session.
 
-What is listed in ``__all__`` is public (docs/testing.md). Nothing in the product imports this
+The names in ``__all__`` are public (docs/testing.md). Nothing in the product imports this
 package, and importing it loads neither litellm nor the application.
 """
 

@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> None:
 async def _serve_and_tell(server: FaultServer) -> None:
     async with server:
         places = f"OPENAI_BASE_URL={server.openai_base}  ANTHROPIC_BASE_URL={server.anthropic_base}"
-        print(places, flush=True)  # noqa: T201 - the one thing a person needs to know
+        print(places, flush=True)  # noqa: T201 - the addresses are the program's output
         await asyncio.Event().wait()
 
 

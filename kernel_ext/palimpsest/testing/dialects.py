@@ -1,4 +1,4 @@
-"""Whose streaming format a request has, by the address it was sent to."""
+"""Determine a request's streaming format (OpenAI, Anthropic, Gemini, Mistral) and model by its path."""
 
 import re
 from typing import Any, Literal
@@ -7,11 +7,11 @@ WireFormat = Literal["openai", "anthropic", "gemini", "mistral"]
 
 GEMINI_PATH = re.compile(r".*/models/([^/:]+):(?:streamGenerateContent|generateContent)")
 MISTRAL_ROOT = "/mistral"
-"""Mistral's addresses are OpenAI's, so the fault server gives it a root of its own."""
+"""Mistral's paths equal OpenAI's, so the fault server gives it a root of its own."""
 
 
 def wire_format_of(path: str) -> WireFormat:
-    """Return whose format a request has that was sent to this path."""
+    """Return the streaming format of a request by its path."""
     if path.endswith("/messages"):
         return "anthropic"
     if GEMINI_PATH.fullmatch(path):
@@ -20,7 +20,7 @@ def wire_format_of(path: str) -> WireFormat:
 
 
 def model_of(path: str, body: Any) -> str:
-    """Return the model that is asked: it stands in the body, and with Gemini in the path."""
+    """Return the model that a request names: in the body, and for Gemini in the path."""
     found = GEMINI_PATH.fullmatch(path)
     if found:
         return found[1]

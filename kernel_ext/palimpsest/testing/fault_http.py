@@ -1,6 +1,6 @@
-"""The HTTP of the fault server: requests read, bodies and streams sent, hang-ups noticed.
+"""The HTTP of the fault server: read requests, send bodies and streams, detect disconnected clients.
 
-Just as much of HTTP/1.1 as model clients speak; every connection serves one request.
+It implements only the part of HTTP/1.1 that model clients use; every connection serves one request.
 """
 
 import asyncio
@@ -19,21 +19,21 @@ SECRET_HEADERS = frozenset({"authorization", "x-api-key", "api-key", "x-goog-api
 
 @dataclass(slots=True)
 class ReceivedRequest:
-    """One request as it arrived."""
+    """One request that the server received."""
 
     path: str
     headers: dict[str, str]
-    """Lower-case names; headers that carry keys are left out."""
+    """By lower-case name; headers with keys are left out."""
     body: dict[str, Any]
     at: float
-    """Seconds of the monotonic clock."""
+    """Arrival time in seconds of the monotonic clock."""
     closed_after: float | None = None
-    """Seconds after which the client hung up before the answer was complete."""
+    """Seconds after which the client disconnected before the answer was complete."""
     first_byte_at: float | None = None
     completed: bool = False
     had_key: bool = False
     problems: list[str] = field(default_factory=list)
-    """What the server refused in it, one sentence each."""
+    """Why the server rejected it, one sentence per problem."""
     raw: bytes = field(default=b"", repr=False)
 
 
@@ -41,7 +41,7 @@ class ReceivedRequest:
 async def hang_up_noticed(
     reader: asyncio.StreamReader, request: ReceivedRequest
 ) -> AsyncIterator[None]:
-    """Cancel the answer when the client closes its side, and note when."""
+    """Cancel the answer when the client disconnects, and record when it did."""
     answering = asyncio.current_task()
     assert answering is not None
 
@@ -65,7 +65,7 @@ async def hang_up_noticed(
 
 
 async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest:
-    """Read one request; headers that carry keys are left out."""
+    """Read one request; headers with keys are left out."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.split("\r\n")
     pairs = (line.split(":", 1) for line in lines if ":" in line)
@@ -85,7 +85,7 @@ async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest:
 
 
 def _parsed(raw: bytes) -> tuple[dict[str, Any], list[str]]:
-    """Return the body, and what keeps it from being one: every provider refuses that."""
+    """Return the body, and sentences about why it is invalid, which every provider rejects."""
     try:
         body = json.loads(raw) if raw else {}
     except ValueError:
@@ -96,7 +96,7 @@ def _parsed(raw: bytes) -> tuple[dict[str, Any], list[str]]:
 async def send_json(
     writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[str, str] | None = None
 ) -> None:
-    """Send a whole body."""
+    """Send a response with a JSON body."""
     extra = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
     head = (
         f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n"
@@ -112,7 +112,7 @@ async def send_stream(
     drip_seconds: float,
     request: ReceivedRequest,
 ) -> None:
-    """Send frames as chunks, and perform what stands between them."""
+    """Send frames as chunks, and perform the pauses, disconnects and early ends between them."""
     head = (
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n"
         "transfer-encoding: chunked\r\nconnection: close\r\n\r\n"
@@ -133,7 +133,7 @@ async def send_stream(
                     else asyncio.sleep(frame.seconds)
                 )
             case Disconnect():
-                # The client must have read what was sent: a reset may overtake it.
+                # The client must have read what was sent, since a reset may discard it.
                 await asyncio.sleep(0.02)
                 writer.transport.abort()
                 return

@@ -1,12 +1,12 @@
-"""A model server on loopback that answers as scripted, faults included.
+"""A model server on loopback that sends scripted answers and faults.
 
-It speaks the streaming formats of OpenAI (``/v1/chat/completions``), Anthropic (``/v1/messages``),
-Gemini (``:streamGenerateContent``) and Mistral, so tests and lessons meet real bytes, real sockets
-and real mistakes of real servers without a key or a network:
+It implements the streaming formats of OpenAI (``/v1/chat/completions``), Anthropic (``/v1/messages``),
+Gemini (``:streamGenerateContent``) and Mistral, so that tests and lessons exercise real bytes, sockets
+and server faults without a key or a network:
 
     with FaultServer(fails(429, retry_after=2), says("Hello.")) as server: ...
 
-It records every request without its keys, and notices when a client hangs up.
+It records every request without its keys, and detects when a client disconnects.
 """
 
 import asyncio
@@ -53,26 +53,26 @@ FRAMES: dict[WireFormat, Callable[[ModelAnswer, str, int, int], Iterable[Frame]]
 }
 
 ServedAnswer = ModelAnswer | Callable[[ReceivedRequest], ModelAnswer]
-"""An answer, or a function that makes it when the request is there."""
+"""An answer, or a function that returns it for a received request."""
 
 Check = Callable[[str, Any], list[str]]
-"""Returns what is wrong in a request, by its path and body: one sentence each, none when it is good."""
+"""A function of a request's path and body that returns its problems, one sentence each."""
 
 
 class FaultServer:
     """Answers each request with the next scripted answer.
 
-    Use it as a context manager, plain (it then lives on a thread of its own) or ``async with``
-    (it then lives on the running loop). ``port`` 0 takes a free one. A request in which ``check``
-    finds something gets status 400 with its sentences, in the provider's shape, and the script goes
-    on with the next one; so does a request after the last answer.
+    Use it as a context manager, with ``with`` (it then runs on a thread of its own) or ``async with``
+    (it then runs on the running loop). ``port`` 0 chooses a free one. A request in which ``check``
+    finds problems gets status 400 with its sentences, in the provider's format, and uses up no answer;
+    a request after the last answer also gets status 400.
     """
 
     def __init__(self, *answers: ServedAnswer, port: int = 0, check: Check | None = None) -> None:
         self.requests: list[ReceivedRequest] = []
-        """What arrived, in order; questions for the list of models are left out."""
+        """The requests received, in order, without those for the list of models."""
         self.open_connections = 0
-        """How many clients are being answered now."""
+        """Number of requests that are being answered now."""
         self._answers: list[ServedAnswer] = list(answers)
         self._port = port
         self._check = check
@@ -118,10 +118,10 @@ class FaultServer:
         return bases[dialect]
 
     def settings(self, dialect: WireFormat = "openai") -> dict[str, Any]:
-        """Return the settings with which a session asks this server, in the provider's format.
+        """Return the settings with which a session uses this server, in the provider's format.
 
-        The model is called ``<dialect>/scripted``, has a window of 200,000 tokens, answers with at
-        most 8,000, and costs nothing.
+        The model is named ``<dialect>/scripted``, has a window of 200,000 tokens, answers of at most
+        8,000 tokens, and costs nothing.
         """
         model = f"{dialect}/scripted"
         facts = {
@@ -138,12 +138,12 @@ class FaultServer:
         return [request.body for request in self.requests]
 
     def script(self, *answers: ServedAnswer) -> Self:
-        """Add answers for the requests to come."""
+        """Add answers for further requests; returns the server."""
         self._answers.extend(answers)
         return self
 
     def wait_until(self, ready: Callable[[], bool], seconds: float = 5.0) -> bool:
-        """Wait, on the caller's thread, until something holds; False when time ran out."""
+        """Block the caller's thread until ``ready`` returns true; False on timeout."""
         deadline = time.monotonic() + seconds
         while not ready():
             if time.monotonic() > deadline:
@@ -152,7 +152,7 @@ class FaultServer:
         return True
 
     def start(self) -> Self:
-        """Serve on a thread of its own."""
+        """Start serving on a thread of its own; returns the server."""
         loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=loop.run_forever, name="fault-server", daemon=True)
         self._thread.start()
@@ -161,7 +161,7 @@ class FaultServer:
         return self
 
     def stop(self) -> None:
-        """Close everything."""
+        """Close all connections and end the thread."""
         if self._loop is None or self._thread is None:
             return
         asyncio.run_coroutine_threadsafe(self._close(), self._loop).result(5)

@@ -1,7 +1,7 @@
-"""Turn a scripted answer into the bytes that Gemini puts on the wire.
+"""Turn a scripted answer into the bytes of Gemini's streaming format.
 
-Pure, like ``fault_wire``. Gemini streams whole parts: words, thoughts and function calls, each
-in a response of its own; the finish and the usage stand in the last one.
+Pure, like ``openai_anthropic_wire``. Gemini streams whole parts: texts, thoughts and function calls, each
+in a response of its own; the finish reason and the usage are in the last one.
 """
 
 import json
@@ -35,7 +35,7 @@ STATUS_NAMES = {
 
 
 def gemini_error(failure: Failure) -> bytes:
-    """Return the body of a refusal in Gemini's shape."""
+    """Return the body of an error response in Gemini's format."""
     error = {
         "code": failure.status,
         "message": failure.message,
@@ -47,7 +47,7 @@ def gemini_error(failure: Failure) -> bytes:
 def gemini_frames(
     answer: ModelAnswer, model: str, prompt_chars: int, _start: int = 1
 ) -> Iterator[Frame]:
-    """Yield the frames of a stream of contents."""
+    """Yield the frames of a ``streamGenerateContent`` response."""
     for action in answer.actions:
         yield from _frames(answer, action, model)
         if isinstance(action, Disconnect | EndEarly):
@@ -78,7 +78,7 @@ def _call(call: ScriptedCall, answer: ModelAnswer) -> dict[str, Any]:
     try:
         arguments = json.loads(call.raw)
     except ValueError:
-        # Gemini sends objects and never text, so half an input can only be no input.
+        # Gemini sends arguments as objects, so incomplete JSON can only become an empty one.
         arguments = {}
     called: dict[str, Any] = {"name": call.tool, "args": arguments}
     if call.id:

@@ -1,7 +1,7 @@
-"""Open a session that knows nothing of the person who runs the test.
+"""Open a session for a test that is isolated from the user's settings and environment.
 
 It works in a folder of its own and reads no settings, keys, agents or skills of a user, so that a
-test gives the same result on every machine. An administrator's locked settings hold here, too.
+test gives the same result on every machine. An administrator's locked settings apply here, too.
 """
 
 import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCRIPTED = "scripted/model"
 SETTINGS: Mapping[str, Any] = {"titles": False}
-"""A title is a request of its own, which would take an answer out of the script."""
+"""No titles: generating one is a request of its own, which would use up a scripted answer."""
 SCRIPTED_SETTINGS: Mapping[str, Any] = {
     "model": SCRIPTED,
     "models": {SCRIPTED: {"window": 200_000, "output": 8_000}},
@@ -27,7 +27,7 @@ SCRIPTED_SETTINGS: Mapping[str, Any] = {
 REHEARSAL_SETTINGS: Mapping[str, Any] = {"model": "rehearsal/rules"}
 
 OPTION = "option: "
-"""What a problem begins with that is one of a call's own settings."""
+"""Prefix of configuration problems that are about settings passed to the application."""
 KEPT_VARIABLES = (
     "PATH",
     "LANG",
@@ -39,7 +39,7 @@ KEPT_VARIABLES = (
     "SYSTEMROOT",
     "COMSPEC",
 )
-"""What commands need to run; keys, proxies and settings of the person stay outside."""
+"""Environment variables that commands need; the user's keys, proxies and settings are not passed on."""
 
 
 @contextmanager
@@ -54,19 +54,20 @@ def isolated_session(
     """Open a new session for the length of a ``with`` block, without a kernel.
 
     Args:
-        model: What answers every request, such as a ``ScriptedModel``. None takes the model that
-            ``settings`` names, and the rehearsal model where they name none.
-        folder: The project; what is written there stays. None makes one that is removed at the end.
+        model: The model that answers every request, such as a ``ScriptedModel``. None uses the model that
+            ``settings`` names, or else the rehearsal model.
+        folder: The project's folder; what is written there stays. None creates one that is removed at
+            the end.
         tools: Functions that are offered as tools, as by ``palimpsest.tool``.
-        settings: Settings by their names in docs/config.md, tables as mappings. They go over
+        settings: Settings by their names in docs/config.md, tables as mappings. They override
             ``titles = false`` and, with ``model``, a window of 200,000 and answers of at most 8,000
             tokens for ``scripted/model``.
-        environment: Variables that the session sees beside ``PATH``, the language and the folder
-            for temporary files.
+        environment: Environment variables of the session in addition to ``PATH``, the language and the
+            folder for temporary files.
 
-    Raises ``ConfigError`` where settings make no sense, ``UserError`` where a tool cannot be one.
+    Raises ``ConfigError`` for invalid settings, ``UserError`` for a function that cannot be a tool.
     """
-    # Here, since the application takes a second to import, which a test of the wire need not wait for.
+    # Imported here: the application takes a second to import, which tests without a session do not need.
     from palimpsest.app.wiring import App
     from palimpsest.public.session_object import open_session
 
@@ -75,7 +76,7 @@ def isolated_session(
         home = Path(made, "home")
         start = Path(folder) if folder is not None else Path(made, "project")
         home.mkdir()
-        # Without it, a folder further up that holds sessions would be the project.
+        # Without it, a parent folder with sessions would be the project.
         start.mkdir(parents=True, exist_ok=True)
         (start / ".palimpsest").mkdir(mode=0o700, exist_ok=True)
         app = App(
@@ -94,7 +95,7 @@ def isolated_session(
 
 
 def _refuse(problems: Iterable[str]) -> None:
-    """Raise for what is wrong in the settings of a call: a person is told, a test would go on without."""
+    """Raise ConfigError for problems in the passed settings, which would otherwise only be reported."""
     wrong = [one.removeprefix(OPTION) for one in problems if one.startswith(OPTION)]
     if wrong:
         raise ConfigError(f"Mend the settings of isolated_session: {' '.join(wrong)}")

@@ -1,7 +1,7 @@
-"""Turn a scripted answer into the bytes that OpenAI and Anthropic put on the wire.
+"""Turn a scripted answer into the bytes of OpenAI's and Anthropic's streaming formats.
 
-Pure: frames are bytes to send or an action to perform between them (pause, break, end); the
-server decides when. The shapes follow the providers' public streaming formats.
+Pure: frames are bytes to send, or an action to perform between them (pause, disconnect, early end); the
+server decides when. They follow the providers' public streaming formats.
 """
 
 import json
@@ -38,13 +38,13 @@ ANTHROPIC_ERROR_TYPES = {
 
 
 def openai_error(failure: Failure) -> bytes:
-    """Return the body of a refusal in OpenAI's shape."""
+    """Return the body of an error response in OpenAI's format."""
     error = {"message": failure.message, "type": failure.type, "param": None, "code": failure.code}
     return json.dumps({"error": error}).encode()
 
 
 def anthropic_error(failure: Failure) -> bytes:
-    """Return the body of a refusal in Anthropic's shape."""
+    """Return the body of an error response in Anthropic's format."""
     kind = failure.type or ANTHROPIC_ERROR_TYPES.get(failure.status, "api_error")
     return json.dumps(
         {"type": "error", "error": {"type": kind, "message": failure.message}}
@@ -52,7 +52,7 @@ def anthropic_error(failure: Failure) -> bytes:
 
 
 def mistral_error(failure: Failure) -> bytes:
-    """Return the body of a refusal in Mistral's shape."""
+    """Return the body of an error response in Mistral's format."""
     kind = failure.type or ("invalid_request_error" if failure.status < 500 else "server_error")
     error = {"object": "error", "message": failure.message, "type": kind, "code": failure.code}
     return json.dumps({**error, "param": None}).encode()
@@ -87,7 +87,7 @@ def openai_frames(
 
 
 def openai_usage(usage: Usage) -> dict[str, Any]:
-    """Return usage in OpenAI's shape: the prompt includes what was cached, the answer the thinking."""
+    """Return usage in OpenAI's format: prompt tokens include cached ones, completion tokens reasoning."""
     completion = usage.output + usage.reasoning
     return {
         "prompt_tokens": usage.prompt,
@@ -99,7 +99,7 @@ def openai_usage(usage: Usage) -> dict[str, Any]:
 
 
 class _OpenAI:
-    """Writes chunks of one completion."""
+    """Writes the chunks of one chat completion."""
 
     def __init__(self, answer: ModelAnswer, model: str, start: int) -> None:
         self._answer = answer
@@ -199,7 +199,7 @@ def anthropic_frames(
 
 
 class _Anthropic:
-    """Writes content blocks of one message."""
+    """Writes the content blocks of one message."""
 
     def __init__(self, answer: ModelAnswer, start: int) -> None:
         self._answer = answer

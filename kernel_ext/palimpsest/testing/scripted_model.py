@@ -1,8 +1,8 @@
-"""A model that answers as scripted, without HTTP: the one fake of the model's boundary.
+"""A fake model that gives scripted answers, without HTTP.
 
-It keeps what it was asked, since the request a model receives is the strongest thing a test
-can look at. Answers are those of ``model.script``; a function of the request may stand in for
-an answer that depends on it.
+It records the requests, since the request a model receives is the strongest thing to assert in a test.
+Answers are built by the functions of ``palimpsest.testing``; an answer that depends on the request is a
+function of it.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ from palimpsest.transcript.provider_profile.provider_table import Family
 from palimpsest.transcript.values import Usage
 
 ScriptedAnswer = ModelAnswer | Callable[[ModelRequest], ModelAnswer]
-"""An answer, or a function that makes it of the request."""
+"""An answer, or a function that returns it for a request."""
 
 RETRYABLE_STATUS = frozenset({408, 409, 429})
 SERVER_ERROR = 500
@@ -51,27 +51,27 @@ UNAUTHORIZED = 401
 
 
 class ScriptedModel:
-    """Plays answers in order, one for each request, whatever model the request names.
+    """Gives answers in order, one for each request, whatever model the request names.
 
     A failure in an answer, and a request after the last one, is raised as ``ModelFailed`` with the error
-    that the adapter would make of a provider's; a session turns it into ``answer.error``.
+    value that the adapter would create for it; a session turns it into ``answer.error``.
     """
 
     def __init__(self, *answers: ScriptedAnswer) -> None:
         self.requests: list[ModelRequest] = []
-        """What it was asked, in order: ``messages`` in OpenAI's shape, ``tools``, ``model``, ``parameters``."""
+        """The requests, in order: ``messages`` in OpenAI's format, ``tools``, ``model``, ``parameters``."""
         self.closed = 0
-        """How many answers were closed before their end."""
+        """Number of answers that were closed before their end."""
         self._answers: list[ScriptedAnswer] = list(answers)
         self._calls = 0
 
     def script(self, *answers: ScriptedAnswer) -> "ScriptedModel":
-        """Add answers for the requests to come; returns itself."""
+        """Add answers for further requests; returns the model."""
         self._answers.extend(answers)
         return self
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Play the next answer."""
+        """Yield the events of the next answer; raises ModelFailed."""
         self.requests.append(request)
         answer = self._next(request)
         if answer.failure is not None:
@@ -149,7 +149,7 @@ class ScriptedModel:
 
 
 def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> ErrorValue:
-    """Return the error value that the adapter would make of this refusal."""
+    """Return the error value that the adapter would create for this error response."""
     if failure.status == UNAUTHORIZED:
         return AuthError(provider=provider, message=auth_sentence(provider, failure.message))
     if is_overflow(failure.message, failure.code, failure.status, refusals):
@@ -167,7 +167,7 @@ def error_of(failure: Failure, provider: str, refusals: Refusals = "union") -> E
 
 
 def _thinking(answer: ModelAnswer, think: Think, *, signed: bool) -> Iterator[SimpleNamespace]:
-    """Yield thinking as the provider does: only Anthropic seals it."""
+    """Yield the deltas of reasoning as the provider sends them: only Anthropic signs it."""
     if not signed:
         for piece in answer.pieces(think.text):
             yield SimpleNamespace(reasoning_content=piece)

@@ -1,1 +1,1 @@
-"""What the agent can do: tools, the registry that offers them, and permission rules."""
+"""The agent's tools, the registry that offers them to the model, and permission rules."""

@@ -1,1 +1,1 @@
-"""Deciders that truncate, prune and cut tool outputs, and decisions applied to messages."""
+"""Deciders that truncate and prune tool outputs, and the application of decisions to messages."""

@@ -1,1 +1,1 @@
-"""One prompt run from a cell, in the background or in a script."""
+"""Run one prompt from a cell, in the background or in a script."""

@@ -46,7 +46,9 @@ def attended(session: KernelSession, future: "Future[Answer]", said: Sequence[st
         return future.result()
     except KeyboardInterrupt:
         session.cancel("Stopped.")
-        wait([future], STOP_SECONDS)  # otherwise the script ends before its journal records the stop
+        wait(
+            [future], STOP_SECONDS
+        )  # otherwise the script ends before its journal records the stop
         raise
 
 

@@ -1,1 +1,1 @@
-"""The `%agent` line: magics, IPython transformers, completion, and each subcommand's arguments."""
+"""The ``%agent`` magics: IPython transformers, completion, and parsing of each subcommand's arguments."""

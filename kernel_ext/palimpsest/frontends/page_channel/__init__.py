@@ -1,1 +1,1 @@
-"""Commands from pages carried out, and notices sent to them."""
+"""The channel to JupyterLab pages: carry out their commands and send them notices."""

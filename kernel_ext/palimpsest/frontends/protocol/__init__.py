@@ -1,1 +1,1 @@
-"""What a page may command, what it is answered, and what it is told."""
+"""The protocol between pages and kernel: commands, replies and notices."""

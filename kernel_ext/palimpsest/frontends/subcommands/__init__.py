@@ -1,1 +1,1 @@
-"""What each `%agent` subcommand says and does."""
+"""The ``%agent`` subcommands: their dispatch, actions and output."""

@@ -1,1 +1,1 @@
-"""What a turn shows in a cell or a terminal."""
+"""Display of a turn's output in a cell or terminal."""

@@ -1,1 +1,1 @@
-"""The adapter over litellm, and what watches, joins and counts its stream."""
+"""The adapter to litellm: send requests, validate and join streamed answers, and count usage."""

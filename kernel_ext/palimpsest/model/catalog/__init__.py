@@ -1,1 +1,1 @@
-"""Which models there are, what they can do and cost, and whether a named one is right."""
+"""The catalog of models: discovery, context windows, prices, and checks of a configured model."""

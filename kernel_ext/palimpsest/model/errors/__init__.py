@@ -1,1 +1,1 @@
-"""What went wrong in a model call: read, classified, explained, and when to try again."""
+"""Errors of model calls: read, classify and explain them, and decide when to retry."""

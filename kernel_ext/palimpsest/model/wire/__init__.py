@@ -1,1 +1,1 @@
-"""Neutral messages, ids, media and tool schemas in the shape that a provider accepts."""
+"""Convert neutral messages, ids, media and tool schemas to the format that a provider accepts."""

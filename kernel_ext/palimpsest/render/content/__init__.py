@@ -1,1 +1,1 @@
-"""What every view shows: the outline of parts, excerpts, phrases, reasons of decisions, CSS."""
+"""Content shared by all formats: outline of parts, excerpts, phrases, reasons of decisions, CSS."""

@@ -1,1 +1,1 @@
-"""A session as HTML page, HTML fragment, share page, Markdown, text, notebook."""
+"""Render a session as HTML page, HTML fragment, share page, Markdown, text or notebook."""

@@ -1,1 +1,1 @@
-"""A context window, a comparison and the gauge, drawn."""
+"""Render reports: the context window, a comparison of policies, and the context gauge."""

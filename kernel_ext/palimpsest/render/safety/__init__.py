@@ -1,1 +1,1 @@
-"""Text of others made safe for Markdown and HTML."""
+"""Make untrusted text safe for Markdown and HTML."""

@@ -1,9 +1,9 @@
-"""The model's own Markdown, kept as Markdown and made safe.
+"""Make the model's Markdown safe to display, keeping it Markdown.
 
-Border: pure. Text outside code loses its HTML; links lead to the web, to mail or into the
-project; images of other hosts become links that name the host, because loading one tells its
-owner who reads what. Code is found line by line and written again (see ``escape``); where
-dialects could disagree, we take the reading that escapes more.
+Border: pure. HTML outside code is escaped; only links to the web, to mail or into the project are
+kept; images of other hosts become links that name the host, because loading an image tells its
+host who reads what. Code is found line by line and written again (see ``escaping.py``); where
+dialects of Markdown could differ, the interpretation that escapes more is used.
 """
 
 import html
@@ -44,7 +44,7 @@ _HOST = re.compile(r"^(?:https?:)?//(?P<host>[^/?#\\]+)", re.IGNORECASE)
 
 
 def safe_markdown(text: str) -> str:
-    """Return the model's Markdown, safe for a front end that trusts it."""
+    """Return the model's Markdown in a form that is safe for a front end that renders it unchecked."""
     pieces = []
     for piece in _pieces(clean(text).split("\n")):
         if isinstance(piece, _Code):
@@ -59,11 +59,11 @@ class _Code:
     text: str
     language: str
     marker: str = ""
-    """The list marker that stood before it."""
+    """The list marker before the code."""
 
 
 class _Reader:
-    """Walks the lines; a list that is open decides how indentation is read."""
+    """Reads blocks of code and text from lines; an open list changes the meaning of indentation."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
@@ -71,10 +71,10 @@ class _Reader:
         self.in_list = False
         self.after_blank = True
         self.dedent = 0
-        """What is left of a list item whose code was taken out stands as far to the left."""
+        """Columns to remove from following lines of a list item whose code block was moved out of it."""
 
     def code(self) -> _Code | None:
-        """Take a block of code that begins here, if one does and it stands on its own."""
+        """Consume a code block that begins here outside lists and quotes, or return None."""
         line = self.lines[self.at]
         fence = _FENCE.match(line)
         if fence and _opens(fence) and not (self.in_list and len(fence["indent"]) > 1):
@@ -84,7 +84,7 @@ class _Reader:
         return None
 
     def nested(self) -> _Code | None:
-        """Take a fence inside a list or a quote out of there: dialects differ on where it ends."""
+        """Consume a fence inside a list or quote, as one outside it: dialects differ on where it ends."""
         fence = _NESTED.match(self.lines[self.at])
         if not fence or not fence["prefix"] or not _opens(fence):
             return None
@@ -95,7 +95,7 @@ class _Reader:
         return _Code(code.text, code.language, marker if marker.strip(" \t>") else "")
 
     def text(self) -> str:
-        """Take one line of text."""
+        """Consume one line of text."""
         line = self.lines[self.at]
         self.at += 1
         if line.strip() and not line.startswith(" " * self.dedent):
@@ -165,7 +165,7 @@ def _without(line: str, indent: int, *, quoted: bool) -> str:
 
 
 def _prose(lines: list[str]) -> str:
-    """Make lines of text safe; inline code is kept, as it is or spelled with entities."""
+    """Return lines of text in a safe form; inline code is kept, unchanged or with entities."""
     text = "\n".join(lines).strip("\n")
     safe: list[str] = []
     for is_code, piece in _spans(text):
@@ -174,7 +174,7 @@ def _prose(lines: list[str]) -> str:
 
 
 def _spans(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield inline code (already safe) and what stands between, in order."""
+    """Yield inline code (already safe) and the text between, in order, as ``(is_code, text)``."""
     at = 0
     for match in re.finditer(r"(?<!`)(?P<ticks>`+)(?!`)", text):
         if match.start() < at or _backslashes(text, match.start()) % 2:
@@ -205,10 +205,10 @@ def _backslashes(text: str, end: int) -> int:
 
 
 def _text(text: str) -> str:
-    """Escape HTML and disarm links and images; maths keeps its signs.
+    """Escape HTML, and neutralise unsafe links and images; maths keeps its special characters.
 
-    Displayed maths becomes a block of its own. nbconvert looks for its marks before it looks
-    for code, so a lone pair of dollar signs could swallow the fence of the next block.
+    Displayed maths becomes a block of its own. nbconvert searches its delimiters before it searches
+    code, so a single pair of dollar signs could include the fence of the next block.
     """
     safe = ""
     at = 0
@@ -223,7 +223,7 @@ def _text(text: str) -> str:
 
 
 def _maths(match: re.Match[str]) -> str | None:
-    """Return maths in the form that every reader agrees on, or None when it is none."""
+    """Return maths in a form that every renderer reads the same, or None when it is not maths."""
     given = {name: body for name, body in match.groupdict().items() if body is not None}
     name, body = next((name, body) for name, body in given.items() if name != "env")
     if name in ("latex", "round") and not _LOOKS_LIKE_MATHS.search(body):
@@ -234,7 +234,7 @@ def _maths(match: re.Match[str]) -> str | None:
     if name in ("inline", "round"):
         return f"${body.strip()}$"
     body = body.strip()
-    edge = "\n" if "\n" in body or body.endswith("\\") else ""  # a mark after a backslash is none
+    edge = "\n" if "\n" in body or body.endswith("\\") else ""  # else a backslash escapes it
     return f"\n\n{body}\n\n" if name == "whole" else f"\n\n$${edge}{body}{edge}$$\n\n"
 
 

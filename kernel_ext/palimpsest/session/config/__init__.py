@@ -1,1 +1,1 @@
-"""What settings there are, in which files they stand, and how their layers are merged."""
+"""Settings: which ones exist, the files that hold them, and how layers of them are merged."""

@@ -1,12 +1,12 @@
-"""The context policy that the settings make, and the one that a session has chosen.
+"""Compute the context policy from the settings, and apply the one that a session has chosen.
 
-A policy is a preset and what is changed of it (``context/policy_overrides.py``). The settings have two ways
-to change a number: ``[policy]`` names it as it is, and ``[compaction]`` and ``[tool_output]`` name
-the few that people look for; those win, since flags of the environment speak through them too.
+A policy is a preset and changes to it (``context/policy_overrides.py``). The settings have two ways
+to change a value: ``[policy]`` names any of them, and ``[compaction]`` and ``[tool_output]`` name
+the most common ones; these win, since environment flags set them too.
 
-As many turns of a session are sent as the configuration allows sessions of its key. A key says
-whose conversation it is: a person's, a group's when several people asked in it, and with a thread
-behind it for a task of another session.
+The number of turns that are sent is limited by the history limit for the session's key. A key says
+whose session it is: one user's, or a group's when several users asked in it, with a thread
+suffix for a task of another session.
 """
 
 from collections.abc import Mapping, Set
@@ -30,11 +30,11 @@ from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 PROVIDER = "jupyter"
-"""Where the conversation is held: the second field of a key, under which limits are looked up."""
+"""The second field of a session key, under which history limits are looked up."""
 
 
 def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
-    """Return the key of a session in which these users ask."""
+    """Return the key of a session in which these users sent prompts."""
     if len(users) == 1:
         owner = f"direct:{_field(next(iter(users)))}"
     else:
@@ -44,7 +44,7 @@ def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
 
 
 def users_of(messages: Messages, user: str) -> frozenset[str]:
-    """Return who asked in a session, with the one who asks now."""
+    """Return the users who sent prompts in a session, including the present one."""
     origins = [one.info.origin for one in messages if isinstance(one.info, UserMessage)]
     return frozenset([user, *(one.user for one in origins if one is not None and one.user)])
 
@@ -67,12 +67,12 @@ def with_history_limit(
 
 
 def _field(text: str) -> str:
-    """Return text that can stand between two colons."""
+    """Return text that can be a field of a key, between two colons."""
     return text.strip().replace(":", "_") or "_"
 
 
 DEFAULT = "default"
-"""The word that goes back to the configured policy."""
+"""The word that returns to the configured policy."""
 
 SHORT_NAMES: dict[str, tuple[str, ...]] = {
     "compaction.auto": ("overflow.auto",),
@@ -86,22 +86,22 @@ SHORT_NAMES: dict[str, tuple[str, ...]] = {
     "tool_output.max_bytes": ("truncate.max_bytes",),
     "tool_output.direction": ("truncate.direction",),
 }
-"""Settings that stand for numbers of the policy."""
+"""Settings that are short names for values of the policy."""
 
 PRUNE_WHERE_THE_PRESET_HAS_NONE = "opencode"
-"""What ``compaction.prune = true`` switches on under a preset that prunes only when asked to."""
+"""The prune rule that ``compaction.prune = true`` sets under a preset that does not prune."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredPolicy:
-    """The policy of the settings, and what of it nobody may change."""
+    """The policy that the settings make, and the values in it that an administrator fixed."""
 
     policy: Policy
     fixed: Mapping[str, str] = field(default_factory=dict)
-    """By dotted name of the number: who fixed it."""
+    """Dotted name of each fixed value, and who fixed it."""
 
     def of(self, session: SessionInfo | None) -> Policy:
-        """Return the policy of a session; raises ConfigError where this version lacks something."""
+        """Return the policy of a session; raises ConfigError where this version does not support the chosen one."""
         if session is None or (session.policy_choice is None and session.policy is None):
             return self.policy
         if session.policy_choice is None:
@@ -115,9 +115,9 @@ class ConfiguredPolicy:
             ) from None
 
     def choose(self, session: SessionInfo | None, words: tuple[str | Policy, ...]) -> Policy | None:
-        """Return the policy that words make of a session's; None for the configured one.
+        """Return a session's policy changed by presets, values or whole policies; None for the configured one.
 
-        Raises ConfigError with one sentence, also for what an administrator fixed.
+        Raises ConfigError with one sentence, also where a value is fixed by an administrator.
         """
         try:
             made: Policy | None = self.of(session)
@@ -131,7 +131,7 @@ class ConfiguredPolicy:
         return made
 
     def _held(self, policy: Policy) -> Policy:
-        """Return a policy with what is fixed as it was fixed."""
+        """Return a policy with the fixed values set as configured."""
         ours = policy_numbers(self.policy)
         return (
             policy_with_changes(policy, {key: ours[key] for key in self.fixed})
@@ -147,7 +147,7 @@ class ConfiguredPolicy:
 
 
 def policy_from(configured: Policy, now: Policy, words: tuple[str | Policy, ...]) -> Policy:
-    """Return the policy that words make of one, to look at; raises ConfigError with one sentence."""
+    """Return the policy that changes make of another, as a preview; raises ConfigError with one sentence."""
     made: Policy | None = now
     for word in words:
         made = _step(made or configured, word)
@@ -157,7 +157,7 @@ def policy_from(configured: Policy, now: Policy, words: tuple[str | Policy, ...]
 
 
 def _step(now: Policy, word: str | Policy) -> Policy | None:
-    """Return what one word makes of a policy; None for the configured one."""
+    """Return a policy after one change; None for the configured one."""
     if isinstance(word, Policy):
         return word
     if word == DEFAULT:
@@ -169,7 +169,7 @@ def _step(now: Policy, word: str | Policy) -> Policy | None:
 
 
 def configured_policy(config: Config, locked: Mapping[str, str] | None = None) -> ConfiguredPolicy:
-    """Return the policy that the settings make; ``locked`` settings by dotted name, and by whom."""
+    """Return the policy that the settings make; ``locked`` maps dotted setting names to who locked them."""
     base = preset_policy(config.policy.base)
     policy = policy_with_changes(base, dict(_changes(config.policy)))
     policy = policy_with_changes(policy, _short(config, policy))
@@ -177,7 +177,7 @@ def configured_policy(config: Config, locked: Mapping[str, str] | None = None) -
 
 
 def setting_names(setting: str) -> tuple[str, ...]:
-    """Return every name under which a setting's numbers can be set, its own first."""
+    """Return every name under which a setting's values can be set, its own first."""
     longer = tuple(f"policy.{key}" for key in SHORT_NAMES.get(setting, ()))
     shorter = [
         name for name, keys in SHORT_NAMES.items() if setting in {f"policy.{key}" for key in keys}
@@ -186,20 +186,20 @@ def setting_names(setting: str) -> tuple[str, ...]:
 
 
 def short_value(policy: Policy, name: str) -> Any:
-    """Return what a policy says under the short name of a setting."""
+    """Return the policy's value for the short name of a setting."""
     value = policy_numbers(policy)[SHORT_NAMES[name][-1]]
     return value != "none" if name == "compaction.prune" else value
 
 
 def check_estimator(name: str) -> None:
-    """Raise ConfigError for a token counter that there is none of."""
+    """Raise ConfigError for an unknown token estimator."""
     known = ("chars/4", *(f"tiktoken/{one}" for one in RANK_FILES))
     if name not in known:
         raise ConfigError(f"There is no token estimator {name!r}. Known: {', '.join(known)}.")
 
 
 def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
-    """Return what a table sets, by dotted name of the number."""
+    """Return the values that a table sets, by dotted name."""
     found: dict[str, Any] = {}
     for name in type(table).model_fields:
         value = getattr(table, name)
@@ -211,7 +211,7 @@ def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
 
 
 def _short(config: Config, policy: Policy) -> dict[str, Any]:
-    """Return the numbers that the short names set."""
+    """Return the policy values that the short names set."""
     given = _changes(config.compaction, "compaction.") | _changes(
         config.tool_output, "tool_output."
     )
@@ -230,7 +230,7 @@ def _prune_rule(policy: Policy, *, wanted: bool) -> str:
 
 
 def _fixed(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
-    """Return the numbers that locked settings fix."""
+    """Return the policy values that locked settings fix, by name, with who locked them."""
     found: dict[str, str] = {}
     short = [(name, key) for name, keys in SHORT_NAMES.items() for key in keys]
     named = [*((f"policy.{key}", key) for key in policy_numbers(policy)), *short]
@@ -242,7 +242,7 @@ def _fixed(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
 
 
 def without_recall(policy: Policy) -> Policy:
-    """Return the policy for a step to which the tool ``recall`` is not offered: no note names it."""
+    """Return the policy for a step without the tool ``recall``, so that no note mentions it."""
     return policy.model_copy(
         update={
             "truncate": policy.truncate.model_copy(update={"recall": False}),
@@ -253,6 +253,6 @@ def without_recall(policy: Policy) -> Policy:
 
 
 def without_task(policy: Policy) -> Policy:
-    """Return the policy for a step to which the tool ``task`` is not offered: no note names it."""
+    """Return the policy for a step without the tool ``task``, so that no note mentions it."""
     truncate = policy.truncate.model_copy(update={"task": False})
     return policy.model_copy(update={"truncate": truncate})

@@ -1,10 +1,10 @@
-"""What an administrator sets by Jupyter's own means: ``c.Palimpsest`` in a system configuration file.
+"""Read ``c.Palimpsest`` from Jupyter's and IPython's system configuration, which an administrator writes.
 
 ``c.Palimpsest.defaults`` are values that users may change; ``c.Palimpsest.locked`` are values that
-nobody can. Only system directories are read, since what lies in a user's own could be changed by
-the user.
+nobody can. Only system directories are read, since a file in the user's own directory could be
+changed by the user.
 
-Border: reads files with traitlets' own loaders; what the values mean is the work of ``config_merge``.
+Border: reads files with traitlets' own loaders; ``layer_merge`` interprets the values.
 """
 
 import sys
@@ -22,7 +22,7 @@ from traitlets.config.loader import (
 
 SECTION = "Palimpsest"
 ABOUT_TRUST = ("trusted_folders", "state_folder")
-"""Folders whose projects everybody trusts, and the one in which is kept what each person decided."""
+"""Folders whose projects are trusted for every user, and the folder that stores each user's decisions."""
 NAMES = ("jupyter_config", "ipython_config", "ipython_kernel_config")
 LOADERS: tuple[tuple[str, type[FileConfigLoader]], ...] = (
     (".py", PyFileConfigLoader),
@@ -31,9 +31,9 @@ LOADERS: tuple[tuple[str, type[FileConfigLoader]], ...] = (
 
 
 def usual_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return the folders of the system, then of the environment.
+    """Return the configuration folders of the system, then of the Python environment.
 
-    What comes first locks first, so an environment cannot hold a value against the system.
+    The first to lock a setting wins, so an environment cannot override the system.
     """
     prefix = Path(sys.prefix) / "etc" / "ipython"
     if sys.platform == "win32":
@@ -48,7 +48,7 @@ def usual_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
 def read_jupyter_config(
     folders: tuple[Path, ...], problems: list[str]
 ) -> Iterator[tuple[str, Path, dict[str, Any], dict[str, Any]]]:
-    """Yield origin, folder, defaults and locked values of each file that says something."""
+    """Yield origin, folder, defaults and locked values of each file with a ``c.Palimpsest`` section."""
     for folder in folders:
         for name in NAMES:
             for suffix, loader in LOADERS:

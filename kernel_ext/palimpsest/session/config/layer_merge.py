@@ -1,10 +1,10 @@
-"""Lay layers of settings over each other, keeping what is right and saying what is wrong.
+"""Merge layers of settings: keep valid values, and report invalid ones.
 
 Border: no file is read here. A wrong value never stops the rest: it is left out, and a sentence
-names where it stands, the setting and the fix.
+names its origin, the setting and the fix.
 
 Permission tables are not merged key by key. In a merged table the order of rules, which decides,
-would depend on which file named a permission first; so each layer's table stays whole, low to high.
+would depend on which file named a permission first; so each layer's table is kept whole, lowest first.
 """
 
 import difflib
@@ -36,7 +36,7 @@ SECRET_KEY = re.compile(
     re.IGNORECASE,
 )
 NOT_USED_YET: frozenset[str] = frozenset()
-"""Settings of later versions: accepted and named, so that one file serves both."""
+"""Settings of later versions: accepted and reported as unused, so that one file serves both."""
 _SHOWN_CHARS = 60
 ACTIONS = get_args(Action)
 _WRITTEN: Mapping[str, Any] = {
@@ -44,15 +44,15 @@ _WRITTEN: Mapping[str, Any] = {
     "instructions": list[str],
     "hooks": HookTable,
 }
-"""What one file writes, where the setting holds what all files wrote."""
+"""The type in one file, for settings whose merged type is a sequence over all files."""
 _AGENT_RULES = re.compile(r"""^agent\.("[^"]*"|[^."]+)\.permission$""")
 
 
 class LayerMerge:
-    """Lays checked layers over each other.
+    """Validates layers and merges each over those before it.
 
-    Responsibilities: keep what is right, say what is wrong, remember where each value came from,
-    and hold what an administrator locked.
+    Responsibilities: keep valid values, report invalid ones, record where each value came from,
+    and enforce what an administrator locked.
     """
 
     def __init__(self) -> None:
@@ -61,16 +61,16 @@ class LayerMerge:
         self.origins: dict[str, str] = {}
         self.unused: list[str] = []
         self.locked: dict[str, str] = {}
-        """Settings that an administrator fixed, and the file that says so."""
+        """Settings that an administrator locked, and the file that locks each."""
         self.locked_rules: tuple[Any, ...] = ()
-        """The tables of rules that stood there when rules were fixed."""
+        """The permission tables that were in force when permissions were locked."""
         self.held: list[UntrustedSetting] = []
-        """What a project's files say that waits for a person's trust."""
+        """Settings from a project's files that take effect only once the user trusts the project."""
         self.limited: set[tuple[str, int]] = set()
-        """What holds of an untrusted project: the setting, and which of its tables of rules."""
+        """What applies of an untrusted project: the setting, and the index of its permission table."""
 
     def add(self, layer: Layer) -> None:
-        """Lay a layer over what is there."""
+        """Merge a layer over those before it."""
         data = dict(layer.data)
         locked = data.pop("locked", None) if layer.may_lock else None
         for name in ABOUT_TRUST if layer.may_lock else ():
@@ -90,7 +90,7 @@ class LayerMerge:
             self.locked_rules = tuple(self.data.get("permission", ()))
 
     def value(self) -> Config:
-        """Return the settings that hold."""
+        """Return the merged settings."""
         return Config.model_validate(self.data)
 
     def _table(
@@ -175,7 +175,7 @@ class LayerMerge:
                 return
         try:
             expected = _WRITTEN.get(key if key == "hooks" else name, annotation)
-            if expected is HookTable:  # of the two, what was meant
+            if expected is HookTable:  # of the two forms, the one written
                 expected = get_args(HookTable)[isinstance(value, Mapping)]
             checked = TypeAdapter(expected).validate_python(value, strict=True)
         except ValidationError as error:
@@ -199,7 +199,7 @@ class LayerMerge:
             self.origins[key] = layer.origin
 
     def _leads_elsewhere(self, name: str, value: Any, key: str, layer: Layer) -> bool:
-        """Tell whether a project's file, trusted or not, would send requests and keys elsewhere."""
+        """Report a project's setting that would send requests and keys elsewhere, even if the project is trusted."""
         if not layer.is_project:
             return False
         if name == "api_base" and not _is_here(value):
@@ -223,7 +223,7 @@ class LayerMerge:
             self._wrong(layer, f"{name} is for the organisation's file only")
             return
         known = [*settings.model_fields, *(NOT_USED_YET if settings is Config else ())]
-        # Letters in another order are meant more often than a letter that was not written.
+        # Swapped letters are a more likely mistake than a missing letter.
         swapped = [one for one in known if sorted(one) == sorted(str(name))]
         close = swapped or difflib.get_close_matches(str(name), known, 1)
         hint = f"did you mean {_quoted(close[0])}?" if close else "%agent config lists them all"
@@ -231,7 +231,7 @@ class LayerMerge:
 
     def _is_locked(self, key: str, layer: Layer) -> bool:
         for name, origin in self.locked.items():
-            # An agent's rules come last, so they would lift what is held fast for everybody.
+            # An agent's rules come last, so they would undo what is locked for all agents.
             known = (*setting_names(key), _AGENT_RULES.sub("permission", key))
             if any(one == name or one.startswith(name + ".") for one in known):
                 self._wrong(layer, f"{key} is fixed by the {origin}, and this value is not used")
@@ -242,7 +242,7 @@ class LayerMerge:
         name = str(name)
         named = name not in settings.model_fields and name not in NOT_USED_YET
         if isinstance(value, int) and name.endswith("token"):
-            return False  # a misspelt number of tokens
+            return False  # a misspelt setting with a number of tokens
         return (named and SECRET_KEY.search(name) is not None) or _holds_secret(value)
 
     def _wrong(self, layer: Layer, words: str) -> None:
@@ -251,7 +251,7 @@ class LayerMerge:
 
 
 def dotted(*path: Any) -> str:
-    """Return the name of a setting as it is written in TOML; a file in Python may name a number."""
+    """Join names into a dotted setting name, quoted as in TOML; a Python file may use numbers as names."""
     names = (str(name) for name in path)
     return ".".join(f'"{name}"' if re.search(r'[."\s]', name) else name for name in names)
 
@@ -262,19 +262,19 @@ def _are_folders(value: Any) -> bool:
 
 
 def split(key: str) -> list[str]:
-    """Return the names that a dotted one is made of."""
+    """Split a dotted setting name into its names."""
     return [quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|([^."]+)', key)]
 
 
 def _expected(field: FieldInfo) -> Any:
-    """Return the type of a setting with its bounds, which pydantic keeps beside the type."""
+    """Return the type of a setting with its constraints, which pydantic stores beside the type."""
     if not field.metadata:
         return field.annotation
     return Annotated[(field.annotation, *field.metadata)]
 
 
 def _table_type(annotation: Any) -> type[BaseModel] | None:
-    """Return the table that a setting is, if it is one."""
+    """Return the settings class of a setting that is a table; None for others."""
     for one in (annotation, *get_args(annotation)):
         if (
             isinstance(one, type)
@@ -286,14 +286,14 @@ def _table_type(annotation: Any) -> type[BaseModel] | None:
 
 
 def _entry_type(annotation: Any) -> type[BaseModel] | None:
-    """Return the tables that a setting holds by name, if it does."""
+    """Return the settings class of the entries of a setting that is a table by name; None for others."""
     if get_origin(annotation) is dict:
         return _table_type(get_args(annotation)[1])
     return None
 
 
 def _complaint(error: ValidationError) -> str:
-    """Return in words what was expected."""
+    """Return a phrase about what was expected."""
     first = error.errors(include_url=False, include_input=False)[0]
     words = (
         first["msg"]
@@ -310,9 +310,9 @@ def _complaint(error: ValidationError) -> str:
 def _right_rules(
     table: Mapping[str, Any], key: str, depth: int = 2
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the rules of a table that are right, and a sentence for each that is not.
+    """Return the valid rules of a permission table, and a sentence for each invalid one.
 
-    The others stay, since a slip in one of them must not lift a deny beside it.
+    Valid rules are kept, since a mistake in one of them must not lift a deny beside it.
     """
     kept: dict[str, Any] = {}
     wrong: list[str] = []
@@ -332,7 +332,7 @@ def _right_rules(
 
 
 def _meant(value: Any, annotation: Any) -> str:
-    """Ask whether the nearest of the words that are possible was meant."""
+    """Return a question whether the closest possible word was meant; empty where none is close."""
     known = [
         word
         for one in (annotation, *get_args(annotation))
@@ -344,7 +344,7 @@ def _meant(value: Any, annotation: Any) -> str:
 
 
 def _wrong_number(key: str, value: Any) -> str:
-    """Say in one sentence what is wrong with a number of the context policy; empty when it is right."""
+    """Return one sentence about what is wrong with a context policy value; empty when it is valid."""
     name = key.removeprefix("policy.")
     try:
         if name == "base":
@@ -373,7 +373,7 @@ def _quoted(value: Any) -> str:
 
 
 def _is_here(address: str | None) -> bool:
-    """Tell whether an address leads to this machine."""
+    """Return whether an address refers to this machine."""
     try:
         host = urlsplit(address or "").hostname
     except ValueError:
@@ -387,14 +387,14 @@ def _absolute(name: str, base: Path) -> str:
 
 
 def origin_of(locked: Mapping[str, str], key: str) -> str:
-    """Return who holds a setting fast; empty when nobody does."""
+    """Return who locked a setting; empty where it is not locked."""
     names = [name for name in locked if key == name or key.startswith(f"{name}.")]
     return locked[names[0]] if names else ""
 
 
 @dataclass(frozen=True, slots=True)
 class UntrustedSetting:
-    """A setting that waits for a person's trust."""
+    """A setting that takes effect only once the user trusts the project."""
 
     origin: str
     key: str
@@ -402,7 +402,7 @@ class UntrustedSetting:
 
     @property
     def words(self) -> str:
-        """Say what would hold."""
+        """The setting and its value as text, for the user."""
         return (
             f"{self.key} = {one_line(json.dumps(self.value, ensure_ascii=False, default=str), 200)}"
         )

@@ -1,7 +1,7 @@
-"""Say what in the settings names something that is not there: models, reasoning efforts, files.
+"""Find settings that name something nonexistent: models, reasoning efforts, files.
 
-Border: files are only looked for, and no server is asked. A value that is wrong stays, so that the
-prompt that needs it fails with its name, and nothing else is used in its place unsaid.
+Border: only looks whether files exist, and asks no server. A wrong value is kept, so that a prompt
+that needs it fails with its name instead of silently using something else.
 """
 
 import difflib
@@ -14,11 +14,11 @@ from palimpsest.session.config.settings import Config
 from palimpsest.transcript.errors import ConfigError
 
 SLIP = 0.8
-"""How much of a provider's name must agree for a slip."""
+"""Minimum similarity to a known provider's name for a name to count as a typing mistake."""
 
 
 def wrong_names(value: Config, origins: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each setting that names what is not there."""
+    """Yield a sentence for each setting that names something nonexistent."""
     for key, model in _models(value):
         try:
             model_info.parse(model)
@@ -37,7 +37,7 @@ def wrong_names(value: Config, origins: Mapping[str, str]) -> Iterator[str]:
 
 
 def _is_there(file: str) -> bool:
-    """Tell whether a file can be looked at; a name that no disk takes is none."""
+    """Return whether a file exists; False for a name that no disk accepts."""
     try:
         return Path(file).exists()
     except OSError:
@@ -45,7 +45,7 @@ def _is_there(file: str) -> bool:
 
 
 def _check_provider(model: str) -> None:
-    """Raise ConfigError for a slip; a name that is like no other may be a model of the user's own."""
+    """Raise ConfigError for a misspelt provider; a name unlike all known ones may be a model of the user's."""
     ref = model_info.parse(model)
     known = model_check.providers()
     if ref.provider not in known and difflib.get_close_matches(ref.provider, known, 1, SLIP):

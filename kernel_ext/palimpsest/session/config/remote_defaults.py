@@ -1,7 +1,7 @@
-"""An organisation's defaults from an address: fetched in at most 5 seconds, and kept for when it is not there.
+"""Fetch an organisation's default settings from a URL within 5 seconds, and cache them.
 
-Border: fetches and keeps a text; what it means is the work of ``config_files``. The address comes
-from the organisation's own file, never from a user's or a project's.
+Border: fetches and caches a text; ``setting_files`` parses it. The URL comes from the
+organisation's own file, never from a user's or a project's.
 """
 
 import hashlib
@@ -15,21 +15,21 @@ from typing import Any
 from urllib.parse import urlsplit
 
 SECONDS = 5.0
-"""A kernel that starts waits no longer."""
+"""Timeout: a starting kernel waits no longer."""
 FRESH_SECONDS = 3_600.0
-"""A kept text is not fetched again within the hour."""
+"""A cached text is not fetched again for this long."""
 LARGEST = 1_000_000
-"""Bytes; a larger text is none of ours."""
+"""In bytes; a larger text is refused."""
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(slots=True)
 class RemoteConfig:
-    """What an address gave, or what is left of an earlier time."""
+    """The text fetched from a URL, or its cached version."""
 
     text: str | None = None
     problem: str = ""
-    """One sentence, when it could not be fetched now."""
+    """One sentence, where it could not be fetched now; else empty."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class _Attempt:
 
 
 def fetch(url: str, cache: Path | None, *, seconds: float = SECONDS) -> RemoteConfig:
-    """Return the text behind an address: a fresh kept one, the newest, else the kept one."""
+    """Return the text at a URL: cached if fresh, else fetched, else the older cached text."""
     wrong = _unusable(url)
     if wrong:
         return RemoteConfig(problem=wrong)
@@ -75,7 +75,7 @@ def _unusable(url: str) -> str:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows only to addresses that could have been named themselves."""
+    """Follows redirects only to URLs that would be accepted themselves, and never from https to http."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
@@ -126,4 +126,4 @@ def _keep(path: Path | None, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     except OSError:
-        return  # it is fetched again next time
+        return  # not cached: it is fetched again next time

@@ -1,7 +1,7 @@
-"""Where settings are looked for, low to high, and how a file of them is read.
+"""Find the sources of settings, lowest precedence first, and parse them.
 
-Border: reads files and nothing else; what the settings mean is ``config``'s work. The order is
-what an administrator set, the organisation's file, the user's, the one named in
+Border: reads files and nothing else; ``layer_merge`` interprets the settings. The order is: what an
+administrator set, the organisation's file, the user's, the one named in
 ``PALIMPSEST_CONFIG``, the project's from the outermost folder inwards, and then the environment. A
 file is TOML, or JSON with comments.
 """
@@ -25,23 +25,23 @@ from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for
 
 DEEPEST = 30
 LARGEST_FILE = 1_000_000
-"""Bytes; a larger file is none of ours."""
+"""In bytes; a larger file is refused."""
 PROJECTS = "project's file"
-"""How the origin of what came with the project begins."""
+"""The origin of a project's file begins with this."""
 KINDS = (".toml", ".json", ".jsonc")
-"""A file is TOML, or JSON with comments under either of its names; low to high."""
+"""A file is TOML, or JSON with comments under either of its suffixes; lowest precedence first."""
 NAMES = tuple(f"config{kind}" for kind in KINDS)
 PROJECT_NAMES = tuple(
     f"{name}{kind}" for name in ("palimpsest", ".palimpsest/config") for kind in KINDS
 )
 SHARES = {True: "auto", False: "disabled"}
-"""What OpenCode's older form of the setting ``share`` means."""
+"""The meaning of OpenCode's older boolean form of the setting ``share``."""
 AUTO_SHARE = "PALIMPSEST_AUTO_SHARE"
 SWITCHES_OFF = {
     "PALIMPSEST_DISABLE_AUTOCOMPACT": "auto",
     "PALIMPSEST_DISABLE_PRUNE": "prune",
 }
-"""Flags that switch off what the table ``compaction`` names so."""
+"""Environment flags, and the setting in the table ``compaction`` that each switches off."""
 OUTPUT_TOKENS = "PALIMPSEST_OUTPUT_TOKEN_MAX"
 _COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\\n])*"|,(?=\s*[}\]])')
@@ -49,45 +49,45 @@ _STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\\n])*"|,(?=\s*[}\]])')
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The settings of one source."""
+    """The settings from one source."""
 
     origin: str
-    """How a person is told where a value came from."""
+    """How the source is named to the user."""
     data: Mapping[str, Any]
     base: Path
-    """Relative paths in it start here."""
+    """The folder to which its relative paths refer."""
     is_project: bool = False
-    """It came with the project, so perhaps from somebody else."""
+    """It came with the project, so another person may have written it."""
     may_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigFolders:
-    """The folders that hold configuration of the organisation and of the user, low to high."""
+    """The folders that hold configuration of the organisation and of the user, lowest precedence first."""
 
     organisation: tuple[Path, ...]
     user: tuple[Path, ...]
     home: Path
     admin: tuple[Path, ...] = ()
-    """The folders of Jupyter's and IPython's own configuration that only an administrator writes."""
+    """Jupyter's and IPython's configuration folders that only an administrator can write."""
     cache: Path | None = None
-    """Where what was fetched is kept."""
+    """The folder for fetched files; None stores none."""
     state: Path | None = None
-    """Where what this person decided is kept; without it, the folder of their configuration."""
+    """The folder for the user's decisions; if None, the folder of the user's configuration."""
 
     @property
     def kept(self) -> Path | None:
-        """The folder in which a person's trust is kept."""
+        """The folder in which the user's trust decisions are stored."""
         return self.state or self.own
 
     @property
     def own(self) -> Path | None:
-        """The folder in which what this person decided is kept."""
+        """The first folder of the user's configuration."""
         return self.user[0] if self.user else None
 
     @classmethod
     def usual(cls, environment: Mapping[str, str]) -> "ConfigFolders":
-        """Return the places where Jupyter and the platform keep configuration."""
+        """Return the folders where Jupyter and the platform keep configuration."""
         home = Path(environment.get("HOME") or Path.home())
         jupyter = environment.get("JUPYTER_CONFIG_DIR") or jupyter_config_dir()
         return cls(
@@ -120,7 +120,7 @@ def _cache_folder(environment: Mapping[str, str], home: Path) -> Path:
 def layers(
     start: Path, environment: Mapping[str, str], places: ConfigFolders, problems: list[str]
 ) -> Iterator[Layer]:
-    """Yield what is there, low to high; what cannot be read is told in ``problems``."""
+    """Yield the layers that exist, lowest precedence first; unreadable ones are reported in ``problems``."""
     reader = _ConfigReader(places.home, problems)
     for origin, folder, defaults, locked in jupyter_config.read_jupyter_config(
         places.admin, problems
@@ -146,7 +146,7 @@ def layers(
 
 
 def _fetched(layer: Layer, places: ConfigFolders, reader: "_ConfigReader") -> Iterator[Layer]:
-    """Yield what an organisation's file names as its defaults, and the file itself."""
+    """Yield the defaults that an organisation's file refers to by ``url``, and then the file itself."""
     data = dict(layer.data)
     url = data.pop("url", None)
     if isinstance(url, str):
@@ -201,7 +201,7 @@ def _flags(start: Path, environment: Mapping[str, str], problems: list[str]) -> 
 
 
 def upwards(start: Path, home: Path) -> Iterator[Path]:
-    """Yield folders from ``start`` up to the repository, the home folder, or the top."""
+    """Yield folders from ``start`` up to the repository's root, the home folder, or the file system's root."""
     start = start.resolve()
     for folder in (start, *start.parents):
         yield folder
@@ -223,9 +223,9 @@ class _ConfigReader:
         within: Path | None = None,
         may_lock: bool = False,
     ) -> Iterator[Layer]:
-        """Yield the file's layer when it is there and can be read.
+        """Yield the file's layer when it exists and can be read.
 
-        A project's file is one of a folder that it must not lead out of: ``within``.
+        A project's file must not lead out of the folder ``within``, such as by a link.
         """
         origin = f"{kind} {self._short(path)}"
         try:
@@ -242,7 +242,7 @@ class _ConfigReader:
             yield Layer(origin, layer.data, path.parent, within is not None, may_lock)
 
     def text(self, content: str, origin: str, base: Path, *, is_json: bool) -> Iterator[Layer]:
-        """Yield the layer that a text holds, when it can be understood."""
+        """Yield the layer that a text holds, when it can be parsed."""
         try:
             data = json.loads(_without_comments(content)) if is_json else tomllib.loads(content)
             _check_depth(data)
@@ -260,7 +260,7 @@ class _ConfigReader:
 
     def _content(self, path: Path, within: Path | None) -> str:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ValueError("it is no file")  # and a pipe might never be read to its end
+            raise ValueError("it is no file")  # a pipe might never end
         if within is None:
             with path.open("rb") as file:
                 data = file.read(LARGEST_FILE + 1)
@@ -282,14 +282,14 @@ class _ConfigReader:
 
 
 def is_writable_by_others(status: os.stat_result, folder: Path) -> bool:
-    """Tell whether a stranger could have left a file where others look for theirs, as in /tmp."""
+    """Return whether another user could have created a file in a world-writable folder, such as /tmp."""
     if not hasattr(os, "getuid") or status.st_uid in (0, os.getuid()):
         return False
     return bool(folder.stat().st_mode & stat.S_IWOTH)
 
 
 def _check_depth(data: Any) -> None:
-    """Raise ValueError for values in values that no setting has, and that whoever goes through them fails at."""
+    """Raise ValueError for data nested deeper than any setting, before recursive code fails on it."""
     level = [data] if isinstance(data, dict | list) else []
     for _ in range(DEEPEST):
         inner = [one.values() if isinstance(one, dict) else one for one in level]

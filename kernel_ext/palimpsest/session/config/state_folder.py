@@ -1,8 +1,8 @@
-"""Where what this person decided is kept: a folder of their own, outside every project.
+"""Locate the folder that stores the user's decisions, outside every project, and check that it can be trusted.
 
-Only the environment that the process was started with may name it, since a project can bring a
-``.env`` along. Border: names folders and says whether one is to be believed; what lies in them is
-told by who writes it.
+Only the environment that the process was started with may name it, since a project can bring its
+own ``.env``. Border: names folders and checks them; their contents are known to the modules that
+write them.
 """
 
 import os
@@ -13,10 +13,10 @@ import platformdirs
 
 VARIABLE = "PALIMPSEST_STATE_DIR"
 _NAMED = os.environ.get(VARIABLE)
-"""As it was when the process began: what is loaded into the environment later does not count."""
+"""The value at process start: what is loaded into the environment later does not count."""
 
 _BY_ADMINISTRATOR: list[Path] = []
-"""The folder that an administrator named, if one did; it counts before the environment."""
+"""The folder that an administrator named, if any; it takes precedence over the environment."""
 
 FOREIGN = "{path} belongs to another user, so what it says is not believed"
 OPEN = "{path} can be written by other users, so what it says is not believed: chmod go-w {path}"
@@ -25,12 +25,12 @@ INSIDE = "{path} lies inside the project, so what it says is not believed"
 
 
 def name_state_folder(path: Path | None) -> None:
-    """Let the folder be the one that an administrator named, from now on."""
+    """Use the folder that an administrator named, from now on; None returns to the default."""
     _BY_ADMINISTRATOR[:] = [path] if path is not None else []
 
 
 def state_folder() -> Path:
-    """Return the folder; it need not be there yet.
+    """Return the folder; it may not exist yet.
 
     >>> state_folder().is_absolute()
     True
@@ -43,26 +43,26 @@ def state_folder() -> Path:
 
 
 def state_folder_problem(path: Path, project: Path | None = None) -> str:
-    """Say why a folder or file there is not to be believed; empty where nothing speaks against it.
+    """Return why a folder or file there must not be trusted; empty where there is no reason.
 
-    What is not there yet is no ground. ``project`` is the folder that somebody else may have filled;
-    a home folder opened as a project holds the state folder rightly.
+    A path that does not exist is no reason. ``project`` is a folder that another person may have filled;
+    a project that is the home folder or contains it may contain the state folder.
     """
     if project is not None and _inside(path, project):
         return INSIDE.format(path=path)
     try:
         status = path.stat()
     except OSError:
-        return ""  # what cannot be looked at cannot be read either
+        return ""  # what cannot be examined cannot be read either
     return distrusted_status(status, path)
 
 
 def distrusted_status(status: os.stat_result, path: Path) -> str:
-    """Say why something with this status is not to be believed; empty where nothing speaks against it."""
+    """Return why a file or folder with this status must not be trusted; empty where there is no reason."""
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
         return ODD.format(path=path)
     if not hasattr(os, "geteuid"):
-        return ""  # Windows: the profile's own access list holds
+        return ""  # Windows: the access list of the user's profile protects it
     if status.st_uid != os.geteuid():
         return FOREIGN.format(path=path)
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

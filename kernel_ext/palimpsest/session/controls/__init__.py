@@ -1,1 +1,1 @@
-"""What a person controls in one session: mode, spending limit, context edits, answers."""
+"""What the user controls in one session: mode, spending limit, context edits, answers to the model."""

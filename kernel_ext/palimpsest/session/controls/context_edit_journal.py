@@ -1,7 +1,7 @@
-"""Grant a person's wish about what the model sees: decide it and journal it, between two requests.
+"""Decide the user's edit of the context and journal it, between two requests.
 
-Border: runs on the engine's loop, where a request is built and recorded in one go, so that no
-decision falls between what a request shows and the record of it.
+Border: runs on the engine's loop, where a request is built and recorded without interruption, so that no
+decision falls between what a request contains and the record of it.
 """
 
 from collections.abc import Callable
@@ -27,9 +27,9 @@ NO_MODEL = ModelRef(provider="", name="")
 def journal_context_edit(
     journal: Journal, new_id: Callable[[], str], count: Count, action: ContextEditAction, name: str
 ) -> ContextEdit | None:
-    """Decide and journal a wish; None when the whole session is needed for it.
+    """Decide and journal a context edit; None when the whole session has to be loaded for it first.
 
-    Raises UserError when it cannot be granted.
+    Raises UserError when it cannot be made.
     """
     messages, decisions, partial, model = journal.read_state(_moment)
 

@@ -1,7 +1,7 @@
-"""What a person wants the model to see: pin, leave out, bring back, undo a compaction.
+"""Turn the user's edits of the context into decisions: pin, exclude, restore, undo a compaction.
 
-Border: values to values; a wish becomes the decisions that are journaled for it, and a sentence.
-Whatever was so already is said and decides nothing. Nothing is erased by any of these.
+Border: values to values; an edit becomes the decisions that are journaled for it, and a sentence.
+An edit that already holds makes no decision, only a sentence. None of them erases anything.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -32,27 +32,27 @@ from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolP
 ContextEditAction = Literal["pin", "unpin", "exclude", "restore", "undo"]
 
 REACHES_MODEL = TextPart | ReasoningPart | FilePart | ToolPart
-"""Parts with words of their own; what else a message holds is bookkeeping."""
+"""Parts with content for the model; all others are bookkeeping."""
 
 RULES: dict[str, str] = {"pin": PIN, "drop": EXCLUDE}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ContextEdit:
-    """What became of a wish."""
+    """The outcome of a context edit."""
 
     target: str
-    """The id of the part or message that it is about."""
+    """The id of the part or message that was edited."""
     sentence: str
     decisions: tuple[Decision, ...] = ()
-    """What was journaled; empty when nothing had to be."""
+    """The decisions to journal; empty when none were needed."""
 
     def __repr__(self) -> str:
         return self.sentence
 
 
 class ContextEditor:
-    """Turns the wishes of one moment into decisions."""
+    """Turns context edits into decisions, for one state of a session."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class ContextEditor:
         self._holding = EffectiveDecisions(decisions)
 
     def edit_context(self, action: ContextEditAction, name: str) -> ContextEdit:
-        """Return what is to be journaled; raises UserError when it cannot be."""
+        """Return the decisions of an edit; raises UserError or NotFound when it cannot be made."""
         if action == "undo":
             return self.undo(find_part(self._messages, name) if name else None)
         target = find_part(self._messages, name)
@@ -83,7 +83,7 @@ class ContextEditor:
                 return self.restore(target)
 
     def pin(self, target: Target) -> ContextEdit:
-        """Keep a part from every reduction, or every part of a message."""
+        """Exempt a part, or every part of a message, from every reduction."""
         target = self._meant(target, "kept")
         what = describe(target)
         if all(self._holding.pinned(part.id, target.message.id) for part in target.parts):
@@ -96,7 +96,7 @@ class ContextEditor:
         )
 
     def unpin(self, target: Target) -> ContextEdit:
-        """Take a pin off again."""
+        """Remove a pin."""
         target = self._meant(target, "unpinned")
         what = describe(target)
         wish = self._holding.edit(target.id)
@@ -109,7 +109,7 @@ class ContextEditor:
         return ContextEdit(target.id, f"{_begin(what)} is not pinned.")
 
     def exclude(self, target: Target) -> ContextEdit:
-        """Leave a part out of every later request, or a whole message."""
+        """Exclude a part, or a whole message, from every later request."""
         target = self._meant(target, "left out")
         what = describe(target)
         if self._is_gone(target):
@@ -128,7 +128,7 @@ class ContextEditor:
         )
 
     def restore(self, target: Target) -> ContextEdit:
-        """Bring back what was left out, cleared or cut; a summary gives way to what it covers."""
+        """Bring back what was excluded, cleared or truncated; a summary is replaced by the messages it covers."""
         taken: tuple[Decision, ...] = ()
         if _is_compaction(target.message):
             summary = self._summary(target)
@@ -147,7 +147,7 @@ class ContextEditor:
         return ContextEdit(target.id, f"Nothing was taken out of {what}.")
 
     def undo(self, target: Target | None) -> ContextEdit:
-        """Show again what the newest summary covers; raises UserError when there is none."""
+        """Undo the newest compaction, so that the messages it covers are sent again; raises UserError if none."""
         gone = undone(self._decisions)
         summaries = [self._messages[at] for _, at, _ in completed_compactions(self._messages)]
         standing = [one for one in summaries if one.id not in gone]
@@ -172,7 +172,7 @@ class ContextEditor:
         )
 
     def _meant(self, target: Target, done: str) -> Target:
-        """Return what a person can decide about by itself; a compaction means its summary."""
+        """Return the target that can be edited by itself; a compaction's marker means its summary."""
         if _is_compaction(target.message):
             summary = self._summary(target)
             if summary is None:
@@ -188,13 +188,13 @@ class ContextEditor:
         return target
 
     def _summary(self, target: Target) -> Target | None:
-        """Return the good summary of a compaction, whatever of it was named."""
+        """Return the good summary of a compaction, whichever of its messages was named."""
         summaries = [self._messages[at] for _, at, _ in completed_compactions(self._messages)]
         found = _summary_of(target, summaries)
         return Target(found) if found is not None else None
 
     def _marker_of(self, summary: Target) -> Target:
-        """Return the marker of a summary, which goes with it."""
+        """Return the marker of a summary, which is edited with it."""
         parent = getattr(summary.message.info, "parent_id", None)
         return Target(next(one for one in self._messages if one.id == parent))
 
@@ -218,7 +218,7 @@ class ContextEditor:
         )
 
     def _chosen(self, target: Target, action: Literal["pin", "drop"]) -> tuple[Decision, ...]:
-        """Return a pin or an exclusion; the opposite one of the very same thing is taken off first."""
+        """Return a pin or an exclusion; an opposite edit of the same target is reversed first."""
         before = self._holding.edit(target.id)
         made = [self._decision(target, action, RULES[action])]
         if before is not None and before.action != action:
@@ -227,7 +227,7 @@ class ContextEditor:
         return tuple(made)
 
     def _taken(self, target: Target) -> Iterator[Decision]:
-        """Yield what takes off each reduction that hides something of the target."""
+        """Yield a restoring decision for each reduction that hides part of the target."""
         if target.part is None:
             wish = self._holding.edit(target.id)
             if wish is not None and wish.action == "drop":
@@ -252,7 +252,7 @@ class ContextEditor:
         return made.model_copy(update={"tokens_before": before, "tokens_after": after})
 
     def _tokens(self, target: Target, decisions: tuple[Decision, ...]) -> int:
-        """Return what the target costs in a request, as these decisions show it."""
+        """Return the tokens of the target in a request under these decisions."""
         holding = EffectiveDecisions(decisions)
         shown = tuple(
             part
@@ -273,7 +273,7 @@ class ContextEditor:
 
 
 def needs_full_transcript(messages: Messages, action: ContextEditAction, name: str) -> bool:
-    """Tell whether a wish is about what a live window leaves in the log."""
+    """Return whether an edit needs messages before the live window, which are only in the log."""
     if action == "undo":
         return True
     try:
@@ -288,7 +288,7 @@ def _is_compaction(message: Message) -> bool:
 
 
 def _summary_of(target: Target, summaries: Iterable[Message]) -> Message | None:
-    """Return the good summary that is meant: named itself, or by its marker."""
+    """Return the good summary that the target refers to, itself or by its marker."""
     for summary in summaries:
         parent = getattr(summary.info, "parent_id", None)
         if target.message.id in (summary.id, parent):

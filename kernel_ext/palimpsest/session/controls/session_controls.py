@@ -1,7 +1,7 @@
-"""What a person controls of a session: its mode, what is always allowed, its spending limit.
+"""Read and change a session's mode, approvals and spending limit on behalf of the user.
 
 Border: called from any thread by front ends; changes are granted outside the project, made on the
-engine's loop and journaled in the session's own record, and hold from the next call or request on.
+engine's loop and journaled in the session's own record, and apply from the next call or request on.
 """
 
 from collections.abc import Callable
@@ -28,32 +28,32 @@ from palimpsest.transcript.values import Rule
 
 T = TypeVar("T")
 MOST_SPENT = 1e15
-"""Of dollars or tokens; a larger number is a slip."""
+"""In dollars or tokens; a larger number is taken for a mistake."""
 OnLoop = Callable[..., Any]
 Scope = Literal["session", "project"]
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Something that was always allowed, as it is listed."""
+    """A rule that was always allowed, as it is listed."""
 
     number: int
-    """By which it is taken back."""
+    """Its number in the list, by which it is revoked."""
     rule: Rule
     scope: Scope
     at: int = 0
-    """Milliseconds since 1970; 0 where that is not known."""
+    """Milliseconds since 1970; 0 where it is unknown."""
     session_id: str = ""
-    """The session in which it was said."""
+    """The session in which it was approved."""
 
     @property
     def words(self) -> str:
-        """Say it in a few words."""
+        """The rule as a short text."""
         return f"{self.rule.permission}: {self.rule.pattern}"
 
 
 class SessionControls:
-    """A person's hand on one session.
+    """The user's controls of one session.
 
     Responsibilities: read and change mode, approvals and spending limit.
     """
@@ -74,17 +74,17 @@ class SessionControls:
         self._purse = spending_limit
         self._on_loop = on_loop
         self.shown = is_named_whole(log.state.session)
-        """A person was shown all that was held back of the session's log."""
+        """Whether the user was shown everything that was withheld from the session's log."""
 
     @property
     def mode(self) -> Mode:
-        """How freely the agent works."""
+        """The permission mode of the session."""
         return self._permitting.mode_of(self._log.state.session)
 
     def use_mode(self, word: str) -> Mode:
-        """Choose the mode from the next call on; ``default`` goes back to the settings.
+        """Set the mode from the next call on; ``default`` returns to the settings.
 
-        Raises ConfigError for a word that is no mode, and when an administrator fixed it.
+        Raises ConfigError for an unknown mode, and when an administrator fixed it.
         """
         mode = None if word.strip().lower() == "default" else mode_of(word)
         if self._permitting.mode_fixed:
@@ -102,7 +102,7 @@ class SessionControls:
 
     @property
     def allowances(self) -> tuple[Allowance, ...]:
-        """What was always allowed: in this session, and in this project."""
+        """The rules that were always allowed, first of this session, then of this project."""
         here: list[tuple[Scope, Approval]] = [
             ("session", Approval(rule, 0, self._asks.session_id)) for rule in self._asks.approved
         ]
@@ -116,19 +116,19 @@ class SessionControls:
 
     @property
     def problem(self) -> str:
-        """What is wrong with what was kept, and what is kept no more; empty when nothing is."""
+        """Sentences about stored approvals that are unusable or no longer apply; empty when there are none."""
         approvals = self._permitting.approvals
         approvals.rules()
         return " ".join(words for words in (approvals.problem, approvals.earlier) if words)
 
     @property
     def withheld(self) -> tuple[str, ...]:
-        """What the session's log claims was allowed and does not hold, each in a few words."""
+        """What the session's log claims was allowed and does not apply, each as a short text."""
         session = self._log.state.session
         return tuple(claimed_names(session.claimed if session is not None else None))
 
     def trust(self) -> tuple[str, ...]:
-        """Allow in this session what was held back of its log; returns what that was."""
+        """Grant in this session what was withheld from its log; returns what was granted, as short texts."""
         named = self.withheld
         self._on_loop(self._trust)
         return tuple(one for one in named if one not in self.withheld)
@@ -142,7 +142,7 @@ class SessionControls:
         self._asks.approve(held.permission)
 
     def all_rules(self) -> tuple[tuple[Rule, str], ...]:
-        """Return the rules that hold for every agent, lowest first, and where each comes from."""
+        """Return the rules for every agent, lowest precedence first, each with where it comes from."""
         effective_rules = self._permitting
         base = effective_rules.rules if effective_rules.rules is not None else self._rules
         built_in = len(DEFAULT_RULES) if base[: len(DEFAULT_RULES)] == DEFAULT_RULES else 0
@@ -154,7 +154,7 @@ class SessionControls:
         )
 
     def revoke(self, *numbers: int) -> tuple[Allowance, ...]:
-        """Take back what was always allowed, by its numbers, or all of it; returns what went.
+        """Revoke approvals by their numbers in ``allowances``, or all of them; returns those revoked.
 
         Raises NotFound for a number that is not in the list, and StorageFailed.
         """
@@ -176,18 +176,18 @@ class SessionControls:
 
     @property
     def budget(self) -> Budget:
-        """The spending limit that holds."""
+        """The spending limit that applies."""
         return self._purse.budget
 
     @property
     def spent(self) -> Spent:
-        """What was spent so far, with what sessions below it spent."""
+        """What was spent so far, including child sessions."""
         return self._purse.spent
 
     def set_budget(self, *, usd: float | None = None, tokens: int | None = None) -> Budget:
-        """Limit what the session may spend in all, from the next request on; none takes it off.
+        """Limit the total spending of the session from the next request on; without arguments, remove the limit.
 
-        Raises ConfigError for a limit that is none, and when an administrator fixed it.
+        Raises ConfigError for an invalid limit, and when an administrator fixed it.
         """
         if self._permitting.budget_fixed:
             raise ConfigError(
@@ -206,7 +206,7 @@ class SessionControls:
 
 
 def _is_limit(amount: float | None, kind: type) -> bool:
-    """Tell whether an amount can be a limit; whole tokens, and any amount of dollars."""
+    """Return whether an amount is a valid limit: positive, and whole for tokens."""
     if amount is None:
         return True
     if not isinstance(amount, int | kind) or isinstance(amount, bool):

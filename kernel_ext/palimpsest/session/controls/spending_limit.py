@@ -1,9 +1,9 @@
-"""What a session spends, and the question when its limit is reached.
+"""Track what a session spends, and ask the user when its limit is reached.
 
-A child session spends from the limit of the session that began it, and the question is asked
-there. The answer is remembered for the turn, so that a stop is a stop for everything that runs in it.
+A child session spends from the limit of its parent session, and the question is asked there. A refusal
+holds for the turn, so that it stops everything that runs in it.
 
-Border: the loop asks before each request; what a request took is told here when it ended.
+Border: the loop calls ``afford`` before each request and ``tell`` with what the request took.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ SET_PRICE = ' Give it a price in the configuration (models."{model}".price), or 
 
 
 class SpendingLimit:
-    """The money and tokens of one session.
+    """The spending limit of one session, in dollars and tokens.
 
     Responsibilities: know what was spent, children included; ask when a limit is reached.
     """
@@ -48,13 +48,13 @@ class SpendingLimit:
         self._log = log
         self._asks = asks
         self._above = above
-        """The limit of the session that began this one."""
+        """Returns the spending limit of the parent session, if there is one."""
         self._refusal = ""
-        """Why this turn is over."""
+        """The error for further requests of this turn, after the user refused; else empty."""
 
     @property
     def budget(self) -> Budget:
-        """The limit that holds."""
+        """The limit that applies."""
         session = self._log.state.session
         claimed = session.budget if session is not None else None
         if session is None or claimed is None or (self._permitting.budget_fixed and claimed.own):
@@ -63,12 +63,12 @@ class SpendingLimit:
 
     @property
     def spent(self) -> Spent:
-        """What was spent so far, by this session and those it began."""
+        """What was spent so far, by this session and its children."""
         session = self._log.state.session
         return spent_by(session) if session is not None else Spent()
 
     def turn_began(self) -> None:
-        """Forget what was answered in the turn before, and show limit and mode that hold now."""
+        """Forget the refusal of the turn before, and write the mode and limit that apply now into the record."""
         self._refusal = ""
         session, budget = self._log.state.session, self.budget
         if session is None:
@@ -101,11 +101,11 @@ class SpendingLimit:
             measure = self._measure(info)
 
     def affordable(self, info: ModelInfo) -> bool:
-        """Tell whether a request may be sent without asking anybody."""
+        """Return whether a request may be sent without asking the user."""
         return self._measure(info) is None
 
     def took(self, spent: Spent) -> None:
-        """Count what a session that this one began has spent."""
+        """Add what a child session has spent."""
         session = self._log.state.session
         if session is not None:
             below = (session.below or Spent()).plus(spent)
@@ -115,7 +115,7 @@ class SpendingLimit:
             above.took(spent)
 
     def tell(self, spent: Spent) -> None:
-        """Tell the session that began this one what this one has spent."""
+        """Add what this session has spent to its parent session."""
         above = self._above()
         if above is not None:
             above.took(spent)
@@ -149,7 +149,7 @@ class SpendingLimit:
         raise GuardStopped(self._refusal, "budget")
 
     def _grant(self, session: SessionInfo, budget: Budget) -> None:
-        """Let a limit hold that a person chose; what the log says of it is history."""
+        """Grant a limit that the user chose, and write it into the record, where it alone would not count."""
         value = budget.model_dump(exclude_none=True)
         self._permitting.grants.put("budget", value, session.id)
         self._write(without_claims(session, "budget"), budget)
@@ -160,7 +160,7 @@ class SpendingLimit:
 
 
 def spent_by(session: SessionInfo) -> Spent:
-    """Return what a session and those it began have spent."""
+    """Return what a session and its children have spent."""
     own = sane_spending(
         Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
     )
@@ -168,7 +168,7 @@ def spent_by(session: SessionInfo) -> Spent:
 
 
 def is_priced(info: ModelInfo) -> bool:
-    """Tell whether what a request costs will be known."""
+    """Return whether the cost of a model's requests can be computed."""
     return info.price.input is not None and info.price.output is not None
 
 
@@ -179,19 +179,19 @@ def _gone_on(budget: Budget, measure: Measure, spent: Spent, info: ModelInfo) ->
 
 
 def reached_limit_text(budget: Budget, measure: Measure) -> str:
-    """Return the limit that holds now."""
+    """Return the limit that applies now, as text."""
     if measure == "tokens":
         return f"{count(budget.tokens_until or budget.tokens or 0)} tokens"
     return money(budget.usd_until or budget.usd)
 
 
 def amount_words(budget: Budget, measure: Measure) -> str:
-    """Return by how much a session goes on."""
+    """Return by how much the session may continue, as text."""
     return f"{count(budget.tokens or 0)} tokens" if measure == "tokens" else money(budget.usd)
 
 
 def spent_words(spent: Spent, measure: Measure) -> str:
-    """Return what was spent; what nobody knows is said, not left out."""
+    """Return what was spent, as text; requests of unknown price are mentioned."""
     if measure == "tokens":
         return f"{count(spent.all_tokens)} tokens"
     if not spent.unpriced:

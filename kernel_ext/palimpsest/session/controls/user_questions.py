@@ -1,7 +1,7 @@
-"""What the model asks a person: journaled, answered once, by whoever answers first.
+"""Ask the user the model's questions: journaled, and answered once, by the first answer.
 
-Border: a question is no permission: rules and ``--yes`` answer none. Who declines it is told to
-the model in one sentence, so that it can go on without an answer.
+Border: a question is no permission, so neither rules nor ``--yes`` answer it. If it is declined, the
+model gets one sentence about that, so that it can continue without an answer.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ LONGEST_ANSWER_CHARS = 20_000
 class UserQuestions:
     """The open questions that the model asked in one session.
 
-    Responsibilities: journal questions and answers; wake who waits; the first answer wins.
+    Responsibilities: journal questions and answers; wake the calls that wait; the first answer counts.
     """
 
     def __init__(self, log: Log, ids: Ids) -> None:
@@ -44,7 +44,7 @@ class UserQuestions:
     async def ask(
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
-        """Ask, and return the answers; raises PermissionDenied or Aborted."""
+        """Ask the user, and return the answers; raises PermissionDenied when declined, or Aborted."""
         asked = QuestionAsked(
             question_id=self._ids.new("que"),
             questions=questions,
@@ -63,9 +63,9 @@ class UserQuestions:
                 return answer
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]]) -> bool:
-        """Answer from any thread; false when somebody was first.
+        """Answer from any thread; returns False when it is already answered or declined.
 
-        Raises UserError when there are more answers than questions, or one is no text.
+        Raises UserError when there are more answers than questions, or one is not a list of texts.
         """
         with self._lock:
             waiting = self._waiting.get(question_id)
@@ -77,7 +77,7 @@ class UserQuestions:
         return True
 
     def decline(self, question_id: str, by: By = "person") -> bool:
-        """Say that nobody answers; false when somebody was first."""
+        """Decline a question; returns False when it is already answered or declined."""
         with self._lock:
             waiting = self._waiting.pop(question_id, None)
         if waiting is None:
@@ -115,7 +115,7 @@ class UserQuestions:
 
 
 def _answers(asked: QuestionAsked, given: Sequence[Sequence[str]]) -> Answers:
-    """Check what was given; a question without an answer gets an empty one."""
+    """Validate answers; a question without an answer gets an empty one."""
     if isinstance(given, str) or len(given) > len(asked.questions):
         there = some(len(asked.questions), "question")
         raise UserError(
@@ -130,12 +130,12 @@ def _answers(asked: QuestionAsked, given: Sequence[Sequence[str]]) -> Answers:
 
 
 class JournaledTodos:
-    """The todo list of a session, as its tool replaces it."""
+    """The todo list of a session, journaled when its tool replaces it."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
 
     def replace(self, todos: tuple[Todo, ...]) -> None:
-        """Put a list in the place of the one there is; one that is the same is not told again."""
+        """Replace the todo list; an equal one is not journaled again."""
         if todos != self._log.state.todos:
             self._log.append(TodoUpdated(todos=todos))

@@ -1,7 +1,7 @@
-"""Agents from Markdown files: ``agent(s)/**/*.md``, a head of settings and the prompt below it.
+"""Read agents from Markdown files: ``agent(s)/**/*.md``, with frontmatter and a prompt below it.
 
-Border: turns a file that was read into an agent laid over the ones there are. The heads of other
-tools are understood: OpenCode's ``mode``, ``tools`` and ``permission``, Claude's ``tools`` list.
+Border: applies each file that was read to the agents known so far. The frontmatter of other
+tools is understood: OpenCode's ``mode``, ``tools`` and ``permission``, Claude's ``tools`` list.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,10 +30,10 @@ PERMISSION_OF = {
     "askuserquestion": "question", "cells": "cells",
     **{one.name: one.permission for one in BUILTIN_TOOLS},
 }  # fmt: skip
-"""Names of tools, other agents' too, in lower case, and the permission that such a tool asks here."""
+"""Lower-case tool names, including other agents' tools, and the permission that each needs here."""
 
 OTHERS_MODELS = frozenset({"inherit", "sonnet", "opus", "haiku", "default"})
-"""Names that mean something in Claude's files only; such an agent uses the session's model."""
+"""Model names that mean something in Claude's files only; such an agent uses the session's model."""
 
 _MODES = ("primary", "subagent", "all")
 _TABLE: TypeAdapter[Any] = TypeAdapter(PermissionTable)
@@ -48,10 +48,10 @@ def read_agents(
     waiting: DefinitionTrust | None = None,
     own: frozenset[str] = frozenset(),
 ) -> dict[str, Agent]:
-    """Return the agents with those of the files laid over; what is wrong is told in ``problems``.
+    """Return the agents with those of the files added or changed; errors are added to ``problems``.
 
-    ``base`` are the rules that hold for all agents, ``own`` agents that a person's settings name; what
-    of a project's files waits for trust is told in ``waiting``.
+    ``base`` are the rules for all agents, ``own`` the names of agents in the user's settings; settings of
+    a project's files that need trust are added to ``waiting``.
     """
     made = dict(agents)
     laying = _Laying(made, base, home, waiting or DefinitionTrust(), {*agents, *own})
@@ -72,7 +72,7 @@ class _Laying:
     home: str
     waiting: DefinitionTrust
     own: set[str]
-    """Agents that there are without the project."""
+    """Names of agents that are defined outside the project."""
 
     def lay(self, file: DefinitionFile) -> None:
         made, head, name = self.made, file.document.head, file.name
@@ -112,9 +112,9 @@ class _Laying:
         made[name] = agent_laid_over(made, name, given, rules)
 
     def _rules(self, file: DefinitionFile) -> Rules:
-        """Return the rules of a file; those of a project's, trusted or not, only tighten."""
+        """Return the rules of a file; those of a project's file, trusted or not, only tighten."""
         head = file.document.head
-        # A list of tools hides the others; it lifts no question, whoever wrote it.
+        # A list of tools hides the others; it answers no question, whoever wrote it.
         tools = rules_within(_tools(head.get("tools")), self.base)
         rules = _rules(head, self.home)
         if not file.folder.is_project:
@@ -178,7 +178,7 @@ def _rules(head: Mapping[str, Any], home: str) -> Rules:
 
 
 def _tools(given: object) -> Rules:
-    """Read a list of the only tools, as Claude's files have it, or a table of switches."""
+    """Return rules for a list of the only tools, as in Claude's files, or a table of tools switched on and off."""
     if given is None:
         return ()
     if isinstance(given, str):

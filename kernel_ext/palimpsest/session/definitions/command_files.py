@@ -1,6 +1,6 @@
-"""A person's own commands: ``command(s)/**/*.md`` and the table ``command`` of the settings.
+"""Read the user's own commands: ``command(s)/**/*.md`` and the table ``command`` of the settings.
 
-Border: what a command is and which there are; filling in its words is ``expand``'s work.
+Border: defines and reads commands; ``prompts/prompt_expansion.py`` fills in their templates.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ KINDS = ("command", "commands")
 
 
 class CustomCommand(Value):
-    """Words for the agent under a short name: ``/name arguments`` is the prompt."""
+    """A prompt template under a short name, used as ``/name arguments``."""
 
     name: str
     template: str
@@ -25,10 +25,10 @@ class CustomCommand(Value):
     model: str | None = None
     variant: str | None = None
     subtask: bool | None = None
-    """Its words go to an agent in a session of its own; None leaves that to the agent's mode."""
+    """It runs as a task of a subagent in its own session; None: if its agent is a subagent."""
     origin: str = "settings"
     arguments: str | None = None
-    """What a person is told about the words behind its name."""
+    """A hint for the user about its arguments."""
 
 
 def read_commands(
@@ -37,7 +37,7 @@ def read_commands(
     problems: list[str],
     waiting: DefinitionTrust | None = None,
 ) -> dict[str, CustomCommand]:
-    """Return the commands by name; what is wrong is told in ``problems``, what waits in ``waiting``."""
+    """Return the commands by name; errors are added to ``problems``, untrusted settings to ``waiting``."""
     made: dict[str, CustomCommand] = {}
     waiting = waiting or DefinitionTrust()
     own: set[str] = set()

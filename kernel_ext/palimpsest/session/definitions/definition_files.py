@@ -1,8 +1,8 @@
-"""Where agents, commands and skills are looked for, and how such a file is read.
+"""Find and read the files that define agents, commands and skills.
 
-Border: reads files, understands none; what they mean is the work of ``agents``, ``commands`` and
-``skills``. Low to high: the user's folders, then the project's from the outermost inwards, as with
-settings; and within one place ``.agents``, ``.claude``, ``.opencode``, then our own.
+Border: reads files; ``agent_files``, ``command_files`` and ``skill_files`` interpret them. Lowest precedence
+first: the user's folders, then the project's from the outermost inwards, as with settings; and within
+one folder ``.agents``, ``.claude``, ``.opencode``, then Palimpsest's own.
 """
 
 import os
@@ -17,10 +17,10 @@ from palimpsest.tools.file_access.safe_open import OUT, UnreadableForPrompt, rea
 from palimpsest.transcript.errors import ConfigError
 
 FAMILIES = (".agents", ".claude", ".opencode", ".palimpsest")
-"""Low to high: where two define the same name, ours wins."""
+"""Lowest precedence first: where two define the same name, Palimpsest's own is used."""
 LARGEST_BYTES = 256_000
 MOST_FILES = 500
-"""In one folder; more were not written by hand."""
+"""Maximum number of files in one folder; more were not written by hand."""
 MOST_DEPTH = 6
 
 
@@ -30,13 +30,13 @@ class Folder:
 
     path: Path
     is_project: bool
-    """It came with the project, so perhaps from somebody else."""
+    """It came with the project, so another person may have written it."""
     within: Path | None = None
-    """What the real paths of its files must not leave: the repository, or the folder that holds it."""
+    """The folder that its files must not lead out of by links: the repository, or its parent; None for any."""
 
     @property
     def family(self) -> str:
-        """Whose folder it is, such as ``.claude``."""
+        """Which tool's folder it is, such as ``.claude``."""
         return self.path.name if self.path.name in FAMILIES else ".palimpsest"
 
 
@@ -48,15 +48,15 @@ class DefinitionFile:
     """Its path below its folder, without the suffix: ``git/commit``."""
     path: Path
     origin: str
-    """How a person is told where it is."""
+    """Its path as shown to the user."""
     folder: Folder
     document: Document
     digest: str = ""
-    """By which a person's trust in it is remembered."""
+    """A hash of path and content, by which the user's trust in the file is recorded."""
 
 
 def folders(start: Path, places: ConfigFolders) -> tuple[Folder, ...]:
-    """Return the folders that are there, low to high."""
+    """Return the folders that exist, lowest precedence first."""
     home = places.home
     paths = [(home / name, False) for name in FAMILIES]
     paths[2:2] = [(home / ".config" / "opencode", False)]
@@ -76,7 +76,7 @@ def folders(start: Path, places: ConfigFolders) -> tuple[Folder, ...]:
 def folders_signature(
     found: Sequence[Folder], kinds: Sequence[str]
 ) -> tuple[tuple[str, int, int], ...]:
-    """Return what changes when a file below the folders does."""
+    """Return a value that changes when a file in the folders does: path, modification time and size of each."""
     seen = []
     for folder in found:
         for kind in kinds:
@@ -98,9 +98,9 @@ def read_definitions(
     *,
     only: str | None = None,
 ) -> Iterator[DefinitionFile]:
-    """Yield every Markdown file in the sub-folders ``kinds``, low to high; ``only`` of one name.
+    """Yield every Markdown file in the sub-folders ``kinds``, lowest precedence first; ``only`` those of one name.
 
-    What is wrong with a file is told in ``problems``, which are not to be read in ``left_out``.
+    Errors are added to ``problems``; files that must not be read, such as outside the project, to ``left_out``.
     """
     for folder in found:
         for kind in kinds:
@@ -124,7 +124,7 @@ def read_one(
     problems: list[str],
     left_out: list[str],
 ) -> DefinitionFile | None:
-    """Return one file; what cannot or must not be read is told."""
+    """Return one file; None, with a sentence in one of the lists, where it cannot or must not be read."""
     origin = short_path(path, home)
     try:
         content = _content(folder, path)
@@ -141,7 +141,7 @@ def read_one(
 
 
 def short_path(path: Path, home: Path) -> str:
-    """Return a path as a person reads it."""
+    """Return a path with the home folder as ``~``."""
     try:
         return f"~/{path.relative_to(home).as_posix()}"
     except ValueError:
@@ -149,7 +149,7 @@ def short_path(path: Path, home: Path) -> str:
 
 
 def text_field(head: Mapping[str, object], name: str) -> str | None:
-    """Return a value of a head that must be words; raises ConfigError."""
+    """Return a text value of the frontmatter, or None; raises ConfigError for a value that is no text."""
     value = head.get(name)
     if value is None or value == "":
         return None
@@ -163,8 +163,8 @@ def text_field(head: Mapping[str, object], name: str) -> str | None:
 def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> list[Path]:
     """Return the Markdown files below a folder, sorted; links are followed only to files.
 
-    The folder itself, and those right below it, may be links as long as they stay where they may lead;
-    those that do not are put into ``outside``.
+    The folder itself, and those directly in it, may be links that stay within ``folder.within``;
+    those that do not are added to ``outside``.
     """
     if depth > MOST_DEPTH:
         return []

@@ -1,10 +1,10 @@
-"""What of a project's agents, commands and skills waits until a person trusts the file.
+"""Hold back the settings of a project's agents, commands and skills that need the user's trust.
 
-Words hold at once, and so does what denies, asks or takes fewer steps. A model, another agent than
-one that may do less, and whatever stands in the place of something built in or of a person's own
-waits.
+Prompts and descriptions apply at once, and so does what denies, asks or takes fewer steps. A model, an
+agent that may do more than the safe ones, and whatever replaces something built in or the user's own
+needs trust.
 
-Border: tells what waits and collects it; what the files mean is the work of who reads them.
+Border: decides and collects what is held back; the modules that read the files interpret them.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from palimpsest.session.definitions.definition_files import DefinitionFile
 from palimpsest.session.trust.untrusted_allow_list import SAFE_AGENTS, is_rehearsal_model
 
 WORDS = ("description", "mode", "hidden", "color", "prompt", "temperature", "top_p")
-"""What a project's new agent says of itself at once."""
+"""Fields of a project's new agent that apply without trust."""
 
 
 def _nothing(_digest: str) -> bool:
@@ -28,24 +28,24 @@ def _nothing(_digest: str) -> bool:
 
 @dataclass(slots=True)
 class DefinitionTrust:
-    """What waits of the files that were read.
+    """Collects what is held back from the files that were read.
 
-    Responsibilities: part what a file says into what holds and what waits; remember the latter.
+    Responsibilities: split what a file sets into what applies and what needs trust; remember the latter.
     """
 
     trusts: Callable[[str], bool] = _nothing
-    """Whether a person trusted the file with this digest."""
+    """Returns whether the user trusted the file with this digest."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
     held: list[UntrustedSetting] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
-    """The files of which something waits: digest to path."""
+    """The files from which something is held back: digest to path."""
 
     def is_untrusted(self, file: DefinitionFile) -> bool:
-        """Tell whether a file came with the project and nobody trusted it."""
+        """Return whether a file came with the project and the user has not trusted it."""
         return file.folder.is_project and not self.trusts(file.digest)
 
     def hold(self, file: DefinitionFile, key: str, value: Any) -> None:
-        """Note that something waits."""
+        """Record that a setting is held back."""
         self.held.append(UntrustedSetting(file.origin, key, value))
         self.files[file.digest] = str(file.path)
 
@@ -58,7 +58,7 @@ class DefinitionTrust:
         *,
         own: bool,
     ) -> dict[str, Any]:
-        """Return what of an agent's head holds; ``own`` says that others than the project know it."""
+        """Return the fields of an agent that apply; ``own`` means that it is defined outside the project too."""
         given = {
             k: self.locked_settings.free(dotted("agent", name, k), v) for k, v in given.items()
         }
@@ -76,7 +76,7 @@ class DefinitionTrust:
         return kept
 
     def command(self, file: DefinitionFile, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what of a command's head holds."""
+        """Return the fields of a command that apply."""
         if not self.is_untrusted(file):
             return dict(given)
         kept = dict(given)
@@ -91,7 +91,7 @@ class DefinitionTrust:
         return kept
 
     def replaces(self, file: DefinitionFile, key: str, *, own: bool) -> bool:
-        """Tell whether a file would stand in the place of something that is a person's own; it waits."""
+        """Return whether an untrusted file would replace the user's own definition; if so, it is held back."""
         if own and self.is_untrusted(file):
             self.hold(file, key, "…")
             return True

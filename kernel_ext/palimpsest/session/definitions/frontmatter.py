@@ -1,9 +1,9 @@
-"""Read a Markdown file with a head of YAML between two lines of dashes.
+"""Parse a Markdown file with YAML frontmatter between two lines of dashes.
 
-Border: the only place that knows yaml; text in, values out. Heads are often written by hand
-without quotes (``description: Use it so: first ...``), so what YAML refuses is read again with such
-values quoted. Aliases are refused: nobody writes them here, and a small file of them can
-stand for gigabytes.
+Border: the only module that uses yaml; text in, values out. Frontmatter is often written by hand
+without quotes (``description: Use it so: first ...``), so what YAML refuses is parsed again with such
+values quoted. Aliases are refused: they are not needed here, and a small file of them can
+expand to gigabytes.
 """
 
 import re
@@ -22,14 +22,14 @@ _PLAIN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A Markdown file: its head, and what stands below."""
+    """A Markdown file: its frontmatter, and the text below it."""
 
     head: dict[str, Any] = field(default_factory=dict)
     body: str = ""
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
-    """Plain values only, and no aliases."""
+    """Loads plain values only, and refuses aliases."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
@@ -38,7 +38,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml has no types
 
 
 def parse(text: str) -> Document:
-    """Take a file apart; raises ConfigError with what is wrong in its head."""
+    """Parse a file; raises ConfigError with what is wrong in its frontmatter."""
     text = text.replace("\r\n", "\n")
     found = _HEAD.match(text)
     if found is None:
@@ -66,7 +66,7 @@ def _loaded(text: str) -> Any:
 def _yaml(text: str) -> Any:
     try:
         return yaml.load(text, Loader=_Loader)  # a safe loader of our own
-    except (ValueError, RecursionError) as error:  # a date such as 2026-99-99, a thousand brackets
+    except (ValueError, RecursionError) as error:  # such as the date 2026-99-99
         raise yaml.YAMLError(str(error)) from None
 
 
@@ -79,5 +79,5 @@ def _words(error: yaml.YAMLError) -> str:
     """Return in one line what is wrong, and where."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-    # The head's first line is the second of the file.
+    # The frontmatter's first line is the second of the file.
     return f"{problem} (line {mark.line + 2})" if mark is not None else str(problem)

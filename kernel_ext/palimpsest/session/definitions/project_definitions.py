@@ -1,8 +1,8 @@
-"""The agents, commands and skills of a project: built in, from files, from the settings.
+"""Load the agents, commands and skills of a project: built in, from files, from the settings.
 
-Border: knows where they are kept and reads them again when a file changed, so that a person who
-writes one need not restart the kernel; what each is, its own module says. What is wrong with one
-file is a sentence, and the rest works.
+Border: finds the files and reads them again when one changed, so that the user need not restart the
+kernel; the modules of each kind interpret them. An error in one file becomes a sentence, and the rest
+works.
 """
 
 import threading
@@ -57,17 +57,17 @@ class DefinitionSources:
     """The table ``command`` of the settings."""
     default_agent: str = "build"
     own_agents: frozenset[str] = frozenset()
-    """Agents of that table that no project names alone."""
+    """Agents of that table that are not defined by the project alone."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
     trusts: Callable[[str], bool] = _nobody
-    """Whether a person trusted a project's file with this digest."""
+    """Returns whether the user trusted a project's file with this digest."""
 
 
 class ProjectDefinitions:
-    """Holds the definitions, by name.
+    """The agents, commands and skills of a project, by name.
 
-    Responsibilities: read them; read them again when a file changed; keep the mappings that it
-    handed out current.
+    Responsibilities: read them; read them again when a file changed; update the mappings that callers
+    hold in place.
     """
 
     def __init__(self, sources: DefinitionSources, base: Callable[[], Rules]) -> None:
@@ -77,9 +77,9 @@ class ProjectDefinitions:
         self.problems: tuple[str, ...] = ()
         """Sentences about files that are left out."""
         self.left_out: tuple[str, ...] = ()
-        """Those of them that lead out of the project, hold keys or are no files."""
+        """Those about files that lead out of the project, hold keys or are no regular files."""
         self.waiting = DefinitionTrust()
-        """What of the project's files waits for a person's trust."""
+        """What the project's files set that needs the user's trust."""
         self._sources = sources
         self._base = base
         self._seen: object = None
@@ -88,12 +88,12 @@ class ProjectDefinitions:
         self.refresh()
 
     def forget(self) -> None:
-        """Read everything anew the next time: what a person trusts has changed."""
+        """Read everything again at the next refresh, since what the user trusts has changed."""
         with self._lock:
             self._seen = None
 
     def refresh(self) -> bool:
-        """Read what changed since the last time; true when something did. From any thread."""
+        """Read the files if one changed since the last time; returns whether it did. From any thread."""
         sources = self._sources
         with self._lock:
             found = folders(sources.start, sources.places)
@@ -107,13 +107,13 @@ class ProjectDefinitions:
         return True
 
     def on_change(self, tell: Callable[[], None]) -> None:
-        """Call back after each change, and now."""
+        """Call back after each change, and once now."""
         self._told.append(tell)
         tell()
 
     @property
     def default_agent(self) -> str:
-        """Who answers when nobody names an agent; one that cannot is told in ``problems``."""
+        """The agent that answers when none is named; an unusable setting is reported in ``problems``."""
         try:
             return first_agent(self._sources.default_agent, self.agents)
         except ConfigError:
@@ -162,7 +162,7 @@ class ProjectDefinitions:
 
 
 def skill_rules(skills: Mapping[str, Skill]) -> Rules:
-    """Let what lies beside a person's own skills be read without a question."""
+    """Return rules that let the files beside the user's own skills be read without a question."""
     return tuple(
         Rule(permission="external_directory", pattern=f"{skill.folder.resolve()}/*", action="allow")
         for skill in skills.values()
@@ -171,18 +171,18 @@ def skill_rules(skills: Mapping[str, Skill]) -> Rules:
 
 
 def _replace(held: dict[str, Value], now: Mapping[str, Value]) -> None:
-    """Make a mapping equal to another one; no reader sees it empty meanwhile."""
+    """Make a mapping equal to another one in place; no reader sees it empty meanwhile."""
     held.update(now)
     for name in [name for name in held if name not in now]:
         held.pop(name, None)
 
 
 def register_definitions(registry: Registry, definitions: ProjectDefinitions) -> None:
-    """Offer the tools that need the library, as long as there is something for them."""
+    """Offer the tools ``task`` and ``skill`` as long as there are subagents and skills for them."""
 
     def tell() -> None:
         if subagents_of(definitions.agents):
-            # A new one each time, since it says once which agents there are.
+            # A new tool each time, since it lists the agents when it is created.
             registry.register(TaskTool(lambda: _described(definitions)))
         else:
             registry.remove(TASK)

@@ -1,6 +1,6 @@
-"""Skills: folders with a ``SKILL.md`` that says how a kind of task is done.
+"""Read skills: folders with a ``SKILL.md`` of instructions for a kind of task.
 
-Border: finds and reads them; the ``skill`` tool hands one to the model, the system prompt lists them.
+Border: finds and reads them; the ``skill`` tool returns one to the model, the system prompt lists them.
 """
 
 from collections.abc import Iterable
@@ -15,14 +15,14 @@ from palimpsest.transcript.errors import ConfigError
 KINDS = ("skill", "skills")
 FILE = "SKILL.md"
 MOST_FILES = 50
-"""Names of files beside it that the model is told."""
+"""Maximum number of names of a skill's other files that the model is given."""
 MOST_LOOKED_AT = 5_000
 
 
 def read_skills(
     files: Iterable[DefinitionFile], problems: list[str], waiting: DefinitionTrust | None = None
 ) -> dict[str, Skill]:
-    """Return the skills by name; what is wrong is told in ``problems``, what waits in ``waiting``."""
+    """Return the skills by name; errors are added to ``problems``, untrusted replacements to ``waiting``."""
     made: dict[str, Skill] = {}
     waiting = waiting or DefinitionTrust()
     for file in files:
@@ -65,7 +65,7 @@ def _of_file(file: DefinitionFile) -> Skill:
 def beside(folder: Path, within: Path | None = None) -> list[str]:
     """Return the names of the files of a skill besides its text, two folders deep.
 
-    ``within`` is the folder that a link among them must not leave.
+    ``within`` is the folder that a link among them must not lead out of.
     """
     found: list[str] = []
     for pattern in ("*", "*/*"):

@@ -1,1 +1,1 @@
-"""The thread that sessions run on, and what is read across threads."""
+"""The engine's thread, thread-safe reads of a session's state, one run's state, and the kernel's secrets."""

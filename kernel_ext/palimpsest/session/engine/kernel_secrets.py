@@ -1,4 +1,4 @@
-"""Know what values this kernel holds as secrets, also those that a cell set a moment ago."""
+"""Find the secret values in this kernel's environment, including those that a cell has just set."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -7,11 +7,11 @@ from contextlib import suppress
 from palimpsest.transcript.redaction.text import secret_values
 
 FRESH_SECONDS = 1.0
-"""Reading an environment takes 0.1 ms, and a streaming answer asks 25 times a second."""
+"""How long values are reused: reading them takes 0.1 ms, and a streaming answer asks 25 times a second."""
 
 
 class KernelSecrets:
-    """The secret values of an environment, read anew when they are a second old."""
+    """Returns the secret values of an environment, reading it again when they are older than a second."""
 
     def __init__(
         self, environment: Mapping[str, str], now: Callable[[], float] = time.monotonic
@@ -26,7 +26,7 @@ class KernelSecrets:
         now = self._now()
         if self._read_at is None or now - self._read_at > FRESH_SECONDS:
             self._read_at = now
-            # A cell may change its environment while this is read; the next second reads it again.
+            # A cell may change the environment while it is read; then the next read gets it.
             with suppress(RuntimeError, KeyError):
                 self._values = secret_values(dict(self._environment))
         return self._values

@@ -1,13 +1,13 @@
-"""One run of a session's loop, as those see it who work for it.
+"""The state of one run of a session's loop.
 
-Border: the value alone; ``session/runs/runner.py`` begins runs and ends them.
+Border: the value alone; ``session/runs/runner.py`` starts and ends runs.
 """
 
 from palimpsest.tools.tool import Abort
 
 
 class Run:
-    """One run of the loop: what was delivered in it, and how it may be stopped."""
+    """One run of the loop: the prompts delivered in it, and its abort signal."""
 
     def __init__(self) -> None:
         self.abort = Abort()
@@ -16,4 +16,4 @@ class Run:
         self.yes = False
         self.first_seq = 0
         self.withdrawn: list[str] = []
-        """Prompts that waited behind it, and were taken back when it was stopped."""
+        """Texts of prompts that waited in the inbox when the run was stopped, and were withdrawn."""

@@ -1,6 +1,6 @@
-"""The journal as the engine uses it: every read of the folded state takes the journal's lock.
+"""Give the engine access to the journal: every read of the folded state takes the journal's lock.
 
-The writer thread folds streamed words into the same state, so a read without the lock could see
+The writer thread folds streamed text into the same state, so a read without the lock could see
 half a change.
 """
 
@@ -17,13 +17,13 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Todo
 
 KEPT_SECONDS = 30.0
-"""How long what was asked waits for a disk that does not answer before it is answered with that."""
+"""How long ``kept`` waits for a disk that does not respond."""
 LOOK_SECONDS = 0.2
-"""How often who waits for a stuck disk looks whether the turn was stopped."""
+"""How often a wait for a stuck disk checks whether the turn was stopped."""
 
 
 class GuardedState:
-    """The folded state, one locked read at a time."""
+    """The folded state of a session, read under the journal's lock."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -54,7 +54,7 @@ class GuardedState:
 
     @property
     def inbox(self) -> dict[str, PromptAdmitted]:
-        """Prompts that wait, in order."""
+        """Prompts in the inbox, oldest first."""
         with self._journal.lock:
             return dict(self._journal.state.inbox)
 
@@ -88,7 +88,7 @@ class GuardedState:
 
 
 class SessionLog:
-    """What the loop, the asks and the runner write with."""
+    """Writes events and deltas into the journal for the loop, the questions and the runner."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -99,9 +99,9 @@ class SessionLog:
         return self._journal.append(*events, sync=sync)
 
     async def kept(self, ended: Callable[[], bool] = lambda: False) -> str:
-        """Return when all that was appended is written; one sentence where that takes too long.
+        """Wait until everything appended is written; returns one sentence if that takes too long, else "".
 
-        What a disk refuses is told when it does, and stays in memory; that is waited for no longer.
+        Events that the disk refuses stay in memory, and the error is reported at once; they are not waited for.
         """
         stall = self._journal.stall
         written = asyncio.ensure_future(self._journal.flush())
@@ -114,5 +114,5 @@ class SessionLog:
         return ""
 
     def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
-        """Append words to a string field of a part."""
+        """Append text to a string field of a part."""
         self._journal.delta(message_id, part_id, field, text)

@@ -1,4 +1,4 @@
-"""The engine: one daemon thread with its own asyncio loop, for the kernel's life.
+"""Run the engine on one daemon thread with its own asyncio loop, for the kernel's life.
 
 It owns model streams, sessions and journals; no engine code runs on the main thread
 (spec/kernel.md B).
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 async def off_loop(call: Callable[[], T]) -> T:
-    """Run a blocking call in a thread; in this one while the interpreter ends and pools take no more."""
+    """Run a blocking call in a thread; in this one while the interpreter shuts down and starts no more threads."""
     if threading.main_thread().is_alive():
         return await asyncio.to_thread(call)
     return call()
@@ -31,9 +31,9 @@ ON_ENGINE = (
 
 
 class EngineFuture(Future[T]):
-    """The result of work on the engine; who waits for it on the engine itself is told so.
+    """The result of work on the engine; waiting for it on the engine's own thread raises instead of deadlocking.
 
-    A kernel's main thread that waits for a turn does meanwhile what the turn has to do there.
+    A kernel's main thread that waits for a turn serves what the turn needs from it meanwhile.
     """
 
     def __init__(self, engine: "EngineThread", *, is_turn: bool = False) -> None:
@@ -42,12 +42,12 @@ class EngineFuture(Future[T]):
         self._is_turn = is_turn
 
     def result(self, timeout: float | None = None) -> T:
-        """Return the result, once it is there; raises UserError on the engine's own thread."""
+        """Wait for the result and return it; raises UserError on the engine's own thread."""
         self._check()
         return super().result(self._served(timeout))
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Return what the work raised, once it has ended; raises UserError on the engine's own thread."""
+        """Wait for the end and return the exception, if any; raises UserError on the engine's own thread."""
         self._check()
         return super().exception(self._served(timeout))
 
@@ -56,7 +56,7 @@ class EngineFuture(Future[T]):
             raise UserError(ON_ENGINE)
 
     def _served(self, timeout: float | None) -> float | None:
-        """Wait on the main thread for a turn, and return how many seconds of the time are left."""
+        """Serve the main thread until the turn is done or the timeout is over; returns the seconds left."""
         serve = self._engine.serve_main_thread
         if not self._is_turn or serve is None or self.done():
             return timeout
@@ -64,7 +64,7 @@ class EngineFuture(Future[T]):
 
 
 class EngineThread:
-    """A thread that runs coroutines for everybody else."""
+    """A thread that runs coroutines for all other threads."""
 
     def __init__(self, name: str = "palimpsest-engine") -> None:
         self._name = name
@@ -73,14 +73,14 @@ class EngineThread:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self.serve_main_thread: Callable[[Future[Any], float | None], float | None] | None = None
-        """Does what the engine asks of a kernel's main thread until a future is done or a time over.
+        """Does on a kernel's main thread what the engine asks for, until a future is done or a timeout is over.
 
-        Called by whoever waits, on any thread; returns how many seconds are left.
+        Called on any thread that waits; returns how many seconds are left.
         """
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The engine's loop; starts the thread when it does not run yet."""
+        """The engine's loop; starts the thread if it does not run yet."""
         with self._starting:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
@@ -91,9 +91,9 @@ class EngineThread:
         return self._loop
 
     def submit(self, work: Coroutine[Any, Any, T], *, is_turn: bool = False) -> "Future[T]":
-        """Run a coroutine on the engine; its result arrives in a future for other threads.
+        """Run a coroutine on the engine; returns a future for other threads.
 
-        A turn may need the main thread, so who waits for it there serves it. Raises UserError where
+        A turn may need the main thread, so a wait for it there serves its requests. Raises UserError where
         the engine has ended.
         """
         if self.loop.is_closed():
@@ -109,11 +109,11 @@ class EngineThread:
             raise UserError(CLOSED)
 
     def is_current(self) -> bool:
-        """Tell whether the caller runs on the engine, which would wait for itself."""
+        """Return whether the caller runs on the engine's thread, where waiting would deadlock."""
         return threading.current_thread() is self._thread
 
     def stop(self, timeout: float = 2.0) -> None:
-        """Cancel what runs and end the thread."""
+        """Cancel what runs and end the thread; waits at most ``timeout`` seconds."""
         loop, thread = self._loop, self._thread
         if loop is None or thread is None or not thread.is_alive():
             return
@@ -122,7 +122,7 @@ class EngineThread:
 
     def _run(self) -> None:
         loop = asyncio.new_event_loop()
-        # By this name what a library imports while it works for the engine is told from a user's imports.
+        # By this thread name, imports made on behalf of the engine are distinguished from the user's.
         loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="palimpsest-work"))
         asyncio.set_event_loop(loop)
         self._loop = loop
@@ -141,7 +141,7 @@ class EngineThread:
 def _begin(
     loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], future: "Future[T]"
 ) -> None:
-    """Begin work whose result goes to a future; cancelling the future cancels the work."""
+    """Start work whose result goes to a future; cancelling the future cancels the work."""
     if future.cancelled():
         work.close()
         return

@@ -1,1 +1,1 @@
-"""A person's hook functions and MCP servers, asked when a turn begins."""
+"""Extensions of a session: the user's hook functions and MCP servers, which contribute when a turn begins."""

@@ -1,6 +1,6 @@
-"""Read what hooks answer: each occasion allows a few forms, and everything else is nonsense.
+"""Validate what hooks return: each kind of hook allows a few forms, and anything else is rejected.
 
-Border: pure. An answer is copied, so that what a hook changes later changes nothing.
+Border: pure. An answer is copied, so that a hook cannot change it later.
 """
 
 import json
@@ -16,7 +16,7 @@ from palimpsest.transcript.session_record.hook_values import (
 )
 
 MOST_TEXT = 100_000
-"""Characters of one answer in words; more would fill a window by itself."""
+"""Maximum characters of one text answer; more would fill a context window by itself."""
 ACTIONS: frozenset[str] = frozenset(get_args(HookDecision.__annotations__["action"]))
 LIMITS = frozenset({"max_lines", "max_bytes"})
 ROLES = frozenset({"system", "user", "assistant", "tool"})
@@ -27,7 +27,7 @@ class InvalidHookResult(Exception):
 
 
 def texts(answer: Any, most: int = MOST_TEXT) -> tuple[str, ...]:
-    """Read words, or several of them."""
+    """Return an answer of one text or several as a tuple, without blank ones; raises InvalidHookResult."""
     given = [answer] if isinstance(answer, str) else answer
     if not isinstance(given, list | tuple) or not all(isinstance(one, str) for one in given):
         raise InvalidHookResult(f"text was expected, not {_kind(answer)}")
@@ -37,7 +37,7 @@ def texts(answer: Any, most: int = MOST_TEXT) -> tuple[str, ...]:
 
 
 def system(answer: Any, given: Sequence[str]) -> tuple[str, ...] | SystemPrompt:
-    """Read words for the end of a system prompt, or the whole of it, which may be longer than what was given."""
+    """Validate texts to add to a system prompt, or a ``SystemPrompt`` that replaces ``given`` and may be longer."""
     if not isinstance(answer, SystemPrompt):
         return texts(answer)
     found = texts(answer.texts, MOST_TEXT + sum(map(len, given)))
@@ -47,7 +47,7 @@ def system(answer: Any, given: Sequence[str]) -> tuple[str, ...] | SystemPrompt:
 
 
 def arguments(answer: Any) -> dict[str, Any] | Refuse:
-    """Read changed arguments, or a refusal."""
+    """Validate changed arguments of a tool call, or a refusal."""
     if isinstance(answer, Refuse):
         if not isinstance(answer.reason, str):
             raise InvalidHookResult("the reason of Refuse must be text")
@@ -58,14 +58,14 @@ def arguments(answer: Any) -> dict[str, Any] | Refuse:
 
 
 def output(answer: Any) -> str:
-    """Read another output."""
+    """Validate an output that replaces the tool's."""
     if not isinstance(answer, str):
         raise InvalidHookResult(f"text was expected, not {_kind(answer)}")
     return answer
 
 
 def compacting(answer: Any) -> Compacting:
-    """Read what a summary is to keep."""
+    """Validate what a summary is to keep, or a ``Compacting`` that may also replace the summary prompt."""
     if isinstance(answer, Compacting):
         prompt = answer.prompt
         if prompt is not None and not isinstance(prompt, str):
@@ -75,7 +75,7 @@ def compacting(answer: Any) -> Compacting:
 
 
 def wanted(answer: Any, rule: str) -> tuple[HookDecision, ...]:
-    """Read decisions: a Decision or a dict with action and part_id, or several of them."""
+    """Validate decisions: a ``Decision``, a dict with action and part_id or message_id, or a list of them."""
     several = answer if isinstance(answer, list | tuple) else [answer]
     return tuple(_wanted(one, rule) for one in several)
 
@@ -105,7 +105,7 @@ def _wanted(one: Any, rule: str) -> HookDecision:
 
 
 def messages(answer: Any) -> tuple[dict[str, Any], ...]:
-    """Read the messages of a whole request, in OpenAI's form, with every call answered."""
+    """Validate the messages of a whole request, in OpenAI's format, where every tool call has its result."""
     if not isinstance(answer, Sequence) or isinstance(answer, str | bytes) or not answer:
         raise InvalidHookResult(f"a list of messages was expected, not {_kind(answer)}")
     if not all(isinstance(one, Mapping) for one in answer):
@@ -134,7 +134,7 @@ def _check_message(one: dict[str, Any]) -> None:
 
 
 def _check_calls(found: Sequence[dict[str, Any]]) -> None:
-    """Every call has its result right behind it, and every result its call."""
+    """Check that every call has its result right after it, and every result its call; else raise InvalidHookResult."""
     open_: set[str] = set()
     for one in found:
         if one["role"] == "tool":
@@ -150,7 +150,7 @@ def _check_calls(found: Sequence[dict[str, Any]]) -> None:
 
 
 def _copied(value: Any) -> Any:
-    """Return a copy that is nothing but JSON."""
+    """Return a copy by way of JSON; raises InvalidHookResult for what JSON cannot hold."""
     try:
         return json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False))
     except (TypeError, ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Where a session asks hooks: beside a prompt, for the system prompt, around tools, for a request.
+"""Call a session's hooks: for a prompt, the system prompt, tool calls, context decisions and whole requests.
 
-Border: implements ``loop.hooks.Hooks`` and wraps the tools of a step; how a hook is called and what
-its answers may be is in ``hooks`` and ``hook_answers``. What a hook changed is written beside it.
+Border: implements ``Hooks`` of the loop and wraps the tools of a step; how a hook is called and which
+answers are valid is defined in ``hooks`` and ``hook_answers``. What a hook changed is recorded.
 """
 
 import copy
@@ -40,10 +40,10 @@ FIXED = "an administrator fixed what stands in the system prompt"
 
 
 class HookPoints(SessionHooks):
-    """The occasions of one session."""
+    """Calls the hooks of one session, with one method for each kind of hook."""
 
     async def prompt(self, event: PromptEvent) -> tuple[tuple[str, str], ...]:
-        """Ask what is said beside a prompt; returns the rule and each text."""
+        """Call the hooks that add text to a prompt; returns the rule of the hook and its text, for each text."""
         found: list[tuple[str, str]] = []
         for hook in self.book.of("prompt"):
             answer = await self.ask(hook, event, hook_answers.texts)
@@ -51,9 +51,9 @@ class HookPoints(SessionHooks):
         return tuple(found)
 
     async def system(self, event: SystemEvent, *, fixed: bool) -> tuple[str, ...]:
-        """Ask what the system prompt becomes; each hook sees what the one before it made of it.
+        """Return the system prompt as hooks change it; each hook is given what the one before it made of it.
 
-        Words are added at its end. Where an administrator ``fixed`` what stands in it, none is replaced.
+        Plain texts are added at its end. Where an administrator ``fixed`` its contents, it is never replaced.
         """
         texts, words = event.texts, list[str]()
         for hook in self.book.of("system"):
@@ -69,7 +69,7 @@ class HookPoints(SessionHooks):
         return with_added(texts, joined_sections(words), "")
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
-        """Ask what to leave out or keep."""
+        """Return the context decisions that hooks ask for: what to leave out of the context or keep in it."""
         found: list[HookDecision] = []
         for hook in self.book.of("decide"):
             read = functools.partial(hook_answers.wanted, rule=hook.rule)
@@ -77,7 +77,7 @@ class HookPoints(SessionHooks):
         return found
 
     async def compacting(self, event: CompactingEvent) -> Compacting | None:
-        """Ask what a summary is to keep; the last prompt holds."""
+        """Return what hooks want a summary to keep; of several prompts, the last hook's is used."""
         context: list[str] = []
         prompt: str | None = None
         for hook in self.book.of("compacting"):
@@ -90,7 +90,10 @@ class HookPoints(SessionHooks):
     async def request(
         self, model: str, messages: Sequence[Mapping[str, Any]]
     ) -> tuple[str, tuple[dict[str, Any], ...]] | None:
-        """Ask for the messages of a request; each hook sees what the one before it wrote."""
+        """Return the rule of the last hook that rewrote a request, and its messages; None where none did.
+
+        Each hook is given the messages that the one before it wrote.
+        """
         found: tuple[str, tuple[dict[str, Any], ...]] | None = None
         for hook in self.book.of("request"):
             now = found[1] if found is not None else messages
@@ -103,26 +106,26 @@ class HookPoints(SessionHooks):
 
 
 class HookedTools:
-    """The tools of a step, with hooks around each call."""
+    """The tools of one step, with hooks called before and after each tool call."""
 
     def __init__(self, inner: ToolLookup, hooks: HookPoints) -> None:
         self._inner = inner
         self._hooks = hooks
 
     def resolve(self, name: str) -> Tool | str:
-        """Return the tool, or a sentence for the model."""
+        """Return the tool of a name, or a sentence for the model where it cannot be called."""
         tool = self._inner.resolve(name)
         return tool if isinstance(tool, str) else HookedTool(tool, self._inner, self._hooks)
 
     def validate(self, tool: Tool, given: Any) -> Any:
-        """Return the validated arguments, or a sentence for the model."""
+        """Return the validated arguments, or a sentence for the model about what is wrong with them."""
         return self._inner.validate(tool.inner if isinstance(tool, HookedTool) else tool, given)
 
 
 class HookedTool:
-    """A tool with hooks before and after it.
+    """A tool with hooks called before and after it.
 
-    What the model wrote stays in the call; what a hook made of it is told in the call's metadata.
+    The call keeps the arguments that the model wrote; arguments that a hook changed go into its metadata.
     """
 
     def __init__(self, inner: Tool, offer: ToolLookup, hooks: HookPoints) -> None:
@@ -136,7 +139,10 @@ class HookedTool:
         self.permission = inner.permission
 
     async def run(self, arguments: Any, context: ToolContext) -> ToolOutcome:
-        """Ask the hooks before, run the tool, and ask the hooks after it."""
+        """Call the ``tool_before`` hooks, run the tool, and call the ``tool_after`` hooks.
+
+        Raises UserError where a hook refuses the call.
+        """
         arguments, notes = await self._before(arguments, context)
         if notes:
             context.metadata(None, notes)
@@ -202,7 +208,7 @@ class HookedTool:
 
 
 KEPT_CHARS = 20_000
-"""Of an output that a hook replaced, so much is kept beside the new one."""
+"""Characters kept, in the call's metadata, of an output that a hook replaced; the middle is cut out."""
 
 
 def _ends(text: str) -> str:
@@ -213,7 +219,7 @@ def _ends(text: str) -> str:
 
 
 def _plain(arguments: Any) -> dict[str, Any]:
-    """Return arguments as the model would write them."""
+    """Return arguments as the JSON object that the model would write."""
     if isinstance(arguments, BaseModel):
         return arguments.model_dump(mode="json", exclude_unset=True)
     return dict(arguments)

@@ -1,8 +1,8 @@
-"""Hooks: plain functions that take part in a session, where they come from, and how they are called.
+"""Load hooks (functions that may change prompts, tool calls, summaries and requests) and call them safely.
 
-A hook may answer or stay silent. One that fails, is slow or answers nonsense is skipped and told of
-in one sentence, once in a turn; the session goes on as if it were not there. Blocking functions run
-in a thread, so that none of them holds the engine.
+A hook may return None and change nothing. One that fails, is slow or returns an invalid answer is skipped and
+reported in one sentence, once per turn; the session continues as if it did not exist. Blocking functions run
+in a thread, so that none of them blocks the engine.
 """
 
 import asyncio
@@ -23,57 +23,57 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.hook_values import HOOK_NAMES, RULE, HookName
 
 HOOK_SECONDS = 10.0
-"""A hook stands between a person and the answer; what takes longer belongs into a tool."""
+"""Timeout of one call, since the user waits for the answer meanwhile; slower work belongs in a tool."""
 GROUP = "palimpsest.hooks"
-"""The group of entry points by which installed packages bring hooks."""
+"""The entry point group in which installed packages declare hooks."""
 PROJECT_FILE = "project's file"
-"""How the origin of a hook begins that a project's own settings name."""
+"""The origin of a hook that a project's own settings name begins with this."""
 ORIGIN = "a cell"
-"""Where hooks come from that ``palimpsest.hook`` added."""
+"""The origin of hooks that ``palimpsest.hook`` added."""
 MARK = "__palimpsest_hook__"
-"""Attribute of a function that says which hook it is."""
+"""Attribute of a function that names the kind of hook it is."""
 AT_ONCE = 16
-"""Threads that slow hooks may hold; beyond that they are skipped unasked."""
+"""Maximum number of threads of running hooks; further calls fail at once."""
 
 Function = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
 class HookSource:
-    """A hook as a file of settings names it."""
+    """A hook as a settings file names it, before it is imported."""
 
     target: str
     """``package.module:function``."""
     name: HookName | None = None
-    """None where the function itself says which hook it is."""
+    """The kind of hook; None where the function itself names it."""
     origin: str = ""
     refused: str = ""
-    """Why it may not be loaded, though it is configured."""
+    """Why it must not be loaded although it is configured; empty where it may be."""
 
 
 @dataclass(slots=True)
 class Hook:
-    """One function, for one occasion."""
+    """One loaded function and the kind of hook it serves, with counts of its calls and failures."""
 
     name: HookName
     label: str
-    """What it is called, and what stands in the rule of its decisions."""
+    """The function's name; also part of the rule of its decisions."""
     function: Function
     origin: str
     calls: int = 0
     failures: int = 0
     problem: str = ""
-    """The newest."""
+    """The newest failure."""
 
     @property
     def rule(self) -> str:
-        """The rule of its decisions."""
+        """The rule under which its decisions are journaled."""
         return f"{RULE}{self.label}"
 
 
 @dataclass(frozen=True, slots=True)
 class HookStatus:
-    """A hook as a person is told of it."""
+    """A hook as ``%agent hooks`` lists it."""
 
     name: str
     label: str
@@ -91,30 +91,30 @@ def _never(_origin: str) -> str:
 class HookRegistry:
     """The hooks of a kernel.
 
-    Responsibilities: load what is configured and installed, once, before the first turn; keep what
-    cells add; call a hook within its time.
+    Responsibilities: load configured and installed hooks, once, before the first turn; keep those that
+    cells add; call a hook with a timeout.
     """
 
     sources: Sequence[HookSource] = ()
     installed: bool = True
-    """Hooks of installed packages are loaded too."""
+    """Load the hooks of installed packages too."""
     changed: Callable[[str], str] = _never
-    """Says why what a file names may not be loaded any more, by its origin."""
+    """Returns, for the origin of a hook, why it must not be loaded any more; empty where it may be."""
     fixed: str = ""
-    """Who holds the hooks fast, so that neither cells nor packages add any."""
+    """The origin of an administrator's lock on the hooks, under which neither cells nor packages add any."""
     seconds: float = HOOK_SECONDS
     hooks: list[Hook] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """What could not be loaded; a turn tells of it once, and ``%agent hooks`` as long as it is so."""
+    """What could not be loaded; one turn reports each once, and ``%agent hooks`` lists them all."""
     _told: int = 0
     _loaded: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _held: int = 0
 
     def add(self, name: HookName, function: Function, origin: str, label: str = "") -> None:
-        """Add a function; one of the same place and name is replaced, so that a cell can be run again.
+        """Add a function; it replaces one of the same kind and label, so that a cell can be run again.
 
-        Raises UserError for a cell's where an administrator fixed them.
+        Raises UserError for a cell's hook where an administrator fixed the hooks.
         """
         if origin == ORIGIN:
             self.refuse_fixed()
@@ -125,12 +125,12 @@ class HookRegistry:
             self.hooks.append(hook)
 
     def refuse_fixed(self) -> None:
-        """Raise UserError where an administrator holds the hooks fast."""
+        """Raise UserError where an administrator fixed the hooks."""
         if self.fixed:
             raise UserError(f"The hooks are fixed by the {self.fixed}.")
 
     def remove(self, label: str) -> bool:
-        """Forget the hooks of this label; false where there is none."""
+        """Remove the hooks of this label; returns whether there were any."""
         with self._lock:
             kept = [one for one in self.hooks if one.label != label]
             found = len(kept) < len(self.hooks)
@@ -138,24 +138,24 @@ class HookRegistry:
         return found
 
     def of(self, name: str) -> tuple[Hook, ...]:
-        """Return the hooks for an occasion, in the order in which they were added."""
+        """Return the hooks of one kind, in the order in which they were added."""
         return tuple(hook for hook in self.hooks if hook.name == name)
 
     def status(self) -> tuple[HookStatus, ...]:
-        """Return every hook, with what became of it."""
+        """Return every hook with its counts and newest failure."""
         return tuple(
             HookStatus(one.name, one.label, one.origin, one.calls, one.failures, one.problem)
             for one in self.hooks
         )
 
     def untold(self) -> Sequence[str]:
-        """Return what could not be loaded and no turn told of yet."""
+        """Return the loading problems that no turn has reported yet, and mark them as reported."""
         found = self.problems[self._told :]
         self._told += len(found)
         return found
 
     async def load(self) -> None:
-        """Import what is configured and installed, in a thread; a second time does nothing."""
+        """Import configured and installed hooks in a thread; a second call does nothing."""
         if self._loaded:
             return
         self._loaded = True
@@ -167,7 +167,7 @@ class HookRegistry:
             self.problems.append(words)
 
     async def call(self, hook: Hook, event: Any) -> Any:
-        """Return what a hook answers; raises HookFailed with the end of a sentence."""
+        """Call a hook and return its answer; raises HookFailed, whose message ends a sentence about the hook."""
         hook.calls += 1
         given = copy.copy(event)
         try:
@@ -181,12 +181,12 @@ class HookRegistry:
             raise
         except ExitAttempted as escaped:
             raise HookFailed(f"failed: {escaped}") from None
-        except Exception as error:  # noqa: BLE001  a hook of somebody's may do anything
+        except Exception as error:  # noqa: BLE001  a user's hook may raise anything
             words = " ".join(str(error).split())[:200]
             raise HookFailed(f"failed: {type(error).__name__}: {words}".rstrip(": ")) from None
 
     async def _in_thread(self, function: Function, event: Any) -> Any:
-        """Run a blocking function in a thread of its own: a stuck one is left behind, not waited for."""
+        """Run a blocking function in its own thread; after a timeout its thread is abandoned."""
         if self._held >= AT_ONCE:
             raise HookFailed("was not asked, because too many hooks hang")
         loop = asyncio.get_running_loop()
@@ -200,7 +200,7 @@ class HookRegistry:
         def run() -> None:
             try:
                 answer = function(event)
-            except BaseException as error:  # noqa: BLE001  handed to who awaits it
+            except BaseException as error:  # noqa: BLE001  passed to the caller that awaits it
                 hand_over(future.set_exception, _plain(error))
             else:
                 hand_over(future.set_result, answer)
@@ -220,7 +220,7 @@ class HookRegistry:
             if why:
                 self.problems.append(f"The hook {source.target!r} is not used: {why}")
                 continue
-            # Only a project that a person trusts names modules of its own folder.
+            # Only a project that the user trusts may name modules of its own folder.
             found = functools.partial(_found, source.target)
             if source.origin.startswith(PROJECT_FILE):
                 found = functools.partial(_found_anywhere, source.target)
@@ -230,7 +230,7 @@ class HookRegistry:
                 if entry.dist is not None and is_in_current_folder(
                     str(entry.dist.locate_file("x"))
                 ):
-                    continue  # planted beside the notebook, and installed by nobody
+                    continue  # planted beside the notebook, not installed by the user
                 package = entry.dist.name if entry.dist is not None else "a package"
                 name = entry.name if entry.name in HOOK_NAMES else None
                 self._try(entry.value, name, f"package {package}", entry.load)
@@ -240,7 +240,7 @@ class HookRegistry:
             self._take(find(), name, origin, target)
         except UserError as problem:
             self.problems.append(f"The hook {target!r} ({origin}) is not used: {problem}")
-        except BaseException as error:  # noqa: BLE001  a module of somebody's may do anything
+        except BaseException as error:  # noqa: BLE001  a foreign module may raise anything
             words = f"{type(error).__name__}: {error}"
             self.problems.append(f"The hook {target!r} ({origin}) cannot be loaded: {words}.")
 
@@ -257,11 +257,11 @@ class HookRegistry:
 
 
 class HookFailed(Exception):
-    """A hook failed; the message is the end of a sentence that begins with its name."""
+    """A hook failed; the message completes a sentence that begins with the hook's name."""
 
 
 class SessionHooks:
-    """The hooks as one session calls them, and what is to be told of those that failed."""
+    """Calls hooks for one session, and collects the notices for the user about those that failed."""
 
     def __init__(self, book: HookRegistry, session_id: Callable[[], str]) -> None:
         self.book = book
@@ -270,26 +270,26 @@ class SessionHooks:
         self._waiting: list[tuple[str, str]] = []
 
     def any(self, name: str) -> bool:
-        """Tell whether there is a hook of this name at all."""
+        """Return whether there is a hook of this kind."""
         return bool(self.book.of(name))
 
     async def turn_began(self) -> None:
-        """Make ready for a turn: every failure may be told once more."""
+        """Begin a turn: load hooks where that is still to be done, and allow each failure to be reported again."""
         self._told.clear()
         await self.book.load()
         self.tell("hook", *self.book.untold())
 
     def tell(self, about: str, *sentences: str) -> None:
-        """Note what a person is to be told."""
+        """Queue notices for the user."""
         self._waiting += [(about, words) for words in sentences]
 
     def told(self) -> tuple[tuple[str, str], ...]:
-        """Take what a person is to be told: what it is about, and a sentence."""
+        """Return the queued notices as (subject, sentence) pairs, and empty the queue."""
         waiting, self._waiting = tuple(self._waiting), []
         return waiting
 
     async def ask(self, hook: Hook, event: Any, read: Callable[[Any], Any]) -> Any:
-        """Call one hook and read its answer; None where it is silent, or had to be skipped."""
+        """Call one hook and validate its answer; None where it returned none or was skipped."""
         try:
             answer = await self.book.call(hook, event)
             return None if answer is None else read(answer)
@@ -297,12 +297,12 @@ class SessionHooks:
             self._skip(hook, str(failed))
         except InvalidHookResult as nonsense:
             self._skip(hook, f"answered what cannot be used: {nonsense}")
-        except Exception as broken:  # noqa: BLE001  an answer may be an object that does anything
+        except Exception as broken:  # noqa: BLE001  an answer may be an object whose methods raise anything
             self._skip(hook, f"answered what cannot be used: {type(broken).__name__}")
         return None
 
     def skipped(self, rule: str, why: str) -> None:
-        """Note that the answer of a hook could not be used."""
+        """Record that the answer of the hook with this rule could not be used."""
         for hook in self.book.hooks:
             if hook.rule == rule:
                 self._skip(hook, f"answered what cannot be used: {why}")
@@ -317,12 +317,12 @@ class SessionHooks:
 
 
 def label_of(function: Function) -> str:
-    """Return what a function is called in rules and lists."""
+    """Return the name under which a function appears in rules and lists."""
     return str(getattr(function, "__name__", type(function).__name__))
 
 
 def mark(function: Function, name: str) -> Function:
-    """Let a function say which hook it is; raises UserError for a name that there is not."""
+    """Mark a function as a hook of a kind; raises UserError for an unknown kind or what is not callable."""
     if name not in HOOK_NAMES:
         raise UserError(f"There is no hook {name!r}. Hooks: {', '.join(HOOK_NAMES)}.")
     if not callable(function):
@@ -332,7 +332,7 @@ def mark(function: Function, name: str) -> Function:
 
 
 def check_target(target: str) -> str:
-    """Say what is wrong with how a hook is named; empty where nothing is."""
+    """Return what is wrong with the ``module:function`` name of a hook; empty where it is valid."""
     module, colon, function = target.partition(":")
     right = colon and all(
         part.isidentifier() for part in (*module.split("."), *function.split("."))
@@ -354,7 +354,7 @@ def _found(target: str) -> Any:
 
 
 def _found_anywhere(target: str) -> Any:
-    """Find a hook among what is installed, else in the current folder."""
+    """Find a hook in the installed packages, or else in the current folder."""
     try:
         return _found(target)
     except ModuleNotFoundError:
@@ -363,23 +363,23 @@ def _found_anywhere(target: str) -> Any:
 
 
 def _plain(error: BaseException) -> Exception:
-    """Return an error that may pass through a future; sys.exit in a hook ends no kernel."""
+    """Return an exception that a future can carry, so that sys.exit in a hook does not end the kernel."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     return RuntimeError(type(error).__name__)
 
 
 BOOKS: list[HookRegistry] = []
-"""The books of the kernels of this process that are open."""
+"""The hook registries of the open kernels of this process."""
 OF_CELLS: list[tuple[HookName, Function]] = []
 """Hooks that cells and scripts added, also for kernels that open later."""
 
 
 def hook(name: HookName) -> Callable[[Function], Function]:
-    """Let a function take part in the sessions of this kernel; a decorator.
+    """Register a function as a hook of the sessions of this kernel; a decorator.
 
     Names: ``prompt``, ``system``, ``tool_before``, ``tool_after``, ``compacting``, ``decide`` and
-    ``request``. To run the cell again replaces the function; ``unhook`` takes it out.
+    ``request``. Running the cell again replaces the function; ``unhook`` removes it.
     """
 
     def add(function: Function) -> Function:
@@ -397,7 +397,7 @@ def hook(name: HookName) -> Callable[[Function], Function]:
 
 
 def unhook(function: Function | str) -> bool:
-    """Take a function out of the sessions of this kernel; false where it was no hook."""
+    """Remove a hook function from the sessions of this kernel; returns whether it was one."""
     label = function if isinstance(function, str) else label_of(function)
     kept = [one for one in OF_CELLS if label_of(one[1]) != label]
     found = len(kept) < len(OF_CELLS)
@@ -409,7 +409,7 @@ def unhook(function: Function | str) -> bool:
 def open_registry(
     sources: Sequence[HookSource], fixed: str = "", changed: Callable[[str], str] = _never
 ) -> HookRegistry:
-    """Return the hooks of a kernel that opens; of cells only where nobody fixed them."""
+    """Return the hook registry of a kernel that opens; cells' hooks are included unless hooks are fixed."""
     book = HookRegistry(sources, changed=changed, fixed=fixed)
     for name, function in OF_CELLS if not fixed else ():
         book.add(name, function, ORIGIN)
@@ -418,6 +418,6 @@ def open_registry(
 
 
 def close_registry(book: HookRegistry) -> None:
-    """Forget the hooks of a kernel that closes."""
+    """Remove the hook registry of a kernel that closes."""
     if book in BOOKS:
         BOOKS.remove(book)

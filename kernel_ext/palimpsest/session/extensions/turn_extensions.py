@@ -1,8 +1,8 @@
-"""What strangers add to a session: hooks of the user, and MCP servers.
+"""Run hooks and connect MCP servers when a turn begins, and journal the text they add.
 
-Border: asks both at a turn's beginning, and writes down what they say before it is sent: beside the
-prompt as synthetic parts, or in the system prompt when that is settled. What they failed at becomes a
-notice. Later requests, and review, read the record and ask nobody.
+Border: what they add is journaled before it is sent: beside the prompt as synthetic parts, or in the
+system prompt when that is first made. Failures become notices. Later requests and the review of a
+session read the journal and call nothing.
 """
 
 from typing import Any
@@ -25,14 +25,14 @@ from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.session_record.hook_values import PromptEvent, SystemEvent
 
 MCP = "mcp"
-"""Key in the metadata of a text: the servers whose words it holds. Notices about them say it too."""
+"""Key in a text part's metadata: the servers whose instructions it holds. Also the subject of notices."""
 HOOK = "hook"
-"""Key in the metadata of a text: the rule of the hook that wrote it."""
+"""Key in a text part's metadata: the rule of the hook that wrote it."""
 ARRIVED = "MCP servers that came after the conversation began say of their tools:"
 
 
 class TurnExtensions:
-    """The hooks and servers of one session, from turn to turn."""
+    """Runs the hooks and MCP servers of one session, for each of its turns."""
 
     def __init__(
         self, book: HookRegistry | None, servers: McpServers | None, log: SessionLog, ids: Ids
@@ -45,13 +45,13 @@ class TurnExtensions:
         self._greeted: set[str] = set()
 
     def run_began(self) -> None:
-        """Look again at the next request: a turn begins."""
+        """Mark that a turn begins, so that ``begin`` prepares it before the next request."""
         self._due = True
 
     async def begin(self) -> None:
-        """Make ready for a turn, once: load what is new, and connect what is not connected.
+        """Prepare a turn, once: load hooks and connect the MCP servers that are not connected.
 
-        For a further step of it, take in which tools servers have added, changed or taken away.
+        For a further step of the turn, only update which tools the servers offer.
         """
         if not self._due:
             if self._servers is not None:
@@ -63,7 +63,7 @@ class TurnExtensions:
             self.hooks.tell(MCP, *await self._servers.turn_began())
 
     async def greet(self, policy: Policy, system: tuple[str, ...]) -> None:
-        """Write beside prompts that were not sent yet what hooks and new servers say."""
+        """Journal, beside prompts that were not sent yet, what hooks and newly connected servers add to them."""
         for message in _waiting(self._log.state):
             if message.id in self._greeted:
                 continue
@@ -74,9 +74,9 @@ class TurnExtensions:
     async def finish_system(
         self, agent: str, model: str, texts: tuple[str, ...], *, fixed: bool
     ) -> tuple[str, ...]:
-        """Return a new system prompt as hooks make it, with what servers say at its end.
+        """Return a new system prompt as hooks change it, with the servers' instructions at its end.
 
-        Where an administrator ``fixed`` what stands in it, hooks only add to it.
+        Where an administrator ``fixed`` its contents, hooks can only add to it.
         """
         if self.hooks.any("system"):
             event = SystemEvent(self._session_id(), agent, model, texts)
@@ -85,7 +85,7 @@ class TurnExtensions:
         return with_added(texts, "", instructions(said)) if said else texts
 
     def offer(self, offer: ToolLookup) -> ToolLookup:
-        """Return the tools of a step, with hooks around them where there are any."""
+        """Return the tools of a step, wrapped with tool hooks where there are any."""
         if self.hooks.any("tool_before") or self.hooks.any("tool_after"):
             return HookedTools(offer, self.hooks)
         return offer
@@ -108,7 +108,10 @@ class TurnExtensions:
         self._log.append(*(self._part(info, text, {HOOK: rule}) for rule, text in said))
 
     def _tell_of_servers(self, policy: Policy, system: tuple[str, ...]) -> None:
-        """Say what servers say that the system prompt could not hold yet; again after a summary."""
+        """Journal the instructions of servers that neither the system prompt nor a visible message holds yet.
+
+        After a compaction that removed them they are journaled again.
+        """
         waiting = _waiting(self._log.state)
         if self._servers is None or not waiting:
             return
@@ -139,7 +142,7 @@ class TurnExtensions:
 
 
 def _waiting(state: StateView) -> tuple[Message, ...]:
-    """Return the prompts of people that stand at the end: no request held them yet."""
+    """Return the user's prompts at the end of the transcript, which no request has contained yet."""
     found: list[Message] = []
     for message in reversed(state.messages()):
         info = message.info

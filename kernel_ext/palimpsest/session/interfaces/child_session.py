@@ -1,7 +1,7 @@
-"""What somebody needs of a session that works for another one.
+"""The interface of a child session, which works on a task for its parent session.
 
-Border: the interface alone. ``LiveSession`` implements it; it stands here, since a live session
-begins children and so lies above whoever runs them.
+Border: the interface alone. ``LiveSession`` implements it; it is defined here because a live session
+creates children and so is in a layer above the code that runs them.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,50 +20,50 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 
 
 class SettlingReverts(RevertOperations, Protocol):
-    """Contract: as ``RevertOperations``; of a session that this kernel writes, so it can be settled too."""
+    """Contract: as ``RevertOperations``, for a session that this kernel writes; ``settle`` makes a revert final."""
 
     async def settle(self) -> None:
-        """Make a revert final, since something new is about to be said."""
+        """Make a revert final before the session is continued."""
         ...
 
 
 class ChildRunner(Protocol):
-    """What a task needs of whoever runs its session's prompts. Contract: on the engine's loop."""
+    """Runs the prompts of a task's session. Contract: on the engine's loop."""
 
     @property
     def busy(self) -> bool:
-        """Whether a run goes on."""
+        """Whether a run is active."""
         ...
 
     @property
     def run(self) -> Run | None:
-        """The run that is going on, if any."""
+        """The active run, if any."""
         ...
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
-        """Admit a prompt and await its own answer."""
+        """Add a prompt to the inbox and await its own answer."""
         ...
 
     def cancel(self, reason: str) -> bool:
-        """Stop the run and everything that waits; false when nothing ran."""
+        """Stop the run and withdraw waiting prompts; returns whether there was anything to stop."""
         ...
 
 
 class ChildSession(Protocol):
-    """A session that a task call began.
+    """A session that a task call created.
 
-    Contract: on the engine's loop; open until the factory is told that the task's work is over.
+    Contract: on the engine's loop; open until ``ChildSessionFactory.end`` is called for the task.
     """
 
     archive: SessionArchive
     asks: Asks
     interview: Interview
-    """Who is asked what the model asks."""
+    """Asks the user the model's questions."""
     log: SessionLog
 
     @property
     def runner(self) -> ChildRunner:
-        """Runs its prompts."""
+        """Runs the session's prompts."""
         ...
 
     @property
@@ -73,27 +73,27 @@ class ChildSession(Protocol):
 
     @property
     def reverts(self) -> SettlingReverts:
-        """Takes back what was said and done; settled before the next prompt."""
+        """The revert operations; ``settle`` is called before the next prompt."""
         ...
 
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
-        """Be told every record after it was written, on the writer thread; returns a way out."""
+        """Call back with written records, on the writer thread; returns a function that unsubscribes."""
         ...
 
 
 def _unheard(_session_id: str) -> None:
-    """Nobody listens."""
+    """Do nothing, until the workspace sets ``end``."""
 
 
 @dataclass(slots=True)
 class ChildSessionFactory:
-    """How the sessions of a workspace begin others; the workspace fills it in."""
+    """Creates, resumes and releases child sessions; the workspace sets its functions."""
 
     begin: Callable[[SessionInfo], Awaitable[ChildSession]] | None = None
-    """Begin a session with this record."""
+    """Create a session with this record."""
     resume: Callable[[str], Awaitable[ChildSession]] | None = None
     """Open a session by id; raises UserError."""
     end: Callable[[str], None] = _unheard
-    """Say that a task's work in a session, begun or resumed, is over."""
+    """Report that a task's work in a session, created or resumed, is over."""
     depth: int = 1
-    """How deep work may be handed on."""
+    """Maximum nesting depth of subagents."""

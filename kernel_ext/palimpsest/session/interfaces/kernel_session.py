@@ -1,4 +1,4 @@
-"""What front ends may ask of a session, and what they get.
+"""The operations and values of a session that front ends use.
 
 Border: everything here may be called from any thread unless it is a coroutine; coroutines run
 on the engine thread (``EngineThread.submit``).
@@ -26,7 +26,7 @@ RecordsCallback = Callable[[Sequence[Record]], None]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An immutable picture of a session, safe to read from any thread."""
+    """An immutable snapshot of a session's state, safe to read from any thread."""
 
     session: SessionInfo | None
     status: Status
@@ -37,17 +37,17 @@ class Snapshot:
     request: StepRequest | None
     seq: int
     replies: Mapping[str, Reply] = field(default_factory=dict)
-    """What was answered, by the id of the tool call that asked."""
+    """Answers to permission questions, by the id of the tool call that asked."""
     questions: tuple[QuestionAsked, ...] = ()
-    """What the model asks the person, and nobody answered yet."""
+    """Questions of the model to the user that are not answered yet."""
     partial: bool = False
-    """Messages that a summary stands for are in the log only."""
+    """Messages that a summary covers are in the log only, not in ``messages``."""
     problem: str = ""
-    """One sentence while what is said cannot be written, since the disk does not answer."""
+    """One sentence while records cannot be written, since the disk does not respond; else empty."""
 
     @classmethod
     def of(cls, state: State) -> "Snapshot":
-        """Take the picture; the caller holds the lock that protects the state."""
+        """Return a snapshot of a state; the caller holds the lock that protects the state."""
         return cls(
             session=state.session,
             status=state.status,
@@ -68,7 +68,7 @@ class KernelSession(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Another kernel writes it; prompts are refused with a sentence, reading and forking work."""
+        """Whether prompts are refused with a sentence: another kernel writes it, or it is a task's session."""
         ...
 
     @property
@@ -78,11 +78,11 @@ class KernelSession(Protocol):
 
     @property
     def reverts(self) -> RevertOperations:
-        """Takes back what was said and done, undoes that, or makes it final."""
+        """The operations that revert messages and files, undo that, or make it final."""
         ...
 
     def take_withheld(self) -> str:
-        """Return what its log claims and does not hold, in words for a person; empty once it was told."""
+        """Return a sentence for the user about withheld claims of its log; empty after the first call."""
         ...
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
@@ -92,16 +92,16 @@ class KernelSession(Protocol):
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again; raises UserError when none failed.
 
-        The user's message is not said twice, and what the turn did before stays. Questions are
-        asked again, also when the prompt came with ``--yes``.
+        The user's message is not repeated, and what the turn did before is kept. Questions are
+        asked again, even if the prompt came with ``--yes``.
         """
         ...
 
     async def loop(self) -> Answer:
-        """Join the run and await its final answer; all who join get the same one.
+        """Join the run and await its final answer; all callers that join get the same one.
 
-        Where none runs, one is begun over what was left: a message without an answer, and prompts
-        that wait. Raises UserError when nothing was said.
+        Where none runs, one is started for what was left: a message without an answer, and prompts
+        that wait. Raises UserError when the session has neither messages nor prompts.
         """
         ...
 
@@ -113,106 +113,106 @@ class KernelSession(Protocol):
         model: str | None = None,
         auto: bool = False,
     ) -> Answer:
-        """Put a summary in the place of what was said, and await it; joins one that runs already.
+        """Compact the session and await the summary; joins a compaction that runs already.
 
-        ``model`` writes this one summary; with ``auto`` the work goes on after it, and what it comes to
-        is awaited too. Raises UserError when there is nothing to summarise, or a turn runs that does
-        not compact, and ConfigError for a model that there is not.
+        ``model`` writes this one summary; with ``auto`` the turn continues after it, and its answer is
+        awaited too. Raises UserError when there is nothing to summarise, or a turn runs that does
+        not compact, and ConfigError for an unknown model.
         """
         ...
 
     async def wait_compaction(self) -> bool:
-        """Return when no compaction runs and what it interrupted was tried again.
+        """Wait until no compaction runs and the answer it interrupted was tried again.
 
-        False when that takes longer than the policy waits. Raises WaitAborted where the session is
+        Returns False when that takes longer than the policy waits. Raises WaitAborted where the session is
         closed, before or meanwhile.
         """
         ...
 
     def policy(self) -> Policy:
-        """Return the context policy that holds from the next request on; raises UserError."""
+        """Return the context policy from the next request on; raises UserError."""
         ...
 
     async def use_policy(self, *words: str | Policy) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it.
 
-        Words are the name of a preset, ``name=value`` for one number, or ``default``. Raises
-        ConfigError for words that are none.
+        Each argument is a policy, the name of a preset, ``name=value`` for one value, or ``default``. Raises
+        ConfigError for an invalid one.
         """
         ...
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
-        """Pin, leave out or bring back what a name stands for, from the next request on.
+        """Pin, exclude or restore a part or message by name, from the next request on.
 
-        ``undo`` undoes the newest compaction. Also while a turn runs, from any thread. Raises
-        UserError when it cannot be, and where another kernel writes the session.
+        ``undo`` undoes the newest compaction. May be called while a turn runs, from any thread. Raises
+        UserError when it cannot be done, and where another kernel writes the session.
         """
         ...
 
     @property
     def control(self) -> SessionControls:
-        """Its mode, what is always allowed, its spending limit; raises SessionHeld."""
+        """Its mode, approvals and spending limit; raises SessionHeld."""
         ...
 
     def cancel(self, reason: str = "Stopped.") -> bool:
-        """Stop the turn that runs and what waits in the inbox; false when nothing ran."""
+        """Stop the running turn and withdraw the prompts in the inbox; returns whether there was anything."""
         ...
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
-        """Answer a question; the first answer wins, false when it was answered already."""
+        """Answer a permission question; the first answer counts, and False means it was answered already."""
         ...
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
-        """Answer what the model asks, for each question the labels chosen or own words.
+        """Answer the model's questions: for each, the labels chosen or the user's own text.
 
-        None declines; the model goes on without an answer. The first answer wins, false when it
-        was answered already. Raises UserError when the answers do not go with the questions.
+        None declines, and the model continues without an answer. The first answer counts, and False means it
+        was answered already. Raises UserError when the answers do not match the questions.
         """
         ...
 
     def nobody_answers(self, question_id: str) -> bool:
-        """Tell the model that nobody is here to answer; false when somebody did."""
+        """Decline a question of the model because no user is present; False when it was answered already."""
         ...
 
     def picture(self, url: str) -> str:
-        """Return a picture that the log keeps as a blob as a ``data:`` address; raises NotFound."""
+        """Return a picture that is stored as a blob as a ``data:`` URL; raises NotFound."""
         ...
 
     def withdraw(self, prompt_id: str) -> bool:
-        """Take a waiting prompt back; false when it was delivered already."""
+        """Withdraw a prompt that waits in the inbox; returns False when it was delivered already."""
         ...
 
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
-        """Be told every record after it was written, on the writer thread; returns a way out."""
+        """Call back with written records, on the writer thread; returns a function that unsubscribes."""
         ...
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back, on any thread, when ``Snapshot.problem`` changed; returns a way out."""
+        """Call back, on any thread, when ``Snapshot.problem`` changed; returns a function that ends that."""
         ...
 
     def snapshot(self) -> Snapshot:
-        """Return the newest immutable picture."""
+        """Return an immutable snapshot of the newest state."""
         ...
 
     def decisions(self) -> tuple[Decision, ...]:
-        """Return what was scraped off for the model so far, in order."""
+        """Return the context decisions so far, in order."""
         ...
 
     def basis(self) -> RequestInputs:
         """Return what the next request would be made from; nothing is sent or written.
 
-        Raises UserError where that is not known: another kernel writes the session, and asked
-        nothing yet.
+        Raises UserError where that is unknown: another kernel writes the session, and has sent
+        no request yet.
         """
         ...
 
     def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
-        """Return the records after a sequence number (what is not yet written is left out).
+        """Return the written records after a sequence number.
 
-        ``only`` names types of records, where not all are wanted.
+        ``only`` names record types, where not all are wanted.
         """
         ...
 
     async def close(self) -> None:
-        """Write a checkpoint and give the session back."""
+        """Write a checkpoint and release the session's lease."""
         ...

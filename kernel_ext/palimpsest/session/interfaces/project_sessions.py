@@ -1,4 +1,4 @@
-"""What a front end may ask of the sessions of a project, as one kernel sees them."""
+"""The operations on a project's sessions that front ends use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,13 +16,13 @@ from palimpsest.transcript.session_record.events import Event
 
 
 class ProjectSessions(Protocol):
-    """The sessions of one project, as one kernel sees them."""
+    """The sessions of one project, as one kernel sees them; implemented by ``Workspace``."""
 
     project: Path
     warning: str | None
-    """One sentence when storage fell back to memory."""
+    """One sentence when storage fell back to memory; else None."""
     notice: str
-    """One sentence when the sessions were brought to a newer layout; else empty."""
+    """One sentence when the sessions were migrated to a newer layout; else empty."""
 
     @property
     def sharing(self) -> SharingOperations:
@@ -34,7 +34,7 @@ class ProjectSessions(Protocol):
         ...
 
     async def known(self, notebook: str | None) -> KernelSession | None:
-        """Return the notebook's session if it has one; none is begun."""
+        """Return the notebook's session if it has one; none is created."""
         ...
 
     async def new(
@@ -45,28 +45,28 @@ class ProjectSessions(Protocol):
         parent: str | None = None,
         permission: Mapping[str, Any] | str | None = None,
     ) -> KernelSession:
-        """Begin a new session for the notebook and make it current; one with a parent does not become that."""
+        """Create a session for the notebook and make it current, unless it has a parent; raises UserError."""
         ...
 
     async def open(self, session_id: str, notebook: str | None = None) -> KernelSession:
-        """Open a session by id or unambiguous beginning of one and make it current; raises NotFound."""
+        """Open a session by its id, or a piece that names only it, and make it current; raises NotFound."""
         ...
 
     async def rename(self, before: str, after: str) -> None:
-        """Let the sessions of a notebook go with it to its new name."""
+        """Move the sessions of a renamed notebook to its new name."""
         ...
 
     async def fork(
         self, session_id: str, message_id: str | None = None, *, notebook: str | None = None
     ) -> KernelSession:
-        """Begin a new session with everything of another one before a message (or all).
+        """Create a fork: a new session with the messages of another one before a message, or all of them.
 
-        It belongs to the notebook that is named, else to the parent's, and is its current one.
+        It belongs to the notebook that is named, else to the parent's, and becomes its current one.
         """
         ...
 
     def sessions(self) -> Sequence[SessionSummary]:
-        """List all sessions of the project, newest first."""
+        """List the sessions of the project, newest first; while the list is built, only the newest ones."""
         ...
 
     def current_id(self, notebook: str | None) -> str:
@@ -78,46 +78,46 @@ class ProjectSessions(Protocol):
         ...
 
     async def problems(self, session_id: str) -> Sequence[Problem]:
-        """Read all of a session's log, and say what of it cannot be read; raises NotFound."""
+        """Read all of a session's log, and return its unreadable records; raises NotFound."""
         ...
 
     async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
-        """Return a session with those that it began: all that goes with it, its own line last."""
+        """Return a session and its descendants, which are deleted together, the session's own row last."""
         ...
 
     async def storage(self) -> tuple[DiskUsage, Sequence[SessionSummary]]:
-        """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
+        """Measure the project's folder; raises UserError where sessions are in memory only."""
         ...
 
     async def plan(self, limits: RetentionLimits) -> PrunePlan:
-        """Say which sessions would go under limits of age and size, and which are never taken."""
+        """Return which sessions would be deleted under limits of age and size, and which never are."""
         ...
 
     async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
-        """Delete what may go under limits; returns the plan, and what went of it."""
+        """Delete what the limits allow; returns the plan, and the sessions that were deleted."""
         ...
 
     async def children(self, session_id: str) -> Sequence[SessionSummary]:
-        """List the sessions that ``task`` calls of a session began, oldest first."""
+        """List the child sessions that ``task`` calls of a session created, oldest first."""
         ...
 
     async def retitle(self, session_id: str, title: str) -> str:
-        """Call a session otherwise; returns the title as it is kept."""
+        """Rename a session; returns the title as it is stored."""
         ...
 
     async def archive(self, session_id: str, *, archived: bool = True) -> str:
-        """Put a session away, or fetch it back; returns its id."""
+        """Archive a session, or unarchive it; returns its id."""
         ...
 
     async def record(self, session_id: str, change: Callable[[State], Sequence[Event]]) -> None:
-        """Append what ``change`` makes of a session's whole state to its log.
+        """Append the events that ``change`` makes of a session's whole state to its log.
 
         Raises SessionBusy while its agent works, and SessionHeld where another kernel writes it.
         """
         ...
 
     async def delete(self, session_id: str) -> tuple[str, ...]:
-        """Delete a session and its children for good; returns their ids, the session's own last.
+        """Delete a session and its child sessions permanently; returns their ids, the session's own last.
 
         Raises SessionHeld when another kernel writes one of them; nothing is deleted then.
         """
@@ -126,10 +126,10 @@ class ProjectSessions(Protocol):
     async def sweep(
         self, days: float, *, delete: bool = False
     ) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
-        """Look for long texts that no session has needed for so many days.
+        """Find long stored texts that no session has needed for so many days.
 
-        With ``delete`` they are deleted; returns what was found, and what went. Raises UserError
-        where nothing is kept on a disk.
+        With ``delete`` they are deleted; returns what was found, and what was deleted. Raises UserError
+        where sessions are in memory only.
         """
         ...
 

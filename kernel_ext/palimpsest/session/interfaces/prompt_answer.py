@@ -1,4 +1,4 @@
-"""What comes with a prompt, and what a turn answered."""
+"""The options of a prompt, and the answer of its turn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Delivery = Literal["steer", "queue"]
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions:
-    """What comes with a prompt; None means "as the session or the configuration says"."""
+    """The options of a prompt; None means the session's or the configured value."""
 
     model: str | None = None
     """``provider/name`` or a bare name that the catalog knows."""
@@ -26,22 +26,22 @@ class PromptOptions:
     switches single tools on and off, and leaves the others as they are; ``"*"`` stands for all that
     it does not name."""
     files: tuple[Attachment, ...] = ()
-    """Pictures and documents, as ``data:`` or ``blob:`` urls."""
+    """Pictures and documents, as ``data:`` or ``blob:`` URLs."""
     format: Mapping[str, Any] | None = None
-    """The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``."""
+    """The format of a structured answer: ``type`` (``json_schema``), ``schema`` and ``retryCount``."""
     max_steps: int | None = None
     yes: bool = False
     """Answer permission questions of this turn with "once"; never a deny, a doom loop or a budget."""
     delivery: Delivery = "queue"
-    """For a prompt that arrives while a turn runs: before the next request, or after the turn."""
+    """When a prompt sent during a turn is delivered: before the next request, or after the turn."""
     origin: Origin = field(default_factory=Origin)
     prompt_id: str | None = None
-    """Given by the sender, so that sending again is harmless."""
+    """Set by the sender, so that sending the same prompt twice has no effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a prompt. Returned, never raised: a failed or stopped turn is an answer too."""
+    """The outcome of a prompt. Returned, never raised: a failed or stopped turn has an answer too."""
 
     session_id: str
     turn_id: str
@@ -56,8 +56,8 @@ class Answer:
     steps: int = 0
     error: ErrorValue | None = None
     stopped_by: StoppedBy = "error"
-    """Why the turn ended; ``finished`` is the provider's own end of the answer and nothing else."""
+    """Why the turn ended; ``finished`` means only that the provider ended the answer normally."""
     seq: tuple[int, int] = (0, 0)
     """First and last journal record of the turn."""
     structured: dict[str, Any] | None = None
-    """The answer in the form that ``format`` asked for; None where it asked for none, or the turn failed."""
+    """The structured answer that ``format`` asked for; None where it asked for none, or the turn failed."""

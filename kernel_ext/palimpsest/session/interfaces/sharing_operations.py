@@ -1,6 +1,6 @@
-"""What a front end may ask of what leaves a project and comes into it; ``Workspace.giving`` has it.
+"""The operations that share, export and import sessions; ``Workspace.sharing`` has them.
 
-Border: the interface alone, so that ``api`` knows nothing of who implements it.
+Border: the interface alone, so that front ends do not depend on the implementation.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from palimpsest.render.formats.notebook import Prompts
 from palimpsest.store.exchange.importer import ImportReport
 
 Form = Literal["md", "ipynb", "json", "html", "opencode"]
-"""Markdown, a notebook, our JSON, a page, OpenCode's folder."""
+"""Markdown, a notebook, Palimpsest's JSON, an HTML page, OpenCode's storage folder."""
 FORMS: tuple[str, ...] = get_args(Form)
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export wrote."""
+    """The file that an export wrote."""
 
     path: Path
     form: Form
@@ -25,24 +25,24 @@ class Exported:
 
 
 class SharingOperations(Protocol):
-    """What leaves a project and what comes into it.
+    """Shares, exports and imports sessions.
 
-    Contract: every operation may take its time and runs beside the engine.
+    Contract: every operation may be slow and runs off the engine's loop.
     """
 
     async def share(self, session_id: str) -> Path:
-        """Make a page of a session, or make it anew; returns where it is.
+        """Write the page of a session, or write it again; returns its path.
 
-        Raises UserError where sharing is switched off, or nothing is kept on a disk.
+        Raises UserError where sharing is disabled, or sessions are in memory only.
         """
         ...
 
     async def unshare(self, session_id: str) -> bool:
-        """Delete a session's page; false when there was none."""
+        """Delete a session's page; returns False when there was none."""
         ...
 
     async def shared(self, session_id: str) -> Path | None:
-        """Return where a session's page is; None when it is not shared."""
+        """Return the path of a session's page; None when it is not shared."""
         ...
 
     async def export(
@@ -54,9 +54,9 @@ class SharingOperations(Protocol):
         prompts: Prompts = "markdown",
         inside: bool = False,
     ) -> Exported:
-        """Write a session to a new file in another form; ``inside`` confines it to the project."""
+        """Write a session to a new file in another format; ``inside`` confines it to the project."""
         ...
 
     async def import_sessions(self, path: str | Path, *, inside: bool = False) -> ImportReport:
-        """Bring sessions in from OpenCode's storage folder or an exported file; nothing is run."""
+        """Import sessions from OpenCode's storage folder or an exported file; nothing is run."""
         ...

@@ -1,1 +1,1 @@
-"""The sessions of a project that this kernel has open, writes or follows."""
+"""The sessions of a project that this kernel has open: written by it, or followed while another kernel writes."""

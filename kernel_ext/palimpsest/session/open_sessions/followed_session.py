@@ -1,7 +1,7 @@
-"""A session that another kernel writes: read and followed here, and gone on with once that has let go.
+"""Follow a session that another kernel writes, and continue it here once that kernel has released it.
 
-While the other kernel has it, everything that would change it is refused with one sentence that says what
-can be done. When it is free, the first call that needs it takes it over; who holds this object goes on with it.
+While the other kernel writes it, everything that would change it raises SessionHeld with a sentence about what
+can be done. When it is released, the first call that needs it takes it over, and this object delegates to it.
 """
 
 import asyncio
@@ -40,18 +40,18 @@ from palimpsest.transcript.values import Reply
 LOG = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
-"""Five looks a second follow a person's reading; each costs one file size while nothing changes."""
+"""Interval between reads of the log; each costs one file size while nothing changes."""
 LOOKS = 5
-"""Once a second it is seen whether the other kernel is gone."""
+"""Every this many reads, about once a second, check whether the other kernel has released the session."""
 NOT_ASKED = (
     "Another kernel writes this session and has asked nothing yet, so there is no window to show."
 )
 
 
 class FollowedSession:
-    """A session of another kernel, followed live, until it can be gone on with here.
+    """A session that another kernel writes, followed live, until it can be continued here.
 
-    Responsibilities: fold new records, tell subscribers, refuse changes while the other kernel has it.
+    Responsibilities: fold new records, notify subscribers, refuse changes while the other kernel writes it.
     """
 
     def __init__(
@@ -66,21 +66,21 @@ class FollowedSession:
     ) -> None:
         self._id = session_id
         self.reason = reason
-        """Who holds the session, and what to do."""
+        """Which kernel writes the session, and what the user can do."""
         self._reverts = ReadOnlyReverts(reason, lambda: store.load(session_id), snapshots)
         self._store = store
         self._state = state
         self._reopen = reopen
         self._loop = loop
         self._alive: KernelSession | None = None
-        """The same session, once this kernel writes it."""
+        """The same session as this kernel writes it, after it was taken over."""
         self._free = False
-        """Nobody writes it, as far as was seen."""
+        """No kernel writes it, as of the last check."""
         self._lease = LeaseFile(store.layout.session(session_id))
         self._lock = threading.Lock()
         self._subscribers: list[RecordsCallback] = []
         self._moved: dict[int, Callable[[], None]] = {}
-        """How to end what was subscribed here and goes on there."""
+        """Functions that end subscriptions made here and moved to the session that was taken over."""
         self._listeners: list[Callable[[], None]] = []
         self._ends: dict[int, Callable[[], None]] = {}
         self._ended = threading.Event()
@@ -108,28 +108,28 @@ class FollowedSession:
 
     @property
     def reverts(self) -> RevertOperations:
-        """Takes back what was said and done, once this kernel writes it."""
+        """The revert operations; read-only until this kernel writes the session."""
         return self._reverts if self._alive is None else self._alive.reverts
 
     def take_withheld(self) -> str:
-        """Return what its log claims and does not hold, once this kernel writes it."""
+        """Return the sentence about withheld claims of its log, once this kernel writes it; else empty."""
         return "" if self._alive is None else self._alive.take_withheld()
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
-        """Send a prompt, where the other kernel has let go of the session."""
+        """Send a prompt, if the other kernel has released the session; else raise SessionHeld."""
         return await (await self._here()).prompt(text, options)
 
     @property
     def control(self) -> SessionControls:
-        """Its mode and limits, where the other kernel has let go of the session."""
+        """The session's mode and limits, if the other kernel has released it; else raises SessionHeld."""
         return self._at_once().control
 
     async def retry(self) -> Answer:
-        """Try the newest turn again, where the other kernel has let go of the session."""
+        """Send the newest turn's failed request again, if the other kernel has released the session."""
         return await (await self._here()).retry()
 
     async def loop(self) -> Answer:
-        """Go on with what was left, where the other kernel has let go of the session."""
+        """Answer what was left unanswered, if the other kernel has released the session."""
         return await (await self._here()).loop()
 
     async def compact(
@@ -140,15 +140,15 @@ class FollowedSession:
         model: str | None = None,
         auto: bool = False,
     ) -> Answer:
-        """Summarise, where the other kernel has let go of the session."""
+        """Compact the session, if the other kernel has released it."""
         return await (await self._here()).compact(focus, origin, model=model, auto=auto)
 
     async def wait_compaction(self) -> bool:
-        """Wait for a compaction, where the other kernel has let go of the session."""
+        """Wait for a compaction, if the other kernel has released the session."""
         return await (await self._here()).wait_compaction()
 
     def policy(self) -> Policy:
-        """Return what was chosen, or what the newest request was made under."""
+        """Return the policy that was chosen, or the newest request's; raises SessionHeld where neither is known."""
         if self._alive is not None:
             return self._alive.policy()
         with self._lock:
@@ -161,41 +161,41 @@ class FollowedSession:
         raise SessionHeld(self.reason)
 
     async def use_policy(self, *words: str | Policy) -> Policy:
-        """Choose a policy, where the other kernel has let go of the session."""
+        """Choose a policy, if the other kernel has released the session."""
         return await (await self._here()).use_policy(*words)
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
-        """Pin or leave out, where the other kernel has let go of the session."""
+        """Pin, exclude or restore, if the other kernel has released the session."""
         return self._at_once().edit_context(action, name)
 
     def cancel(self, reason: str = "Stopped.") -> bool:
-        """Stop what runs here; what runs there is stopped there."""
+        """Stop what runs in this kernel; another kernel's turn is not stopped from here."""
         return self._alive is not None and self._alive.cancel(reason)
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
-        """Answer a question that is asked here; others are answered in the kernel that asks."""
+        """Answer a permission question of this kernel; others are answered in the kernel that asks."""
         return self._alive is not None and self._alive.reply(ask_id, reply)
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
-        """Answer a question that is asked here; others are answered in the kernel that asks."""
+        """Answer a model's question of this kernel; others are answered in the kernel that asks."""
         return self._alive is not None and self._alive.answer(question_id, answers)
 
     def nobody_answers(self, question_id: str) -> bool:
-        """Say so of a question that is asked here; of others, the kernel that asks knows."""
+        """Decline a model's question of this kernel because no user is present."""
         return self._alive is not None and self._alive.nobody_answers(question_id)
 
     def picture(self, url: str) -> str:
-        """Return a picture as a page is shown it."""
+        """Return a picture of the session, scaled for a page, as a ``data:`` URL."""
         if self._alive is not None:
             return self._alive.picture(url)
         return preview_picture(self.snapshot().messages, self._store.get_blob, url)
 
     def withdraw(self, prompt_id: str) -> bool:
-        """Take back a prompt that waits here."""
+        """Withdraw a prompt that waits in this kernel's inbox."""
         return self._alive is not None and self._alive.withdraw(prompt_id)
 
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
-        """Be told every record, of the other kernel and then of this one."""
+        """Call back with records, of the other kernel and later of this one; returns a function that unsubscribes."""
         with self._lock:
             self._subscribers = [*self._subscribers, callback]
             if self._alive is not None:
@@ -211,7 +211,7 @@ class FollowedSession:
         return unsubscribe
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back when the session can be gone on with here, or not any more."""
+        """Call back when the session becomes free to continue here, or is taken again, or its problem changes."""
         with self._lock:
             self._listeners = [*self._listeners, callback]
             if self._alive is not None:
@@ -227,21 +227,21 @@ class FollowedSession:
         return forget
 
     def snapshot(self) -> Snapshot:
-        """Return the newest immutable picture."""
+        """Return an immutable snapshot of the newest state."""
         if self._alive is not None:
             return self._alive.snapshot()
         with self._lock:
             return Snapshot.of(self._state)
 
     def decisions(self) -> tuple[Decision, ...]:
-        """Return what was scraped off for the model so far, in order."""
+        """Return the context decisions so far, in order."""
         if self._alive is not None:
             return self._alive.decisions()
         with self._lock:
             return self._state.decisions
 
     def basis(self) -> RequestInputs:
-        """Return what the session holds, as the writing kernel's newest step would send it."""
+        """Return the inputs of the newest step's request, with the messages as they are now."""
         if self._alive is not None:
             return self._alive.basis()
         with self._lock:
@@ -268,13 +268,13 @@ class FollowedSession:
         return tuple(self._store.read(self.id, after=seq, only=only))
 
     async def close(self) -> None:
-        """Stop following."""
+        """Stop following the log."""
         self._ended.set()
 
-    # Going on with it here
+    # Continuing it here
 
     async def _here(self) -> KernelSession:
-        """Return the session as this kernel writes it; raises SessionHeld while another one does."""
+        """Return the session as this kernel writes it, taking it over; raises SessionHeld while another one does."""
         if self._alive is None:
             if self._reopen is None:
                 raise SessionHeld(self.reason)
@@ -282,7 +282,7 @@ class FollowedSession:
         return self._alive
 
     def _at_once(self) -> KernelSession:
-        """Return the same to who cannot await it."""
+        """Return the same to a caller that cannot await it; blocks, on any thread but the engine's."""
         if self._alive is not None:
             return self._alive
         if not self._free or self._loop is None or _on(self._loop):
@@ -290,19 +290,19 @@ class FollowedSession:
         return asyncio.run_coroutine_threadsafe(self._here(), self._loop).result()
 
     def catch_up(self) -> None:
-        """Tell the last of what the other kernel wrote, and follow no more; in a thread."""
+        """Deliver the last records of the other kernel, and stop following; in a thread."""
         self._ended.set()
         self._thread.join()
         self._look()
 
     def hand_over(self, journal: Journal) -> None:
-        """Let who listens here hear this kernel's journal from now on."""
+        """Move the subscribers to this kernel's journal."""
         with self._lock:
             for callback in self._subscribers:
                 self._moved[id(callback)] = journal.subscribe(callback)
 
     def go_on(self, live: KernelSession) -> None:
-        """Stand for the session that this kernel writes now."""
+        """Delegate to the session that this kernel writes from now on."""
         with self._lock:
             self._alive = live
             listeners = self._listeners
@@ -319,7 +319,7 @@ class FollowedSession:
                 self._look_for_holder()
 
     def _look_for_holder(self) -> None:
-        """Note whether somebody writes the session."""
+        """Check whether a kernel writes the session, and notify the listeners when that changed."""
         lease = self._lease.read()
         free = self._reopen is not None and (lease is None or is_dead(lease))
         if free is not self._free:
@@ -328,16 +328,16 @@ class FollowedSession:
                 listener()
 
     def _look(self) -> None:
-        """Fold and tell what is new."""
+        """Fold new records and notify the subscribers."""
         try:
             records = self._follower.poll()
         except (OSError, NotFound):
-            return  # its disk is away, or it is being deleted: it may come back
+            return  # its disk is unavailable, or it is being deleted: it may come back
         if not records:
             return
         with self._lock:
             if self._follower.resets != self._resets:
-                # A take-over cut off what had been told: the records come from the beginning.
+                # A take-over cut off records that were already delivered: they come again from the beginning.
                 self._resets = self._follower.resets
                 self._state = State()
             for record in records:

@@ -1,10 +1,10 @@
-"""Which sessions of tasks are open for whom, so that those that nobody needs are closed.
+"""Count which child sessions are in use, so that those not needed any more are closed.
 
-A task's session is open while it works, and stays open once a front end opened it, which may go on
+A task's session is open while it works, and stays open once a front end opened it, which may continue
 to watch it. Otherwise it is closed when its work ends: an open session costs a thread, a file and
-its lease. Its log keeps everything, so it is opened again by whoever asks for it.
+a lease. Its log keeps everything, so it can be opened again.
 
-Border: counts, and says when; ``Workspace`` opens and closes. On the engine's loop.
+Border: counts, and decides when; ``Workspace`` opens and closes. On the engine's loop.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 
 
 class OpenChildren:
-    """Who needs which session of a task."""
+    """Counts the work in each child session, and remembers which ones a front end opened."""
 
     def __init__(self, close: Callable[[str], Awaitable[None]]) -> None:
         self._close = close
@@ -22,14 +22,14 @@ class OpenChildren:
         self._closing: set[asyncio.Future[None]] = set()
 
     def begin(self, session_id: str) -> None:
-        """Note that work begins in a session."""
+        """Record that a task begins to work in a session."""
         self._working[session_id] += 1
 
     def end(self, session_id: str) -> None:
-        """Note that the work of one call ended, and let the session be closed when nobody needs it.
+        """Record that a task's work ended, and close the session when it is not needed any more.
 
-        Not awaited by the call: whoever closes the calling session waits for the call's end, and
-        holds what is needed to close another session.
+        The close is not awaited: closing the parent session waits for the end of this call, while it
+        holds the lock needed to close another session.
         """
         self._working[session_id] -= 1
         if self.is_needed(session_id):
@@ -40,9 +40,9 @@ class OpenChildren:
         closing.add_done_callback(self._closing.discard)
 
     def look_at(self, session_id: str) -> None:
-        """Note that a front end has a session, now and from now on."""
+        """Record that a front end has a session open, from now on."""
         self._looked_at.add(session_id)
 
     def is_needed(self, session_id: str) -> bool:
-        """Tell whether a session has to stay open."""
+        """Return whether a session has to stay open."""
         return self._working[session_id] > 0 or session_id in self._looked_at

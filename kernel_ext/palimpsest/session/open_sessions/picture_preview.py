@@ -1,7 +1,7 @@
-"""A picture that a tool attached, small enough to be told to a page.
+"""Scale a picture of a session down for a page.
 
-Border: reads the session's messages and one blob. The session keeps the picture whole; a page is
-told a smaller one, since what goes to a page shares its way with everything else.
+Border: reads the session's messages and one blob. The session keeps the picture unchanged; a page
+gets a smaller one, since all messages to a page share one connection.
 """
 
 import base64
@@ -17,7 +17,7 @@ BLOB = "blob:"
 
 
 def preview_picture(messages: Messages, read: Callable[[str], bytes], url: str) -> str:
-    """Return a picture of the session as a ``data:`` address; raises NotFound."""
+    """Return a picture of the session as a ``data:`` URL; raises NotFound."""
     found = next((one for one in _files(messages) if one.url == url), None)
     if found is None or found.mime not in PICTURES or not url.startswith(BLOB):
         raise NotFound("There is no such picture in this session.")

@@ -1,7 +1,7 @@
-"""Weigh a project's folder, and make room in it, as every front end asks for it.
+"""Measure a project's folder, and delete old sessions and unneeded blobs from it.
 
-Border: puts together what the workspace measures, plans and deletes; the words for it are written
-by ``frontends``. Nothing goes without ``delete``.
+Border: combines what the workspace measures, plans and deletes; ``frontends`` writes the text about
+it. Nothing is deleted without ``delete``.
 """
 
 from dataclasses import dataclass
@@ -21,27 +21,27 @@ MOST_DAYS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class StorageUse:
-    """What the folder holds."""
+    """The disk usage of a project's folder."""
 
     sizes: DiskUsage
     sessions: tuple[SessionSummary, ...]
     unneeded: Sweep
-    """Long texts that no session needs any more."""
+    """Stored texts that no session needs any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What would go, or went."""
+    """What would be deleted, or was."""
 
     plan: PrunePlan
     unneeded: Sweep
     sessions_gone: tuple[SessionTree, ...] | None = None
-    """None where nothing was deleted."""
+    """The sessions that were deleted; None where nothing was to be deleted."""
     texts_gone: tuple[UnneededBlob, ...] | None = None
 
 
 async def weigh_storage(workspace: ProjectSessions, kept: RetentionSettings) -> StorageUse:
-    """Weigh the folder; raises UserError where nothing is kept on a disk."""
+    """Measure the folder; raises UserError where sessions are in memory only."""
     sizes, sessions = await workspace.storage()
     found, _ = await workspace.sweep(kept.texts)
     return StorageUse(sizes, tuple(sessions), found)
@@ -56,9 +56,10 @@ async def prune_storage(
     delete: bool = False,
     locked_settings: LockedSettings | None = None,
 ) -> Pruned:
-    """Say what may go under limits of age and size, and delete it when asked to.
+    """Return what may be deleted under limits of age and size, and delete it when ``delete`` is set.
 
-    A limit that is not given is the configured one. Raises UserError for one that is none or fixed.
+    ``days`` is the age; ``max_size`` is in bytes or a text such as ``1GB``. A limit that is not given is the
+    configured one. Raises UserError for an invalid limit, and ConfigError for one that an administrator fixed.
     """
     limits, fixed = limits_of(kept, days, max_size), limits_of(kept, None, None)
     held = locked_settings or LockedSettings()
@@ -73,7 +74,7 @@ async def prune_storage(
 
 
 def limits_of(kept: RetentionSettings, days: Any, max_size: Any) -> RetentionLimits:
-    """Return the limits that hold; raises UserError for one that is none."""
+    """Return the limits that apply; raises UserError for an invalid one."""
     if days is not None and not (isinstance(days, int | float) and 0 <= days < MOST_DAYS):
         raise UserError(f"{days!r} is not a number of days from 0 on.")
     wanted = max_size if max_size is not None else kept.size

@@ -1,10 +1,10 @@
-"""The sessions of one project, as one kernel sees them.
+"""Open, create, list and delete the sessions of one project for one kernel.
 
-A session belongs to a notebook. Front ends name it by its path relative to the kernel's start
-directory; kept is its path relative to the project. A kernel without a notebook (a console) has
-one session of its own. Opening a session runs nothing:
-what a dead kernel left running is closed as interrupted, and what waited in its inbox is
-withdrawn, to be read in the transcript.
+A session belongs to a notebook. Front ends name a notebook by its path relative to the kernel's start
+directory; stored is its path relative to the project. A kernel without a notebook (a console) has
+one session of its own. Opening a session runs nothing: turns that a dead kernel left running are
+closed as interrupted, and prompts that waited in its inbox are withdrawn, to be read in the
+transcript.
 """
 
 import asyncio
@@ -72,13 +72,13 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 
 NEWEST = 200
-"""Sessions that are looked at before anything is shown, while the list of thousands is made: 0.1 s."""
+"""Sessions that are read before anything is shown, while the list of thousands is built: 0.1 s."""
 
 Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
 
 
 class Workspace:
-    """Opens, creates, lists and closes sessions."""
+    """Opens, creates, lists and closes the sessions of a project."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Workspace:
             return await self._found(name) or await self._created(name)
 
     async def known(self, notebook: str | None) -> LiveSessionProtocol | None:
-        """Return the notebook's session if it has one; none is begun."""
+        """Return the notebook's session if it has one; none is created."""
         async with self._lock:
             return await self._found(self._name(notebook))
 
@@ -125,13 +125,13 @@ class Workspace:
         parent: str | None = None,
         permission: Mapping[str, Any] | str | None = None,
     ) -> LiveSessionProtocol:
-        """Begin a new session for the notebook and make it current.
+        """Create a new session for the notebook and make it current.
 
-        ``title`` is kept instead of one that a model finds. ``permission`` are rules as settings write
-        them, for this session alone: what they deny or ask for holds whatever the settings allow, and
-        what they allow is not asked. One with a ``parent`` is like that of a task: it has the parent's
-        mode and limits, and does not become the notebook's current one. Raises NotFound and
-        ConfigError; then nothing is begun.
+        ``title`` is kept instead of one that a model writes. ``permission`` are rules in the form of the settings,
+        for this session alone: what they deny or ask for applies whatever the settings allow, and what they
+        allow is not asked. A session with a ``parent`` is a child session like that of a task: it has the parent's
+        mode and limits, and does not become the notebook's current one. Raises UserError, NotFound and
+        ConfigError; then nothing is created.
         """
         if title is not None and not isinstance(title, str):
             raise UserError(f"title is a text, not {title!r:.60}.")
@@ -148,14 +148,14 @@ class Workspace:
             return await self._created(self._name(notebook), title, rules)
 
     async def open(self, session_id: str, notebook: str | None = None) -> LiveSessionProtocol:
-        """Open a session by id or unambiguous beginning of one and make it current."""
+        """Open a session by its id, or a piece that names only it, and make it current."""
         async with self._lock:
             found = await self._opened(self._full_id(session_id), self._name(notebook))
             self._open_children.look_at(found.id)
             return found
 
     async def rename(self, before: str, after: str) -> None:
-        """Let the sessions of a notebook go with it to its new name."""
+        """Move the sessions of a renamed notebook to its new name."""
         before, after = self._name(before) or before, self._name(after) or after
         async with self._lock:
             known = self._current.pop(before, None)
@@ -168,9 +168,9 @@ class Workspace:
     async def fork(
         self, session_id: str, message_id: str | None = None, *, notebook: str | None = None
     ) -> LiveSessionProtocol:
-        """Begin a new session with everything of another one before a message, or all of it.
+        """Create a fork: a new session with the messages of another one before a message, or all of them.
 
-        It belongs to the notebook that is named, else to the parent's, and is its current one.
+        It belongs to the notebook that is named, else to the parent's, and becomes its current one.
         """
         async with self._lock:
             parent_id = self._full_id(session_id)
@@ -188,7 +188,7 @@ class Workspace:
             return await self._opened(session.id, session.notebook)
 
     async def _settled(self, session_id: str) -> str:
-        """Write what is known of a session into its log, and return its whole id."""
+        """Write what this kernel holds of a session into its log, and return its whole id."""
         async with self._lock:
             full = self._full_id(session_id)
             await self._written(full)
@@ -199,13 +199,13 @@ class Workspace:
             await self._change(session_id, share=share)
 
     async def children(self, session_id: str) -> Sequence[SessionSummary]:
-        """List the sessions that ``task`` calls of a session began, oldest first."""
+        """List the child sessions that ``task`` calls of a session created, oldest first."""
         parent_id = self._full_id(session_id)
         found = [one for one in await self._listed() if one.parent_id == parent_id]
         return sorted(found, key=lambda one: (one.created, one.id))
 
     async def retitle(self, session_id: str, title: str) -> str:
-        """Call a session otherwise; returns the title as it is kept."""
+        """Rename a session; returns the title as it is stored."""
         line = title_from(title)
         if not line:
             raise UserError("A title has at least one letter.")
@@ -214,9 +214,9 @@ class Workspace:
         return line
 
     async def archive(self, session_id: str, *, archived: bool = True) -> str:
-        """Put a session away, or fetch it back; returns its id.
+        """Archive a session, or unarchive it; returns its id.
 
-        What is put away keeps all it has, and is not listed or gone on with by itself.
+        An archived session keeps its content, but is not listed or continued automatically.
         """
         async with self._lock:
             full = self._full_id(session_id)
@@ -230,7 +230,7 @@ class Workspace:
             return full
 
     async def record(self, session_id: str, change: Callable[[State], Sequence[Event]]) -> None:
-        """Append what ``change`` makes of a session's whole state to its log.
+        """Append the events that ``change`` makes of a session's whole state to its log.
 
         Raises SessionBusy while its agent works, and SessionHeld where another kernel writes it.
         """
@@ -255,10 +255,10 @@ class Workspace:
         return known.journal if isinstance(known, LiveSession) else None
 
     async def delete(self, session_id: str) -> tuple[str, ...]:
-        """Delete a session and its children for good; returns their ids, the session's own last.
+        """Delete a session and its child sessions permanently; returns their ids, the session's own last.
 
         A session that a fork needs is hidden until its last fork is gone. Raises SessionHeld when
-        another kernel writes one of them; nothing is deleted then. A piece of an id is refused.
+        another kernel writes one of them; nothing is deleted then. A piece of an id raises UserError.
         """
         async with self._lock:
             full = self._full_id(session_id)
@@ -279,24 +279,24 @@ class Workspace:
             return family
 
     async def problems(self, session_id: str) -> Sequence[Problem]:
-        """Read all of a session's log, and say what of it cannot be read."""
+        """Read all of a session's log, and return its unreadable records."""
         full = self._full_id(session_id)
         return await asyncio.to_thread(self._store.problems, full)
 
     async def family(self, session_id: str) -> tuple[SessionSummary, ...]:
-        """Return a session with those that it began: all that goes with it, its own line last."""
+        """Return a session and its descendants, which are deleted together, the session's own row last."""
         listed = await self._listed()
         known = {one.id: one for one in listed}
         return tuple(known[one] for one in with_children(listed, self._full_id(session_id)))
 
     async def storage(self) -> tuple[DiskUsage, Sequence[SessionSummary]]:
-        """Weigh the project's folder; raises UserError where nothing is kept on a disk."""
+        """Measure the project's folder; raises UserError where sessions are in memory only."""
         layout = self._layout()
-        listed = await self._listed()  # which may write the index anew
+        listed = await self._listed()  # which may rewrite the index
         return await asyncio.to_thread(measure_disk_usage, layout), listed
 
     async def plan(self, limits: RetentionLimits) -> PrunePlan:
-        """Say which sessions would go under limits of age and size, and which are never taken."""
+        """Return which sessions would be deleted under limits of age and size, and which never are."""
         sizes, listed = await self.storage()
         opened = frozenset(self._open)
         is_pinned = functools.partial(holds_pins, self._store)
@@ -306,11 +306,11 @@ class Workspace:
         )
 
     async def prune(self, limits: RetentionLimits) -> tuple[PrunePlan, tuple[SessionTree, ...]]:
-        """Delete what may go under limits; returns the plan, and what went of it."""
+        """Delete what the limits allow; returns the plan, and the sessions that were deleted."""
         found = await self.plan(limits)
         gone = []
         for one in found.due:
-            with suppress(SessionHeld, NotFound):  # it came into use, or somebody was faster
+            with suppress(SessionHeld, NotFound):  # it came into use, or was already deleted
                 await self.delete(one.summary.id)
                 gone.append(one)
         return found, tuple(gone)
@@ -334,13 +334,13 @@ class Workspace:
         return next((one.id for one in self._store.recent(NEWEST)[0] if _belongs(one, name)), "")
 
     def sessions(self) -> Sequence[SessionSummary]:
-        """List the sessions of the project, newest first; while the list is made, what it has so far."""
+        """List the sessions of the project, newest first; while the list is built, only the newest ones."""
         return self._store.recent(NEWEST)[0]
 
     async def sweep(
         self, days: float, *, delete: bool = False
     ) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
-        """Look for long texts that no session has needed for so many days, and delete them if asked to."""
+        """Find long stored texts that no session has needed for so many days, and delete them if ``delete``."""
         return await asyncio.to_thread(_swept, self._layout(), days, delete=delete)
 
     async def close(self) -> None:
@@ -371,7 +371,7 @@ class Workspace:
         return None
 
     async def _of_folder(self) -> LiveSession | None:
-        """Return the newest session that scripts in this folder used, where no other process has it."""
+        """Return the newest session that scripts in this folder used, unless another process writes it."""
         listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
         for one in listed:
             if not _belongs(one, None):
@@ -404,7 +404,7 @@ class Workspace:
         return self._use(await self._ruled(session, rules), notebook)
 
     async def _begun_below(self, parent_id: str, title: str | None, rules: Rules) -> LiveSession:
-        """Begin a session that belongs to another one."""
+        """Create a child session of another one."""
         services = self._services
         await self._written(parent_id)
         state = await asyncio.to_thread(self._store.open_live, parent_id)
@@ -432,7 +432,7 @@ class Workspace:
         return await self._ruled(session, rules)
 
     async def _ruled(self, session: SessionInfo, rules: Rules) -> LiveSession:
-        """Begin a session with rules of its own."""
+        """Create a session with its own permission rules."""
         if rules:
             session = with_own_rules(session, rules)
             allowed = tuple(one for one in rules if one.action == "allow")
@@ -440,25 +440,25 @@ class Workspace:
         return await self._begin(session)
 
     async def _begin(self, session: SessionInfo) -> LiveSession:
-        """Begin a session with this record; also without the lock, since nobody knows it yet."""
+        """Create a session with this record; also without the lock, since its id is not known elsewhere yet."""
         writer = await asyncio.to_thread(self._store.acquire, session.id, self._owner, create=True)
         journal = Journal(
             writer, State(), clock=self._services.clock, secrets=self._services.secrets
         )
         journal.append(SessionCreated(session=session), sync=True)
-        await journal.flush()  # another kernel that looks for the notebook's session finds it
+        await journal.flush()  # so that other kernels find the notebook's session
         live = LiveSession(self._services, journal, asyncio.get_running_loop())
         self._open[session.id] = live
         return live
 
     async def _work(self, session: SessionInfo) -> LiveSession:
-        """Begin the session of a task."""
+        """Create the session of a task, and count its work."""
         begun = await self._begin(session)
         self._open_children.begin(session.id)
         return begun
 
     async def _shut(self, session_id: str) -> None:
-        """Close the session of a task that nobody needs any more."""
+        """Close the session of a task that is not needed any more."""
         async with self._lock:
             known = self._open.get(session_id)
             needed = self._open_children.is_needed(session_id)
@@ -471,7 +471,7 @@ class Workspace:
         async with self._lock:
             before = self._current.get(None)
             found = await self._opened(self._full_id(session_id), None)
-            # The session of a task is nobody's current one, a console's neither.
+            # The session of a task is never a current one, not even of a console.
             self._current.pop(None, None)
             if before is not None:
                 self._current[None] = before
@@ -486,12 +486,12 @@ class Workspace:
             await self._change(session_id, notebook=notebook)
 
     async def _change(self, session_id: str, **fields: Any) -> None:
-        """Write something into a session's own record; raises SessionHeld."""
+        """Change fields of a session's own record; raises SessionHeld."""
         self._follow_moved(session_id)
         known = self._open.get(session_id)
         if isinstance(known, LiveSession):
             known.change(**fields)
-            await known.journal.flush()  # what lists the sessions reads the log
+            await known.journal.flush()  # session lists are made from the log
             return
         journal = await self._journal(session_id, self._store.open_live)
         session = journal.state.session
@@ -500,7 +500,7 @@ class Workspace:
         await asyncio.to_thread(journal.close)
 
     async def _journal(self, session_id: str, read: Callable[[str], State]) -> Journal:
-        """Open a session's log for a moment; raises SessionHeld where another kernel writes it."""
+        """Open a session's log for one write; raises SessionHeld where another kernel writes it."""
         writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
         state = await asyncio.to_thread(self._read, writer, read)
         return Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
@@ -516,7 +516,7 @@ class Workspace:
             self._store.delete(one)
 
     async def _written(self, session_id: str) -> None:
-        """Wait until all that this kernel knows of a session stands in its log."""
+        """Wait until everything this kernel appended to a session is written to its log."""
         known = self._open.get(session_id)
         if isinstance(known, LiveSession):
             await known.journal.flush()
@@ -532,7 +532,7 @@ class Workspace:
         return await asyncio.to_thread(self._store.list)
 
     def _follow_moved(self, session_id: str) -> None:
-        """Know a session that goes on as a fork by the fork's id: its own is another kernel's now."""
+        """Store an open session under its new id after another kernel took it over and it became a fork."""
         known = self._open.get(session_id)
         if known is not None and known.id != session_id:
             self._open[known.id] = self._open.pop(session_id)
@@ -552,7 +552,7 @@ class Workspace:
     async def _opened(self, session_id: str, notebook: str | None) -> LiveSession | FollowedSession:
         known = self._open.get(session_id)
         if known is not None and known.id != session_id:
-            # Another kernel took it over; what this one wrote since goes on as a fork.
+            # Another kernel took it over; what this one wrote since continues as a fork.
             self._open.pop(session_id)
             return self._use(known, notebook)
         if isinstance(known, LiveSession):
@@ -590,12 +590,12 @@ class Workspace:
         return self._use(live, notebook)
 
     async def _revived(self, session_id: str) -> LiveSession:
-        """Go on with a session that another kernel had; raises SessionHeld while it has it."""
+        """Continue a session that another kernel had; raises SessionHeld while that kernel writes it."""
         async with self._lock:
             names = [name for name, one in self._current.items() if one == session_id]
             before = self._current.get(None)
             found = await self._opened(session_id, names[0] if names else None)
-            if not names:  # somebody looks at it who does not go on with it by itself
+            if not names:  # a front end only watches it, so it does not become a current session
                 self._current.pop(None, None)
                 if before is not None:
                     self._current[None] = before
@@ -604,12 +604,12 @@ class Workspace:
         raise SessionHeld(found.reason)
 
     async def _settle(self, journal: Journal) -> str:
-        """Bring a session's record to what holds here; returns what a person is told of it."""
+        """Reduce a session's record to the rights that apply here; returns a sentence for the user, or ""."""
         session = journal.state.session
         if session is None:
             return ""
         infos = [one.info for one in journal.state.messages()]
-        # By the folder's name: a record that names another session must not have what that has.
+        # By the folder's name: a record that names another session must not get that session's rights.
         own = session.model_copy(update={"id": journal.session_id})
         held = await asyncio.to_thread(
             with_rights_that_hold, own, self._services.effective_rules, infos
@@ -622,7 +622,7 @@ class Workspace:
         return words
 
     def _read(self, writer: Writer, read: Callable[[str], State] | None = None) -> State:
-        """Read the session that is to be written; one that cannot be read is given back."""
+        """Read the session that is to be written; if that fails, release its lease."""
         try:
             return (read or self._store.open_live)(writer.session_id)
         except BaseException:
@@ -652,7 +652,7 @@ class Workspace:
 
 
 def _belongs(summary: SessionSummary, notebook: str | None) -> bool:
-    """Tell whether a notebook, or a script without one, goes on with a session by itself."""
+    """Return whether a notebook, or a script without one, continues a session automatically."""
     return summary.notebook == notebook and summary.archived is None and summary.parent_id is None
 
 

@@ -1,1 +1,1 @@
-"""What a person granted, which rules hold, and the questions asked and answered."""
+"""Permissions of a session: grants of the user, effective rules, and the questions asked before a tool call."""

@@ -1,8 +1,8 @@
-"""Questions for a person: asked when the rules say so, answered once, remembered as told.
+"""Ask the user for permission when the rules require it, once per question, and remember "always" answers.
 
-A question is journaled when it is asked and when it is answered; the first answer wins,
-whoever gives it: a view, the prompt in the cell, ``--yes``, or the end of the turn. "Always" holds for
-the session; where a person says so, for the project.
+A question is journaled when it is asked and when it is answered; the first answer counts, whether it
+comes from a view, the prompt in the cell, ``--yes`` or the end of the turn. "Always" holds for the session,
+or for the project if the user chooses that.
 """
 
 import asyncio
@@ -43,24 +43,24 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.values import Ask, Reply
 
 NEVER_BY_YES = {"doom_loop", "budget"}
-"""What ``--yes`` does not answer: these questions mean that something went wrong."""
+"""Permissions whose questions ``--yes`` does not answer: they mean that something went wrong."""
 IN_SESSION_ONLY = {"doom_loop"}
-"""An "always" about these holds for the session, wherever it was said to hold."""
+"""Permissions for which "always" holds for the session only, even if the project was chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Which tool call asks."""
+    """The tool call that needs a permission."""
 
     message_id: str
     call_id: str
     tool: str
     input: dict[str, Any] | None = None
-    """What would run, where no part of a message says it."""
+    """What would run, where no tool part of a message holds it."""
 
 
 def _strictest(verdict: Verdict, more: Sequence[Verdict]) -> tuple[Verdict, bool]:
-    """Return the strictest verdict, and whether only the first one asks or denies."""
+    """Return the strictest verdict, and whether only the first verdict asks or denies."""
     for one in more:
         if isinstance(one, Denied):
             return (verdict if isinstance(verdict, Denied) else one), False
@@ -73,13 +73,13 @@ def _strictest(verdict: Verdict, more: Sequence[Verdict]) -> tuple[Verdict, bool
 
 
 Relay = Callable[[PendingAsk, "asyncio.Future[Reply]", Abort], Awaitable[Reply]]
-"""Asks in another session too: ``(question, its answer here, abort)`` gives the answer there."""
+"""Asks in another session too: ``(question, its future here, abort)`` returns the answer given there."""
 
 
 class Asks:
-    """The open questions of one session.
+    """The open permission questions of one session.
 
-    Responsibilities: decide by rules; journal questions and answers; wake who waits.
+    Responsibilities: decide by rules; journal questions and answers; wake the calls that wait for an answer.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Asks:
         self._log = log
         self._ids = ids
         self.relay: Relay | None = None
-        """Where else a question is asked: in the session that began this one."""
+        """Where else a question is asked: in the parent session, for the session of a task."""
         self._relaying: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
@@ -113,14 +113,14 @@ class Asks:
     ) -> None:
         """Return when the call may run; raises PermissionDenied or Aborted otherwise.
 
-        ``also`` are further permissions that the same question is about.
+        ``also`` maps further permissions to their patterns, which the same question covers.
         """
         answers = (*self._permitting.answers_of(self._log.state.session), *self._approved)
         verdict = decide(permission, patterns, rules, answers)
         more = [decide(name, texts, rules, answers) for name, texts in (also or {}).items()]
         verdict, alone = _strictest(verdict, more)
         if not alone:
-            # What would be allowed by "always" would not cover the rest of what is asked.
+            # "Always" would not cover the further permissions that the question is about.
             rules = (*rules, *as_limits(rules_of(permission, "ask"), "lock"))
             always = ()
         locked = False
@@ -156,7 +156,7 @@ class Asks:
     async def question(
         self, permission: str, patterns: Sequence[str], *, title: str, abort: Abort
     ) -> Reply:
-        """Ask what no rule answers and no call asked, and return the answer."""
+        """Ask the user a question that no rule answers and no tool call caused, and return the answer."""
         ask = Ask(
             id=self._ids.new("per"),
             permission=permission,
@@ -173,7 +173,7 @@ class Asks:
         answered: "asyncio.Future[Reply]",
         abort: Abort,
     ) -> Reply:
-        """Ask here, for a call of this session, what a session that it began asks."""
+        """Ask a child session's question in this session, on behalf of a call here, and return the answer."""
         own = {
             "id": self._ids.new("per"),
             "message_id": caller.message_id,
@@ -190,11 +190,11 @@ class Asks:
 
     @property
     def approved(self) -> Rules:
-        """What is always allowed in this session."""
+        """The rules that were always allowed in this session."""
         return self._approved
 
     def revoke(self, rules: Rules) -> None:
-        """Take back what was always allowed in this session; on the engine's loop."""
+        """Remove rules that were always allowed in this session; on the engine's loop."""
         for rule in rules:
             self._permitting.approvals.remove(rule, self.session_id)
         with self._lock:
@@ -202,14 +202,14 @@ class Asks:
         self._keep()
 
     def approve(self, rules: Rules) -> None:
-        """Let rules that were granted elsewhere hold from the next call on; on the engine's loop."""
+        """Add rules that were granted elsewhere, from the next call on; on the engine's loop."""
         with self._lock:
             new = tuple(rule for rule in rules if rule not in self._approved)
             self._approved = (*self._approved, *new)
         self._keep()
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
-        """Answer a question from any thread; false when somebody was first."""
+        """Answer a question from any thread; returns False when it is already answered."""
         with self._lock:
             asked = self._waiting.get(ask_id)
             if asked is not None and asked[0].ask.permission in IN_SESSION_ONLY:
@@ -220,7 +220,7 @@ class Asks:
             answered = [
                 (self._waiting.pop(identifier), given) for identifier, given in settled.replies
             ]
-            # What holds for the project can be taken back for all, so it is no rule of this session.
+            # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
             if settled.new and not self._in_project(settled.new, reply):
                 self._approved = settled.approved
         if not answered:
@@ -231,7 +231,7 @@ class Asks:
         return True
 
     def _said_always(self, permission: str, patterns: Sequence[str]) -> bool:
-        """Tell whether a person said "always" to this very question; no other rule and no mode counts."""
+        """Return whether the user said "always" to this very question; no other rule and no mode counts."""
         said = {
             one.pattern
             for one in self._approved
@@ -257,14 +257,14 @@ class Asks:
                 self.reply(identifier, Reply(answer="reject", by="cancel"))
 
     def _pass_on(self, pending: PendingAsk, future: "asyncio.Future[Reply]", abort: Abort) -> None:
-        """Ask in the session that began this one too, unless it is answered already."""
+        """Ask in the parent session too, unless the question is already answered."""
         relay = self.relay
         if relay is None or pending.ask.id not in self._waiting:
             return
 
         async def ask() -> None:
             reply = await relay(pending, future, abort)
-            # It holds for the project already if that was said there.
+            # If the project was chosen there, the rule was already granted there.
             self.reply(pending.ask.id, reply.model_copy(update={"scope": None}))
 
         task = asyncio.get_running_loop().create_task(ask())
@@ -278,7 +278,7 @@ class Asks:
         return reject
 
     def _resolve(self, future: "asyncio.Future[Reply]", reply: Reply) -> None:
-        """On the engine's loop: keep what "always" allowed, and wake who waits."""
+        """Record the rules that "always" allowed, and resolve the call's future; on the engine's loop."""
         self._keep()
         if not future.done():
             future.set_result(reply)
@@ -290,7 +290,7 @@ class Asks:
             self._log.append(SessionUpdated(session=updated))
 
     def _in_project(self, rules: Rules, reply: Reply) -> bool:
-        """Grant rules where that was said; returns whether it was for the whole project."""
+        """Grant rules in the scope of the reply; returns whether that is the whole project."""
         approvals, before = self._permitting.approvals, self._permitting.approvals.problem
         in_project = reply.scope == "project"
         if in_project:
@@ -308,6 +308,6 @@ class Asks:
         message = self._log.state.message(caller.message_id)
         for part in message.parts if message is not None else ():
             if isinstance(part, ToolPart) and part.call_id == caller.call_id:
-                # What a hook made of the call is what would run.
+                # Arguments changed by a hook are those that would run.
                 return getattr(part.state, "metadata", {}).get("changed_input") or part.state.input
         return {}

@@ -1,14 +1,14 @@
-"""Which rules hold for a session: the configured ones, the agent's, the mode's, and what was approved.
+"""Compute the permission rules that apply in a session: configured, the agent's, the mode's, and approvals.
 
-Border: puts together what the configuration, the session and a person said; ``tools/permission_rules``
-decides. What it reads may change while a kernel runs (a mode, an approval, a project that was
-trusted), so it is read at each call. A child session is in its parent's mode and has its approvals;
-a parent counts only if this kernel had the child work for it. What a session's record claims holds
-where it tightens, and for the rest where it was granted (``session/permissions/recorded_claims.py``).
+Border: combines what the configuration, the session and the user set; ``tools/permission_rules``
+decides. Its inputs may change while a kernel runs (a mode, an approval, a project that becomes
+trusted), so they are read at each call. A child session has its parent's mode and approvals; a
+parent counts only if this kernel started the child for it. What a session's record claims applies
+where it tightens, and otherwise only where it was granted (``session/permissions/recorded_claims.py``).
 
-What a person always allows in a project lies among the grants, outside the project. Up to version
-0.x it lay in the project, in ``permissions.json`` with a seal; a seal can be carried to another
-project, so what stands there holds no more and is only shown.
+What the user always allows in a project is stored in the grants, outside the project. Up to version
+0.x it was stored in the project, in ``permissions.json`` with a seal; a seal can be copied to another
+project, so that file no longer has any effect and is only shown.
 """
 
 import json
@@ -49,7 +49,7 @@ EARLIER = (
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Something that is always allowed, since when, and by which session."""
+    """A rule that is always allowed in the project, when it was approved, and in which session."""
 
     rule: Rule
     at: int
@@ -58,28 +58,28 @@ class Approval:
 
 
 class Approvals:
-    """The rules that a person approved for a project."""
+    """The rules that the user approved for a project or for single sessions."""
 
     def __init__(self, grants: Grants | None = None, folder: Path | None = None) -> None:
         self.grants = grants or Grants()
         self._file = folder / FILE if folder is not None else None
-        """Where an earlier version kept them."""
+        """The file in which an earlier version stored them."""
 
     @property
     def problem(self) -> str:
-        """What is wrong with what is kept, in one sentence; empty when nothing is."""
+        """What is wrong with the stored approvals, in one sentence; empty when nothing is."""
         return self.grants.problem
 
     def rules(self) -> Rules:
-        """Return the rules that hold now in every session."""
+        """Return the rules that are approved in every session of the project."""
         return self.of(None)
 
     def of(self, session_id: str | None) -> Rules:
-        """Return the rules that hold now in a session, or in every one."""
+        """Return the rules that are approved in one session, or in every one for None."""
         return granted_rules(one.value for one in self.grants.list(session_id, KEY))
 
     def list(self) -> tuple[Approval, ...]:
-        """Return what is always allowed in the project, in the order in which it was said."""
+        """Return what is always allowed in the project, in the order in which it was approved."""
         return tuple(
             Approval(rule, one.at, _said_in(one))
             for one in self.grants.list(None, KEY)
@@ -87,7 +87,7 @@ class Approvals:
         )
 
     def add(self, rules: Rules, session_id: str) -> None:
-        """Allow rules in every session of the project."""
+        """Approve rules in every session of the project."""
         made = [
             self.grants.made(KEY, rule_as_dict(rule) | {"said_in": session_id}, None)
             for rule in rules
@@ -96,16 +96,16 @@ class Approvals:
         self.grants.add(*made)
 
     def add_to(self, rules: Rules, session_id: str) -> None:
-        """Allow rules in one session."""
+        """Approve rules in one session."""
         self.grants.add(*(self.grants.made(KEY, rule_as_dict(rule), session_id) for rule in rules))
 
     def lend(self, rules: Rules, session_id: str) -> None:
-        """Allow rules in one session as long as this kernel runs."""
+        """Approve rules in one session until this kernel ends."""
         allowed = [rule for rule in rules if rule.action == "allow"]
         self.grants.lend(*(Grant(KEY, rule_as_dict(rule), session_id) for rule in allowed))
 
     def remove(self, rule: Rule, session_id: str | None = None) -> bool:
-        """Take a rule back; false when it is not there."""
+        """Remove an approved rule; returns False when there is none like it."""
         gone = [
             self.grants.drop(session_id, KEY, one.value)
             for one in self.grants.list(session_id, KEY)
@@ -115,7 +115,7 @@ class Approvals:
 
     @property
     def earlier(self) -> str:
-        """Say what an earlier version kept in the project, in one sentence; empty for nothing."""
+        """What an earlier version stored in the project, in one sentence; empty for nothing."""
         names = _names(self._file) if self._file is not None else []
         if not names:
             return ""
@@ -129,7 +129,7 @@ def _said_in(one: Grant) -> str:
 
 
 def _names(path: Path) -> list[str]:
-    """Return what stands in a file of an earlier version, each in a few words."""
+    """Return the approvals in a file of an earlier version, as short texts."""
     with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
@@ -145,49 +145,49 @@ def _names(path: Path) -> list[str]:
 
 
 NESTED = 20
-"""Sessions in sessions that are looked through; a longer chain is a circle in damaged data."""
+"""Maximum depth of parent sessions that are followed; a longer chain is a cycle in damaged data."""
 
 Find = Callable[[], SessionInfo | None]
 
 
 @dataclass(slots=True)
 class EffectiveRules:
-    """What the configuration says about permissions and spending, and who is open here."""
+    """Combines the configured permissions and limits with those of the sessions open in this kernel."""
 
     rules: Rules | None = None
-    """Configured rules with the defaults; None takes those the services were made with."""
+    """Configured rules with the defaults; None uses those that the caller passes."""
     fixed: Rules = ()
-    """Rules that an administrator holds fast, behind those of any agent: they only tighten."""
+    """Rules that an administrator fixed, placed after those of any agent: they only tighten."""
     mode: Mode = "ask"
-    """Of sessions for which none was chosen."""
+    """The mode of sessions for which none was chosen."""
     mode_fixed: str = ""
-    """The file that holds the mode fast."""
+    """The file that fixes the mode; empty where none does."""
     budget: Budget = field(default_factory=Budget)
-    """Of sessions for which none was chosen."""
+    """The spending limit of sessions for which none was chosen."""
     budget_fixed: str = ""
-    """The file that holds the budget fast."""
+    """The file that fixes the spending limit; empty where none does."""
     approvals: Approvals = field(default_factory=Approvals)
     """What is always allowed in this project."""
     granted: Callable[[], Rules] = tuple
-    """What need not be asked in any session: the folders of a person's own skills."""
+    """Returns what is allowed without a question in any session: the folders of the user's own skills."""
     default_model: Callable[[], str] = str
-    """The model that answers where none is named, which any session may use."""
+    """Returns the default model, which any session may use."""
     default_agent: Callable[[], str] = str
-    """The agent that answers where none is named."""
+    """Returns the name of the default agent, which any session may use."""
     project_move: ProjectMoveWatch | None = None
-    """Whether the project was moved here; None where nothing is kept on a disk."""
+    """Detects that the project was moved here; None where nothing is stored on disk."""
     began: dict[str, str] = field(default_factory=dict)
-    """Who began whom: the sessions of tasks that worked in this kernel, and their parents, by id."""
+    """Child session id to parent session id, for the task sessions that worked in this kernel."""
     open: dict[str, Find] = field(default_factory=dict)
     """The sessions that this kernel writes, by id."""
 
     @property
     def grants(self) -> Grants:
-        """What a person allowed in this project, kept outside it."""
+        """What the user allowed in this project, stored outside it."""
         return self.approvals.grants
 
     def mode_of(self, session: SessionInfo | None) -> Mode:
-        """Return the mode that holds for a session."""
+        """Return the permission mode that applies in a session."""
         if not self.mode_fixed:
             for one in self.line(session):
                 mode = self.own_mode(one)
@@ -196,19 +196,19 @@ class EffectiveRules:
         return self.mode
 
     def own_mode(self, session: SessionInfo) -> Mode | None:
-        """Return the mode that was chosen for this very session, as far as it holds."""
+        """Return the mode that was chosen for this very session, as far as it was granted; None for none."""
         return held_mode(session, self.mode, self.grants.newest(session.id, "mode"))
 
     def own_budget(self, session: SessionInfo) -> Budget:
-        """Return the spending limit of this very session, as far as it holds."""
+        """Return the spending limit of this very session, as far as it was granted."""
         return held_budget(session, self.budget, self.grants.newest(session.id, "budget"))
 
     def held_rules(self, session: SessionInfo) -> Rules:
-        """Return what was always allowed in this very session."""
+        """Return the rules of this very session's record that apply."""
         return held_rules(session, self.approvals.of(session.id))
 
     def may_use(self, model: ModelRef, session_id: str | None = None) -> bool:
-        """Tell whether a model that a log names was named by a person here as well."""
+        """Return whether a model named in a journal is the user's choice in this project, the default or rehearsal."""
         if model.provider == "rehearsal":
             return True
         used = [one.value for one in self.grants.list(None, "model")]
@@ -220,37 +220,37 @@ class EffectiveRules:
         return False
 
     def may_answer(self, agent: str, session_id: str | None = None) -> bool:
-        """Tell whether an agent that a log names was named by a person here as well."""
+        """Return whether an agent named in a journal is the user's choice in this project or the default."""
         used = [one.value for one in self.grants.list(None, "agent")]
         used += [one.value for one in self.grants.list(session_id, "agent")] if session_id else []
         return agent in used or agent == self.default_agent()
 
     def use(self, agent: str, model: ModelRef) -> None:
-        """Note who answers a person's prompt, and by which model: a session may go on with both."""
+        """Record that the user's prompt used an agent and a model, so that sessions may continue with them."""
         new = [] if self.may_use(model) else [self.grants.made("model", model.id, None)]
         new += [] if self.may_answer(agent) else [self.grants.made("agent", agent, None)]
         if new:
             self.grants.add(*new)
 
     def use_model(self, model: ModelRef) -> None:
-        """Note that a person named a model here."""
+        """Record that the user chose a model in this project."""
         if not self.may_use(model):
             self.grants.add(self.grants.made("model", model.id, None))
 
     def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
-        """Return all rules that hold for the calls of an agent."""
+        """Return all rules that apply to the tool calls of an agent."""
         base = self.rules if self.rules is not None else rules
         own = asking_rules_of(session)
         return (*base, *agent, *own, *self.fixed, *denied_by(self.mode_of(session)))
 
     def answers_of(self, session: SessionInfo | None) -> Rules:
-        """Return what need not be asked: by the mode, by the project, by who began this session."""
+        """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""
         above = [rule for one in list(self.line(session))[1:] for rule in self.held_rules(one)]
         mode = answered_by(self.mode_of(session))
         return (*mode, *self.granted(), *self.approvals.rules(), *above)
 
     def line(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
-        """Yield a session, the one that began it, and so on."""
+        """Yield a session, its parent, and so on up."""
         for _ in range(NESTED):
             if session is None:
                 return

@@ -1,11 +1,11 @@
-"""What a person allowed in one project, kept in their own folder: the project itself grants nothing.
+"""Store what the user allowed in one project, in the user's own folder: the project itself grants nothing.
 
-A log, an index or a file in the project may say what it likes: it is history. What holds lies in
-``<state>/palimpsest/grants``, in a file named after the project's real path, and is bound to the
-project's own number as well, so neither a copy nor another project at the same place has any of
-it. Where that folder cannot be written or is not to be believed, grants hold for this kernel.
+What a log, an index or a file in the project says is only history. Grants are stored in
+``<state>/palimpsest/grants``, in a file named after the project's real path and also bound to the
+project's own number, so neither a copy nor another project at the same path has any of
+them. Where that folder cannot be written or trusted, grants last until this kernel ends.
 
-Border: keeps records and hands them out; what they mean is told by ``effective_rights``.
+Border: stores and returns records; ``effective_rules`` interprets them.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from palimpsest.store.project_folder.project_number import ProjectNumber
 
 try:
     import fcntl
-except ImportError:  # Windows: the atomic replacement alone has to do
+except ImportError:  # Windows: there, atomic replacement is the only protection
     fcntl = None  # type: ignore[assignment]
 
 VERSION = 1
@@ -45,27 +45,27 @@ Change = Callable[[Sequence["Grant"]], Sequence["Grant"]]
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One thing that a person allowed."""
+    """One thing that the user allowed."""
 
     key: str
-    """``allow`` a rule, ``mode``, ``budget``, ``model`` or ``agent``."""
+    """``allow`` (a rule), ``mode``, ``budget``, ``model`` or ``agent``."""
     value: Any
     session: str | None = None
-    """None: in every session of the project."""
+    """The session in which it holds; None for every session of the project."""
     by: str = ""
     at: int = 0
     """Milliseconds since 1970."""
 
     def same(self, other: "Grant") -> bool:
-        """Tell whether another grant allows the very same, whoever said so and when."""
+        """Return whether another grant allows the same, whoever gave it and when."""
         return (self.key, self.value, self.session) == (other.key, other.value, other.session)
 
 
 class Grants:
-    """What holds in one project.
+    """The grants of one project.
 
-    Responsibilities: read what this person allowed, whichever kernel wrote it; write atomically, one
-    kernel at a time; go on in memory where that is not possible, and say so in one sentence.
+    Responsibilities: read what the user allowed, whichever kernel wrote it; write atomically, one
+    kernel at a time; continue in memory where that is not possible, and report it in one sentence.
     """
 
     def __init__(
@@ -88,10 +88,10 @@ class Grants:
         self._lent: tuple[Grant, ...] = ()
         self._in_memory = self._path is None or number is None
         self.problem = ""
-        """Why what was kept is not used, or is not kept any more; empty where nothing is wrong."""
+        """Why the stored grants are not used, or no longer stored; empty where nothing is wrong."""
 
     def list(self, session: str | None = None, key: str | None = None) -> tuple[Grant, ...]:
-        """Return what was allowed in a session (None: in the whole project), as it was said."""
+        """Return the grants of a session (None: of the whole project), those of this kernel only first."""
         with self._lock:
             self._read()
             return tuple(
@@ -101,37 +101,37 @@ class Grants:
             )
 
     def newest(self, session: str, key: str) -> Any:
-        """Return what was allowed last under a key; None where nothing was."""
+        """Return the value that was granted last under a key; None where none was."""
         found = self.list(session, key)
         return found[-1].value if found else None
 
     @property
     def everything(self) -> tuple[Grant, ...]:
-        """What was allowed in the project and in each of its sessions, but for what is lent."""
+        """All stored grants, of the project and of each session, without those that only this kernel has."""
         with self._lock:
             self._read()
             return self._kept
 
     @property
     def is_kept(self) -> bool:
-        """Whether something is kept for this very project at this very place, or nothing can be."""
+        """Whether grants are stored for this project at this path, or cannot be stored at all."""
         with self._lock:
             self._read()
             return self._in_memory or self._is_here
 
     def add(self, *new: Grant) -> None:
-        """Allow more; what is allowed already stays as it was said."""
+        """Add grants; one that is already given keeps its time and author."""
         self._change(
             lambda kept: [*kept, *(n for n in new if not any(n.same(one) for one in kept))],
         )
 
     def put(self, key: str, value: Any, session: str) -> None:
-        """Allow something in the place of what was allowed under this key."""
+        """Grant a value in one session, replacing what was granted there under this key."""
         made = self.made(key, value, session)
         self._change(lambda kept: [*(k for k in kept if not _is(k, session, key)), made])
 
     def drop(self, session: str | None, key: str | None = None, value: Any = None) -> bool:
-        """Allow something no more: all of a session, all under a key, or one value."""
+        """Remove grants: all of a session, all under a key, or one value; returns whether stored ones were removed."""
 
         def gone(one: Grant) -> bool:
             return _is(one, session, key) and value in (None, one.value)
@@ -145,22 +145,22 @@ class Grants:
             return True
 
     def lend(self, *new: Grant) -> None:
-        """Allow something as long as this kernel runs: what a session has from who began it."""
+        """Add grants until this kernel ends, such as those that a child session has from its parent."""
         with self._lock:
             self._lent += new
 
     def made(self, key: str, value: Any, session: str | None) -> Grant:
-        """Return a grant that is given now."""
+        """Return a grant with this user and the present time."""
         return Grant(key, value, session, self.by, time.time_ns() // 1_000_000)
 
     def replace(self, grants: Sequence[Grant]) -> None:
-        """Let exactly this hold, such as what is taken along from where the project was before."""
+        """Replace all grants, such as with those carried over from the path where the project was before."""
         self._change(lambda _kept: grants)
 
-    # How it is kept
+    # Storage
 
     def _change(self, change: Change) -> None:
-        """Change what another kernel may have written meanwhile, and write it whole."""
+        """Apply a change to the newest stored grants, which another kernel may have written, and write all."""
         with self._lock:
             if not self._in_memory:
                 try:
@@ -185,7 +185,7 @@ class Grants:
         made = number.make()
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        # One level up too, since who may write there could put another folder in this one's place.
+        # The parent folder is checked too: a user who can write there could replace this folder.
         for folder in (self.folder, self.folder.parent):
             if reason := state_folder_problem(folder, self.project):
                 raise OSError(0, reason)
@@ -207,7 +207,7 @@ class Grants:
             self._read()
 
     def _read(self) -> None:
-        """Read the file if it is another than the one that was read last."""
+        """Read the file if it changed since it was read last."""
         path, number = self._path, self.number
         if self._in_memory or path is None or number is None:
             return
@@ -234,16 +234,16 @@ class Grants:
 
 
 class UntrustedGrantsError(Exception):
-    """Somebody else may have written it."""
+    """A file or folder of grants may have been written by another user."""
 
 
 def grants_file(folder: Path, project: Path) -> Path:
-    """Return where what was allowed in a project is kept."""
+    """Return the path of the file that holds a project's grants."""
     return folder / f"{hashlib.sha256(os.fsencode(project)).hexdigest()}.json"
 
 
 def _read_kept(path: Path, project: Path | None, number: str) -> tuple[Grant, ...] | None:
-    """Return what a file says of this very project; None where it is about another one."""
+    """Return the grants of a file if it is about this project; None where it is about another one."""
     data = read_grants(path, project)
     if not number or data.get("number") != number or data.get("project") != str(project):
         return None
@@ -272,7 +272,7 @@ def read_grants(path: Path, project: Path | None) -> dict[str, Any]:
 
 
 def grants_of(data: dict[str, Any]) -> tuple[Grant, ...]:
-    """Return what a file of grants says, of whatever project."""
+    """Return the grants in a file's data, for whatever project it names."""
     return tuple(_grants(data, str(data.get("project"))))
 
 
@@ -296,7 +296,7 @@ def _is(one: Grant, session: str | None, key: str | None) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    """Return a free name for a file that cannot be read."""
+    """Return an unused name to which an unreadable file is renamed."""
     number = 1
     while (found := path.with_name(f"{path.name}.broken-{number}")).exists():
         number += 1
@@ -305,11 +305,11 @@ def _aside(path: Path) -> Path:
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Keep other kernels from writing meanwhile."""
+    """Hold a lock file, so that other kernels do not write meanwhile."""
     lock = path.with_name(f".{path.name}.lock")
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     with open(os.open(lock, flags, 0o600), "a") as file:  # noqa: PTH123  # by its descriptor
-        # Some network homes know no locks; there the atomic replacement alone has to do.
+        # Some network file systems have no locks; there, atomic replacement is the only protection.
         if fcntl is not None:
             with contextlib.suppress(OSError):
                 fcntl.lockf(file, fcntl.LOCK_EX)

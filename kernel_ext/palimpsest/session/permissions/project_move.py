@@ -1,8 +1,8 @@
-"""A project that was moved: what a person allowed at its old place is offered to them again, once.
+"""Detect that a project was moved, and offer once to keep the grants from its old path.
 
-Its number says that it is the same project, and anybody who has a copy of it knows that number. So
-nothing is taken along unasked, the question names all that would be, and where the old place is
-still there this one is a copy. Border: finds and takes along; the session asks.
+The project's number shows that it is the same project, but anybody with a copy knows that number. So
+no grant is carried over without a question that names all of them, and where the old path still
+exists this project is a copy. Border: finds and carries over; the session asks.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from palimpsest.transcript.values import Reply
 
 MOST_FILES = 2_000
 MOST_NAMED = 20
-"""What would be taken along is named in the question; more than that stays where it was."""
+"""The question names each grant that would be carried over; further ones are left behind."""
 PERMISSION = "moved"
 QUESTION = "This project moved here from {before}. Keep what you allowed there: {names}?"
 LEFT = " ({count} more are left behind.)"
@@ -39,7 +39,7 @@ LEFT = " ({count} more are left behind.)"
 
 @dataclass(frozen=True, slots=True)
 class ProjectMove:
-    """Where a project was before, and what was allowed there."""
+    """The path where a project was before, and the grants given there."""
 
     before: Path
     file: Path
@@ -47,7 +47,7 @@ class ProjectMove:
 
     @property
     def question(self) -> str:
-        """Put it into one question."""
+        """The question for the user, with the old path and the grants."""
         names = [grant_words(one) for one in self.grants[:MOST_NAMED]]
         said = QUESTION.format(before=one_line(str(self.before), 200), names="; ".join(names))
         left = len(self.grants) - MOST_NAMED
@@ -55,27 +55,27 @@ class ProjectMove:
 
 
 class ProjectMoveWatch:
-    """Whether the project of this kernel was moved, until a person has said what becomes of that."""
+    """Finds out whether the project of this kernel was moved, until the user has decided about it."""
 
     def __init__(self, grants: Grants) -> None:
         self.asking = asyncio.Lock()
-        """Of the sessions that go on at once, the first asks for all."""
+        """When several sessions continue at once, the first asks for all."""
         self._grants = grants
         self._looked = False
         self._found: ProjectMove | None = None
 
     async def found(self) -> ProjectMove | None:
-        """Return the move that nobody has decided about yet."""
+        """Return the move that the user has not decided about yet; None where there is none."""
         if not self._looked:
             self._looked = True
             self._found = await off_loop(functools.partial(find_move, self._grants))
         return self._found
 
     def settle(self, reply: Reply) -> bool:
-        """Do what was answered; true when something was taken along."""
+        """Apply the user's answer; returns whether grants were carried over."""
         move, self._found = self._found, None
         if move is None or reply.by == "headless":
-            return False  # nobody decided: the next kernel asks again
+            return False  # not decided: the next kernel asks again
         kept = move.grants[:MOST_NAMED] if reply.answer != "reject" else ()
         self._grants.replace(kept)
         if kept and not self._grants.problem:
@@ -85,7 +85,7 @@ class ProjectMoveWatch:
 
 
 def find_move(grants: Grants) -> ProjectMove | None:
-    """Look for what was allowed in this very project at a place that is no more."""
+    """Find grants given to this very project at a path that no longer exists."""
     here, number = grants.project, grants.number
     known = number.known() if number is not None else ""
     if here is None or not known or grants.is_kept:
@@ -113,7 +113,7 @@ def _move(file: Path, here: Path, known: str) -> ProjectMove | None:
 
 
 def grant_words(one: Grant) -> str:
-    """Say in a few words what was allowed; empty for what allows nothing."""
+    """Return a short text for a grant; empty for one that allows nothing."""
     where = " in one session" if one.session is not None else ""
     match one.key:
         case "allow":

@@ -1,7 +1,7 @@
-"""What holds of what a session's record says: all that tightens, and of the rest what was granted.
+"""Decide which permissions recorded in a session apply: all that tighten, others only where granted.
 
-A record lies in the project, so anybody may have written it. Its rules, mode and limit are claims:
-each holds where a person granted it here, and where it asks for more than what is configured.
+A session's record lies in the project, so anybody may have written it. Its rules, mode and limit are
+claims: one that loosens applies only where the user granted it here.
 
 Border: pure, values to values.
 """
@@ -20,28 +20,28 @@ from palimpsest.transcript.values import Rule, Usage
 
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
 MOST_MODELS = 5
-"""Models of unknown price that are named with a limit."""
+"""Maximum number of models of unknown price that are named with a limit."""
 SMALLEST, LARGEST = 1e-6, 1e15
-"""A limit beyond these is damage, not a limit."""
+"""In dollars or tokens; a limit outside of these is damaged data."""
 
 RULED = "ruled"
-"""Key in the metadata of a session that a person began with rules of its own."""
+"""Key in the metadata of a session that was created with its own permission rules."""
 
 
 def asking_rules_of(session: SessionInfo | None) -> Rules:
-    """Return what is to be asked for by the rules with which a person began this session."""
+    """Return the ``ask`` rules of a session that was created with its own permission rules."""
     if session is None or not (session.metadata or {}).get(RULED):
         return ()
     return tuple(one for one in session.permission if one.action == "ask")
 
 
 def held_rules(session: SessionInfo, granted: Rules) -> Rules:
-    """Return the rules of a record that hold: those granted, and all that allow nothing."""
+    """Return the rules of a record that apply: those that were granted, and all that allow nothing."""
     return tuple(one for one in session.permission if one.action != "allow" or one in granted)
 
 
 def held_mode(session: SessionInfo, configured: Mode, granted: Any) -> Mode | None:
-    """Return the mode that was chosen for a session and holds; None where the configured one does."""
+    """Return a session's own mode if it applies; None where the configured mode applies."""
     claimed = _mode(session.mode) if session.mode_own else None
     if claimed is None or FREEDOM[claimed] <= FREEDOM[configured]:
         return claimed
@@ -52,7 +52,7 @@ def held_mode(session: SessionInfo, configured: Mode, granted: Any) -> Mode | No
 
 
 def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budget:
-    """Return the spending limit that holds for a session."""
+    """Return the spending limit that applies to a session."""
     claimed = session.budget
     if claimed is None:
         return configured
@@ -67,7 +67,7 @@ def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budge
 
 
 def granted_budget(value: Any) -> Budget | None:
-    """Return a limit as it was granted."""
+    """Return a granted value as a spending limit; None where it is not a valid one."""
     try:
         return Budget.model_validate(value) if isinstance(value, dict) else None
     except ValueError:
@@ -75,7 +75,7 @@ def granted_budget(value: Any) -> Budget | None:
 
 
 def granted_rules(values: Iterable[Any]) -> Rules:
-    """Return the rules that were granted."""
+    """Return granted values as ``allow`` rules, without those that are invalid."""
     found = []
     for one in values:
         if isinstance(one, dict) and isinstance(one.get("permission"), str):
@@ -86,12 +86,12 @@ def granted_rules(values: Iterable[Any]) -> Rules:
 
 
 def rule_as_dict(rule: Rule) -> dict[str, str]:
-    """Return a rule as it is granted."""
+    """Return a rule as the value of a grant."""
     return {"permission": rule.permission, "pattern": rule.pattern}
 
 
 def budget_text(budget: Budget) -> str:
-    """Say in a few words up to where a limit lets a session go."""
+    """Return a short text of a limit in force, or ``none``."""
     usd = budget.usd_until if budget.usd_until is not None else budget.usd
     tokens = budget.tokens_until if budget.tokens_until is not None else budget.tokens
     words = [f"${usd:g}"] if usd is not None else []
@@ -101,7 +101,7 @@ def budget_text(budget: Budget) -> str:
 
 
 def with_claims_again(session: SessionInfo) -> SessionInfo:
-    """Return a record with all that it claims, what was held back before as well."""
+    """Return a record with all that it claims, including what was withheld before."""
     claims = session.claimed
     if claims is None:
         return session
@@ -120,7 +120,7 @@ def with_claims_again(session: SessionInfo) -> SessionInfo:
 
 
 def without_claims(session: SessionInfo, *names: str) -> SessionInfo:
-    """Return a record without what was held back of it: a person has just said what holds."""
+    """Return a record without some of its withheld claims, after the user has set these values."""
     if session.claimed is None:
         return session
     empty = Claims()
@@ -129,7 +129,7 @@ def without_claims(session: SessionInfo, *names: str) -> SessionInfo:
 
 
 def sane_spending(spent: Spent) -> Spent:
-    """Return what was spent without what cannot be: less than nothing, or no number."""
+    """Return spending without impossible values: negative or not finite."""
     cost = spent.cost
     if cost is not None and not (math.isfinite(cost) and cost >= 0):
         cost = None
@@ -137,7 +137,7 @@ def sane_spending(spent: Spent) -> Spent:
 
 
 def recorded_spending(infos: Iterable[MessageInfo]) -> Spent:
-    """Return what the answers of a log took, by their own numbers."""
+    """Return the sum of tokens and cost that the answers of a journal report."""
     found = Spent()
     for info in infos:
         if isinstance(info, AssistantMessage):
@@ -146,7 +146,7 @@ def recorded_spending(infos: Iterable[MessageInfo]) -> Spent:
 
 
 def larger_spending(one: Spent, other: Spent) -> Spent:
-    """Return the larger of two accounts, number by number."""
+    """Return the larger of two spending records, value by value."""
     known = [cost for cost in (one.cost, other.cost) if cost is not None]
     return Spent(
         cost=max(known) if known else None,
@@ -171,7 +171,7 @@ def _own(claimed: Budget, configured: Budget, given: Budget | None) -> Budget:
 
 
 def _gone_on(base: Budget, claimed: Budget, given: Budget | None) -> Budget:
-    """Return a limit with how far a person let the session go on."""
+    """Return a limit with the extensions that the user granted."""
     same = given is not None and (*_amounts(given), given.own) == (*_amounts(base), base.own)
     if not same or given is None:
         return base

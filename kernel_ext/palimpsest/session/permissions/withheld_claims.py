@@ -1,8 +1,8 @@
-"""A session that is opened: its record is brought to what holds here, and what was held back is named.
+"""Reduce a session's record to the permissions that apply here when it is opened, and name those withheld.
 
-So every view shows what holds, whatever the log claimed. What was held back stays in the record as
-a claim, which ``%agent trust session`` can grant. Border: works on values and grants; the workspace
-journals what it says.
+So every view shows what applies, whatever the journal claimed. What was withheld stays in the record
+as a claim, which ``%agent trust session`` can grant. Border: works on values and grants; the workspace
+journals the result.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ WITHHELD = (
 def with_rights_that_hold(
     session: SessionInfo, effective_rules: EffectiveRules, infos: Iterable[MessageInfo]
 ) -> SessionInfo:
-    """Return the record of a session that is opened, with what holds and what was held back."""
+    """Return the record of a session that is opened, with the rights that apply and the claims withheld."""
     whole = with_claims_again(session)
     rules = effective_rules.held_rules(whole)
     mode = effective_rules.own_mode(whole)
@@ -58,7 +58,7 @@ def with_rights_that_hold(
         "claimed": claims if claims != Claims() else None,
     }
     if claims.mode is not None:
-        # The mode of a task's session is its parent's; that is shown when its turn begins.
+        # The mode of a task's session is its parent's; it is recorded when its turn begins.
         changed |= {"mode": mode or effective_rules.mode, "mode_own": True if mode else None}
     elif whole.mode_own is not True and whole.mode not in (None, effective_rules.mode):
         changed["mode"] = effective_rules.mode
@@ -68,7 +68,7 @@ def with_rights_that_hold(
 
 
 def withheld_text(session: SessionInfo) -> str:
-    """Say in one sentence what was held back; empty where nothing was."""
+    """Return one sentence that names what was withheld; empty where nothing was."""
     names = claimed_names(session.claimed)
     if not names:
         return ""
@@ -78,12 +78,12 @@ def withheld_text(session: SessionInfo) -> str:
 
 
 def is_named_whole(session: SessionInfo | None) -> bool:
-    """Tell whether the sentence names all that was held back."""
+    """Return whether ``withheld_text`` names everything that was withheld."""
     return len(claimed_names(session.claimed if session is not None else None)) <= MOST_NAMED
 
 
 def claimed_names(claims: Claims | None) -> list[str]:
-    """Return what was held back, each in a few words."""
+    """Return the withheld claims, each as a short text."""
     if claims is None:
         return []
     names = [f"mode {one_line(claims.mode, 40)}"] if claims.mode is not None else []
@@ -98,7 +98,7 @@ def claimed_names(claims: Claims | None) -> list[str]:
 
 
 def grant_claims(session: SessionInfo, effective_rules: EffectiveRules) -> SessionInfo:
-    """Allow in this session what was held back; returns the record that holds from now on."""
+    """Grant in this session what was withheld; returns the record that applies from now on."""
     claims = session.claimed
     if claims is None:
         return session
@@ -122,7 +122,7 @@ def grant_claims(session: SessionInfo, effective_rules: EffectiveRules) -> Sessi
 
 
 def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:
-    """Tell whether a limit claims more than what holds; another one than is configured is past."""
+    """Return whether a limit claims more than what applies; one from an older configuration does not count."""
     if claimed is None or claimed == held:
         return False
     is_current = (claimed.usd, claimed.tokens) == (configured.usd, configured.tokens)
@@ -130,7 +130,7 @@ def _loosens(claimed: Budget | None, held: Budget, configured: Budget) -> bool:
 
 
 def _spent(session: SessionInfo, infos: Iterable[MessageInfo]) -> dict[str, Any]:
-    """Return what changes of what was spent: never less than the log's own answers took."""
+    """Return the changed fields of a record's spending: never less than the journal's answers report."""
     own = sane_spending(
         Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
     )

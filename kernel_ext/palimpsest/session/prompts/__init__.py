@@ -1,1 +1,1 @@
-"""A prompt checked, its files and commands filled in, and its answer collected."""
+"""Validate a prompt, fill in its files and commands, and collect the answer of its turn."""

@@ -1,7 +1,7 @@
-"""What a prompt is journaled with, and what it is answered with; also the form that the answer must have.
+"""Journal a prompt's options, validate the format of a structured answer, and collect a turn's answer.
 
-Border: reads messages, runs nothing; the runner decides when. A form is a JSON schema, or a pydantic
-model that has one; it is journaled with the prompt as OpenCode writes it: ``type``, ``schema`` and
+Border: reads messages, runs nothing; the runner decides when. A format is a JSON schema, or a pydantic
+model that has one; it is journaled with the prompt in OpenCode's form: ``type``, ``schema`` and
 ``retryCount``.
 """
 
@@ -31,7 +31,7 @@ from palimpsest.transcript.values import Usage
 
 JSON_SCHEMA = "json_schema"
 RETRIES = 1
-"""How often a model that answered in words is asked for the form, where the prompt does not say."""
+"""How often a model that answered with text is asked for a structured answer, where the prompt sets nothing."""
 MOST_RETRIES = 10
 WHAT = (
     "format is the JSON schema of an object, such as {'type': 'object', 'properties': {'rows': {'type': "
@@ -40,7 +40,7 @@ WHAT = (
 
 
 def format_of(given: Any) -> dict[str, Any] | None:
-    """Return a form as it is journaled; raises UserError for what is none."""
+    """Return a format as it is journaled; raises UserError for an invalid one."""
     if given is None:
         return None
     retries: Any = RETRIES
@@ -82,7 +82,7 @@ def _check(schema: Mapping[str, Any]) -> None:
 
 
 def journaled_format(options: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the form of a prompt that was journaled; what is none is left out."""
+    """Return the format of a journaled prompt; None for an invalid one."""
     try:
         return format_of(options.get("format"))
     except UserError:
@@ -93,7 +93,7 @@ UNSAID = "The provider ended the answer without saying why. Ask it to go on."
 
 
 def journaled_options(options: PromptOptions) -> dict[str, Any]:
-    """Return what a person chose for one prompt, as it is journaled."""
+    """Return the options of a prompt, as they are journaled."""
     chosen = {
         "model": options.model,
         "variant": options.variant,
@@ -108,14 +108,14 @@ def journaled_options(options: PromptOptions) -> dict[str, Any]:
 
 
 def _chosen(tools: Sequence[str] | Mapping[str, bool] | None) -> Any:
-    """Return the choice of tools as JSON has it."""
+    """Return the choice of tools as JSON."""
     if tools is None:
         return None
     return dict(tools) if isinstance(tools, Mapping) else list(tools)
 
 
 def files_of(options: Mapping[str, Any]) -> tuple[Attachment, ...]:
-    """Return the files of a prompt that was journaled; what is none, or lies elsewhere, is left out."""
+    """Return the files of a journaled prompt, without those that are invalid or stored elsewhere."""
     found = options.get("files")
     if not isinstance(found, list | tuple):
         return ()
@@ -129,7 +129,7 @@ def files_of(options: Mapping[str, Any]) -> tuple[Attachment, ...]:
 
 
 def tool_switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str, bool] | None:
-    """Return which tools a choice switches on and off; names alone switch off all others."""
+    """Return which tools a choice switches on and off; a list of names switches off all others."""
     if tools is None:
         return None
     if isinstance(tools, Mapping):
@@ -140,7 +140,7 @@ def tool_switches(tools: Sequence[str] | Mapping[str, bool] | None) -> dict[str,
 def collect_answer(
     session_id: str, messages: Messages, message_id: str, error: ErrorValue | None
 ) -> Answer:
-    """Return what followed a user message as its answer."""
+    """Return the answer to a user message, from the assistant messages after it."""
     said = answers_after(messages, message_id)
     infos = [m.info for m in said if isinstance(m.info, AssistantMessage)]
     costs = [info.cost for info in infos if info.cost is not None]
@@ -171,7 +171,7 @@ def collect_answer(
 
 
 def _unsaid(by: StoppedBy) -> ErrorValue | None:
-    """Return the error of a turn that ended by a failure which no message holds."""
+    """Return an error for a turn that failed without an error in any message."""
     match by:
         case "error":
             return UnknownError(message=UNSAID, explained=True)
@@ -182,8 +182,8 @@ def _unsaid(by: StoppedBy) -> ErrorValue | None:
 
 
 def answers_after(messages: Messages, message_id: str) -> Messages:
-    """Return the assistant messages behind a message."""
-    # From the end: a session may be long, and what is asked for is its newest turn.
+    """Return the assistant messages after a message."""
+    # From the end: a session may be long, and mostly the newest turn is asked for.
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].info.id == message_id:
             later = messages[place + 1 :]
@@ -192,12 +192,12 @@ def answers_after(messages: Messages, message_id: str) -> Messages:
 
 
 def is_summary(message: Message) -> bool:
-    """Tell whether a message is what a compaction wrote."""
+    """Return whether a message is the summary that a compaction wrote."""
     return isinstance(message.info, AssistantMessage) and message.info.summary
 
 
 def text_of(messages: Messages) -> str:
-    """Return the words of the last message; a summary's only where it is good and nothing else was said."""
+    """Return the text of the last message; a summary's only if it is good and there is no other message."""
     good = [message for message in messages if getattr(message.info, "error", None) is None]
     said = [message for message in messages if not is_summary(message)] or good
     if not said:
@@ -213,7 +213,7 @@ def text_of(messages: Messages) -> str:
 
 
 def newest_turn(messages: Messages) -> str:
-    """Return the id of the user message with which the newest turn began; empty where none did."""
+    """Return the id of the user message that began the newest turn; empty where there is none."""
     newest = ""
     for message in reversed(messages):
         info = message.info
@@ -226,12 +226,12 @@ def newest_turn(messages: Messages) -> str:
 
 
 def ends_runner(broken: Exception) -> bool:
-    """Tell whether this broke because the interpreter ends, where pools take no more."""
+    """Return whether an exception was raised because the interpreter shuts down and starts no more threads."""
     return no_more_threads(broken) or not threading.main_thread().is_alive()
 
 
 def defect_error(broken: Exception) -> ErrorValue:
-    """Say that we failed ourselves, unless the kernel ends."""
+    """Return an error value for an exception of Palimpsest's own code, or that the kernel ends."""
     if ends_runner(broken):
         return AbortedError(message="The kernel ends.")
     return UnknownError(

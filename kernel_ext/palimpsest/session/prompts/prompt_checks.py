@@ -1,7 +1,7 @@
-"""Check what a person hands over with a prompt, before anything of it is kept.
+"""Validate the options of a prompt before anything of it is stored.
 
-Border: pure, but for files that a person's own code hands over, which are read here. What comes from a
-cell or a page was read already; a script hands over anything.
+Border: pure, except that files which the user's own code passes are read here. Options from a
+cell or a page were parsed already; a script may pass anything.
 """
 
 import difflib
@@ -25,7 +25,7 @@ ANSWERS = ("once", "always", "reject")
 
 
 class PromptWords(TypedDict, total=False):
-    """What may come with a prompt, by name; as in ``PromptOptions``."""
+    """The options of a prompt, by name; as in ``PromptOptions``."""
 
     model: str | None
     variant: str | None
@@ -35,7 +35,7 @@ class PromptWords(TypedDict, total=False):
     files: Iterable[Any] | None
     """Paths, bytes, ``data:`` URLs, figures and pictures."""
     format: Mapping[str, Any] | type[BaseModel] | None
-    """A JSON schema or a pydantic model: the form that the answer must have."""
+    """A JSON schema or a pydantic model: the format of a structured answer."""
     max_steps: int | None
     yes: bool
     delivery: Delivery
@@ -44,7 +44,7 @@ class PromptWords(TypedDict, total=False):
 
 
 def options_of(given: Mapping[str, Any]) -> PromptOptions:
-    """Return options from named values; raises UserError for a name or a value that is none."""
+    """Return options from named values; raises UserError for an unknown name or an invalid value."""
     known = [field.name for field in fields(PromptOptions)]
     for name in given:
         if name not in known:
@@ -65,7 +65,7 @@ def options_of(given: Mapping[str, Any]) -> PromptOptions:
 
 
 def check_prompt(text: Any, options: PromptOptions) -> None:
-    """Raise UserError for words or options with which nobody can be asked."""
+    """Raise UserError for an empty prompt or invalid options."""
     if not isinstance(text, str) or not text.strip():
         raise UserError(NO_PROMPT)
     for name in WORDS:
@@ -87,7 +87,7 @@ def check_prompt(text: Any, options: PromptOptions) -> None:
 
 
 def _check_tools(tools: Any) -> None:
-    """Raise UserError for what is neither names nor switches of tools."""
+    """Raise UserError for what is neither a list of tool names nor a mapping of name to bool."""
     if isinstance(tools, Mapping):
         good = all(isinstance(on, bool) for on in tools.values())
     else:
@@ -100,7 +100,7 @@ def _check_tools(tools: Any) -> None:
 
 
 def reply_of(reply: Reply | str, feedback: str | None = None) -> Reply:
-    """Return the answer that a word is; raises UserError for a word that is none."""
+    """Return the reply that a word stands for; raises UserError for an unknown word."""
     if isinstance(reply, Reply):
         return reply
     if reply not in ANSWERS:
@@ -111,7 +111,7 @@ def reply_of(reply: Reply | str, feedback: str | None = None) -> Reply:
 def answers_of(
     answers: Sequence[Any],
 ) -> Sequence[Sequence[str]] | None:
-    """Return for each question the labels or words; None where there is no answer at all."""
+    """Return a list of labels or texts for each question; None where there is no answer at all."""
     given = []
     for one in answers:
         several = [one] if isinstance(one, str) else one if one is not None else []

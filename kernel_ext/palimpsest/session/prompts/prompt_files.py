@@ -1,7 +1,8 @@
-"""Pictures and documents that come with a prompt from Python.
+"""Convert pictures and documents passed with a prompt from Python into attachments.
 
-Border: bytes and objects in, attachments out; nothing is kept. A person's own code hands them over,
-so a path is read as it stands; text is better named with an at sign, which shows it line by line.
+Border: bytes and objects in, attachments out; nothing is stored. The user's own code passes them,
+so a path is read without checks; a text file is better named in the prompt with an at sign, which shows it
+line by line.
 """
 
 import base64
@@ -27,10 +28,10 @@ WHAT = (
 
 
 def prompt_files(given: Any) -> tuple[Attachment, ...]:
-    """Return what is sent with a prompt; raises UserError for what no model reads as a file.
+    """Return the attachments of a prompt; raises UserError for what is neither a picture nor a PDF.
 
-    ``given`` are paths, bytes, ``data:`` URLs, figures of matplotlib, and objects that draw
-    themselves as PNG (``_repr_png_``), such as pictures of Pillow and IPython.
+    ``given`` are paths, bytes, ``data:`` URLs, figures of matplotlib, and objects with a PNG
+    representation (``_repr_png_``), such as pictures of Pillow and IPython.
     """
     if isinstance(given, str | bytes | PathLike) or not isinstance(given, Iterable):
         raise UserError(f"files is a list, such as [figure, 'scan.pdf'], not {given!r:.60}.")
@@ -57,7 +58,7 @@ def _attachment(one: Any, number: int) -> Attachment:
 
 
 def _source(one: Any) -> FileSource | ResourceSource | None:
-    """Return where it comes from: a path, or what the kernel calls it; None for what has no name."""
+    """Return where a file comes from: a path or a variable; None for a ``data:`` URL."""
     if isinstance(one, str) and one.startswith("data:"):
         return None
     if isinstance(one, str | PathLike):
@@ -77,7 +78,7 @@ def _variable(one: Any) -> str | None:
 
 
 def _read(one: Any, name: str) -> tuple[str, bytes]:
-    """Return a name and the bytes of what was handed over."""
+    """Return a name and the bytes of a path, an object or a ``data:`` URL."""
     if isinstance(one, bytes | bytearray | memoryview):
         return name, bytes(one)
     if isinstance(one, str) and one.startswith("data:"):
@@ -109,7 +110,7 @@ def _of_path(path: Path) -> tuple[str, bytes]:
 
 
 def _drawn(one: Any) -> Any:
-    """Return an object as PNG, the way it draws itself; None where it does not."""
+    """Return an object's PNG representation; None where it has none."""
     figure = one if hasattr(one, "savefig") else getattr(one, "figure", None)
     if figure is not None and hasattr(figure, "savefig"):
         out = io.BytesIO()

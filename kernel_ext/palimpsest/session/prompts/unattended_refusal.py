@@ -1,6 +1,6 @@
-"""A recorded no to what a turn asks while nobody is there to answer.
+"""Reject a turn's questions while no user is present to answer.
 
-Border: who is there is said by the caller; a cell that waits puts its questions itself.
+Border: the caller knows whether a user is present; a cell that waits asks its questions itself.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.transcript.values import Reply
 
 AWAY_SECONDS = 600.0
-"""How long a question waits for a person who was there and went away: a closed lid, a lunch."""
+"""How long a question waits for a user who was present and left: a closed lid, a lunch break."""
 PROGRAM_SECONDS = 5.0
-"""How long it waits for a program that may answer by itself, where no terminal is."""
+"""How long it waits for a program that may answer, where there is no terminal."""
 LOOK_SECONDS = 0.5
 
 NOBODY = (
@@ -24,16 +24,16 @@ NOBODY = (
 
 
 def has_terminal() -> bool:
-    """Tell whether somebody can type into this process."""
+    """Return whether a user can type into this process."""
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
 
 
 async def refuse_unattended(
     session: KernelSession, attended: Callable[[], bool], patience_seconds: float
 ) -> None:
-    """Answer what a turn asks that belongs to no cell with a recorded no, when nobody is there.
+    """Reject a session's open questions once no user has been present for ``patience_seconds``.
 
-    Runs until it is cancelled; ``patience_seconds`` is how long somebody may be away.
+    Runs until it is cancelled. Only for questions that do not belong to a waiting cell.
     """
     away_since: float | None = None
     while True:

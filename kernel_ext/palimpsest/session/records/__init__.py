@@ -1,1 +1,1 @@
-"""What is found in sessions' records and said of them: search, titles, parts by name, retention."""
+"""Search sessions, find parts by name, recall hidden outputs, make titles, and choose sessions to prune."""

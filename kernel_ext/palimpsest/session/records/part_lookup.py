@@ -1,7 +1,7 @@
-"""Find the part or message that a person names, and say in a few words what it is.
+"""Find the part or message that an id, or a piece of one, names, and describe it in a few words.
 
-Border: pure. Ids of one session begin alike, since they begin with the time; their ends differ, so
-the end of an id says which one is meant, and so does an unambiguous beginning.
+Border: pure. Ids of one session begin alike, since they begin with the time, but their ends differ;
+so a part or message can be named by the end of its id, or by an unambiguous beginning.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, TextPart, ToolPart
 
 SHORTEST_PIECE = 4
-"""Characters of an id that say which one is meant; fewer would be a guess."""
+"""Minimum characters of an id that identify a part; fewer would be a guess."""
 LONGEST_QUOTE = 60
 LAST, SUMMARY = "last", "summary"
 """Names for the newest tool call and for the newest good summary."""
@@ -21,7 +21,7 @@ LAST, SUMMARY = "last", "summary"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a name stands for: a message, or one part of it."""
+    """What a name refers to: a message, or one part of it."""
 
     message: Message
     part: Part | None = None
@@ -33,14 +33,14 @@ class Target:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The parts that it is about."""
+        """The part that is named, or all parts of the message."""
         return (self.part,) if self.part is not None else self.message.parts
 
 
 def find_part(messages: Messages, name: str) -> Target:
-    """Return what an id stands for, or its beginning or end, or ``last`` or ``summary``.
+    """Return the part or message with this id, or with this beginning or end of one; or ``last`` or ``summary``.
 
-    Raises NotFound, and UserError where it could be several.
+    Raises NotFound, and UserError where several match.
     """
     wanted = name.strip()
     if wanted in (LAST, SUMMARY):
@@ -65,7 +65,7 @@ def find_part(messages: Messages, name: str) -> Target:
 def _named(messages: Messages, name: str) -> Target:
     if name == SUMMARY:
         summaries = [message for message in messages if is_summary(message)]
-        # One that was not used hides nothing: an older one stands, if there is any.
+        # A failed summary hides nothing, so an older good one is meant, if there is any.
         good = [message for message in summaries if is_used(message)]
         for message in (*good[-1:], *summaries[-1:]):
             return Target(message)
@@ -85,7 +85,7 @@ def _is_meant(identifier: str, wanted: str) -> bool:
 
 
 def describe(target: Target) -> str:
-    """Name a part or a message in a few words."""
+    """Return a short description of a part or a message."""
     part = target.part
     if isinstance(part, ToolPart):
         return f"the call {part.tool} {_quote(subject(part.state.input))}".rstrip()
@@ -104,12 +104,12 @@ def describe(target: Target) -> str:
 
 
 def is_summary(message: Message) -> bool:
-    """Tell whether a message is what a compaction wrote."""
+    """Return whether a message is the summary that a compaction wrote."""
     return isinstance(message.info, AssistantMessage) and message.info.summary
 
 
 def is_used(summary: Message) -> bool:
-    """Tell whether a summary was good, so that it stands for what it covers."""
+    """Return whether a summary is good, so that it replaces the messages it covers."""
     info = summary.info
     return isinstance(info, AssistantMessage) and bool(info.finish) and info.error is None
 

@@ -1,6 +1,6 @@
-"""Choose which sessions may go, by age and by size, and say of the others why they stay.
+"""Choose which sessions can be deleted, by age and by size, and give the reason why others are kept.
 
-Border: chooses, and deletes nothing. Nothing goes by itself: a person asks, sees what would go, and says yes.
+Border: chooses, and deletes nothing. Nothing is deleted until the user has seen the plan and confirms.
 """
 
 import re
@@ -15,7 +15,7 @@ from palimpsest.transcript.context_values.decisions import pinned_parts
 from palimpsest.transcript.errors import UserError
 
 PINS = (b'"action":"pin"', b'"pinned":true')
-"""One of these stands in every log in which something was pinned."""
+"""A log contains one of these if anything in it was pinned."""
 DAY_MS = 86_400_000
 UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
@@ -23,43 +23,43 @@ SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 
 @dataclass(frozen=True, slots=True)
 class RetentionLimits:
-    """How long and how much is kept; None is without end."""
+    """How long and how much is kept; None means without limit."""
 
     days: float | None = None
-    """Since a session was last used."""
+    """Days since a session was last used."""
     most_bytes: int | None = None
-    """Of all that the folder holds."""
+    """Maximum size of the whole folder in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTree:
-    """A session with those that it began, which go together."""
+    """A session with its child sessions, which are deleted together."""
 
     summary: SessionSummary
     ids: tuple[str, ...]
-    """Those at the bottom first, the session's own last."""
+    """The ids of all of them, children before parents, the session's own last."""
     bytes: int
     updated: int
-    """When one of them was last used."""
+    """When one of them was last used, in milliseconds since 1970."""
     stays: str = ""
-    """Why it is never taken; empty when it may go."""
+    """Why it is never deleted; empty when it may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrunePlan:
-    """What would go."""
+    """The sessions that would be deleted."""
 
     limits: RetentionLimits
     due: tuple[SessionTree, ...] = ()
     """Oldest first."""
     spared: tuple[SessionTree, ...] = ()
-    """Old or too large, and never taken."""
+    """Beyond a limit, but never deleted."""
     total: int = 0
-    """What the folder holds, in bytes."""
+    """The size of the whole folder in bytes."""
 
     @property
     def freed(self) -> int:
-        """What is won."""
+        """The bytes that deleting would free."""
         return sum(one.bytes for one in self.due)
 
 
@@ -71,10 +71,10 @@ def prune_plan(
     is_open: Callable[[str], bool],
     is_pinned: Callable[[str], bool],
 ) -> PrunePlan:
-    """Say what would go under these limits.
+    """Return which sessions would be deleted under these limits.
 
-    What is open or written by any kernel, shared, needed by a fork, or holds something that a
-    person pinned is never taken.
+    A session that is open or written by any kernel, shared, needed by a fork, or that holds something
+    the user pinned is never deleted. ``now_ms`` is in milliseconds since 1970.
     """
     found = sorted(session_trees(summaries, sizes), key=lambda one: (one.updated, one.summary.id))
     weights = {one.id: one for one in sizes.sessions}
@@ -96,7 +96,7 @@ def prune_plan(
 
 
 def session_trees(summaries: Sequence[SessionSummary], sizes: DiskUsage) -> list[SessionTree]:
-    """Return the sessions that nobody's ``task`` call began, each with those it began."""
+    """Return the sessions that have no parent, each with its child sessions."""
     weights = {one.id: one.bytes for one in sizes.sessions}
     known = {one.id: one for one in summaries}
     found = []
@@ -117,7 +117,7 @@ def _stays(
     is_open: Callable[[str], bool],
     is_pinned: Callable[[str], bool],
 ) -> str:
-    """Return why a family is never taken; empty when it may go."""
+    """Return why a session tree is never deleted; empty when it may be."""
     shared = {one.id for one in summaries if one.shared}
     if any(is_open(one) or (one in sizes and sizes[one].in_use) for one in family.ids):
         return "in use"
@@ -137,7 +137,7 @@ def _needed(summaries: Sequence[SessionSummary]) -> frozenset[str]:
 
 
 def parse_size(text: str) -> int:
-    """Read a number of bytes such as ``1GB`` or ``500 MB``; raises UserError."""
+    """Parse a size such as ``1GB`` or ``500 MB`` into bytes; raises UserError."""
     match = SIZE.fullmatch(text.strip())
     unit = UNITS.get(match[2].lower()) if match is not None else None
     if match is None or unit is None:
@@ -146,7 +146,7 @@ def parse_size(text: str) -> int:
 
 
 def holds_pins(store: Store, session_id: str) -> bool:
-    """Tell whether a person pinned something in a session, and left it so."""
+    """Return whether the user pinned something in a session that is still pinned."""
     if isinstance(store, JsonlStore) and not store.says(session_id, *PINS):
         return False
     state = store.load(session_id)

@@ -1,7 +1,7 @@
-"""Find sessions again: by words, by what was put away, and a page at a time.
+"""Search and page the list of sessions: by text, and by whether they are archived.
 
-Border: reads, and writes nothing; works on the lines of the session list. The words of prompts are read from the logs only
-while somebody searches, and only of sessions whose title does not hold them already.
+Border: reads, and writes nothing; works on the rows of the session list. The texts of prompts are read from the
+logs only during a search, and only for sessions whose title does not already match.
 """
 
 import base64
@@ -17,50 +17,50 @@ from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PromptAdmitted
 
 PAGE = 30
-"""What a person reads at once."""
+"""Sessions on one page."""
 
 Prompts = Callable[[str], Iterable[str]]
-"""Returns the words of a session's prompts."""
+"""Returns the texts of a session's prompts, given its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Which sessions are wanted."""
+    """Which sessions to find."""
 
     words: str = ""
-    """All of them must stand in the title, the notebook's name or the prompts; case does not matter."""
+    """All of these must occur in the title, the notebook's name, the id or the prompts; case does not matter."""
     archived: bool | None = False
-    """Those that were put away, those that were not, or, with None, both."""
+    """True: archived sessions only; False: the others; None: both."""
     children: bool = False
-    """Also sessions that a ``task`` call began."""
+    """Include sessions that a ``task`` call began."""
     limit: int = PAGE
     number: int = 1
-    """Which page, counted from 1."""
+    """Page number, from 1."""
     cursor: str | None = None
-    """Where the page before ended, as it said; instead of ``number``."""
+    """The ``cursor`` of the page before; used instead of ``number``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some of the sessions that were found, newest first."""
+    """One page of the sessions that were found, newest first."""
 
     sessions: tuple[SessionSummary, ...]
     total: int
-    """All that were found."""
+    """Number of all sessions that were found."""
     first: int = 1
-    """The number of the first one here, counted from 1."""
+    """Number of the first session on this page, from 1."""
     cursor: str | None = None
-    """Where the next page begins; None on the last."""
+    """Pass it to get the next page; None on the last one."""
     unread: int = 0
-    """How many of the total were not looked at yet: the list is being made."""
+    """How many of the total were not examined yet, while the session list is being built."""
 
 
 def search_page(
     summaries: Sequence[SessionSummary], query: Query, prompts: Prompts, unread: int = 0
 ) -> Page:
-    """Return a page of the sessions that a query finds; raises UserError for one that cannot be.
+    """Return a page of the sessions that a query finds; raises UserError for an invalid query.
 
-    ``unread`` sessions, older ones, are not among them yet.
+    ``unread`` is the number of older sessions that are not in ``summaries`` yet.
     """
     if query.limit < 1 or query.number < 1:
         raise UserError("A page has at least one session, and pages are counted from 1.")
@@ -79,7 +79,7 @@ def search_page(
 
 
 def _place(summary: SessionSummary) -> tuple[int, str]:
-    """Return where a session stands: newest first, and one order for those of one moment."""
+    """Return the sort key of a session: newest first, then by id."""
     return -summary.updated, summary.id
 
 
@@ -116,26 +116,26 @@ def _read(cursor: str) -> tuple[int, str]:
 
 
 def with_children(summaries: Sequence[SessionSummary], session_id: str) -> tuple[str, ...]:
-    """Return a session and all that were begun from it, those at the bottom first."""
+    """Return the ids of a session and all its descendants, children before parents."""
     own = [one.id for one in summaries if one.parent_id == session_id]
     below = (one for child in own for one in with_children(summaries, child))
     return (*below, session_id)
 
 
 def matches_id(session_id: str, wanted: str) -> bool:
-    """Tell whether a piece names a session: the beginning of its id, or enough of its end."""
+    """Return whether a text names a session: by the beginning of its id, or by enough of its end."""
     bare = session_id.partition("_")[2]
     enough = len(wanted) >= SHORTEST_PIECE
     return session_id.startswith(wanted) or (enough and bare.endswith(wanted))
 
 
 def prompt_texts(store: Store, session_id: str) -> Iterator[str]:
-    """Yield what people wrote in a session, those of its forks' parents included."""
+    """Yield the user's prompts in a session, those before a fork included."""
     found = False
     for record in store.read(session_id, only=("prompt.admitted",)):
         if isinstance(record.event, PromptAdmitted):
             found = True
             yield record.event.text
-    if not found:  # it was brought in from another agent, whose prompts are messages
+    if not found:  # imported from another agent: its prompts are messages
         for message in real_prompts(store.load(session_id).messages()):
             yield from (part.text for part in message.parts if isinstance(part, TextPart))

@@ -1,16 +1,16 @@
-"""What sessions are called: before they have a title of their own, as forks, and what an answer means.
+"""Make session titles: default ones, those of forks, and from a model's answer.
 
-Border: pure. The names of the seeds are kept (spec/session-engine.md 1.5), so that a session that
-was taken over from another agent is known to have no title yet.
+Border: pure. The default titles are those of OpenCode (spec/session-engine.md 1.5), so that a session
+imported from there is known to have no title yet.
 """
 
 import datetime
 import re
 
 TITLE_LENGTH = 60
-"""Of a title that is the beginning of the first prompt; more does not fit into the list beside a date."""
+"""Maximum characters of a title made from the first prompt; more does not fit beside a date in the list."""
 MOST_CHARS = 100
-"""Of a title that a model wrote; what is longer is cut and says so."""
+"""Maximum characters of a title that a model wrote; a longer one is truncated and ends in dots."""
 NEW = "New session - "
 CHILD = "Child session - "
 
@@ -20,14 +20,14 @@ THINKING = re.compile(r"<think>.*?</think>\s*", re.DOTALL)
 
 
 def default_title(now_ms: int, *, child: bool = False) -> str:
-    """Return the title of a session that nobody has named yet."""
+    """Return the title of a session without a title yet; the time is in milliseconds since 1970."""
     moment = datetime.datetime.fromtimestamp(now_ms / 1000, tz=datetime.UTC)
     written = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return f"{CHILD if child else NEW}{written}"
 
 
 def is_default(title: str) -> bool:
-    """Tell whether nobody has named the session yet."""
+    """Return whether a title is a default one."""
     return DEFAULT.fullmatch(title) is not None
 
 
@@ -40,13 +40,13 @@ def fork_title(title: str) -> str:
 
 
 def first_words(text: str) -> str:
-    """Return the first line of a prompt, shortened: what stands for a title until there is one."""
+    """Return the first line of a prompt, truncated: the title until there is a better one."""
     line = _first_line(text)
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
 
 
 def title_from(answer: str) -> str:
-    """Return the title that a model wrote; empty when it wrote none."""
+    """Return the title in a model's answer; empty when there is none."""
     line = _first_line(THINKING.sub("", answer))
     return line if len(line) <= MOST_CHARS else line[: MOST_CHARS - 3] + "..."
 

@@ -1,1 +1,1 @@
-"""Messages and files taken back, that undone again, and a session forked."""
+"""Revert messages and files, undo that, and fork a session."""

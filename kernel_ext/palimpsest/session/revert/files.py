@@ -1,7 +1,8 @@
-"""Say and do what a revert means for the project's files; on a thread, never on the engine's loop.
+"""Compute and carry out what a revert does to the project's files; on a thread, never on the engine's loop.
 
-The first step that names a file says how it was; the last one how the agent left it. Between two
-steps of the agent it must not have changed, else somebody else's work would go with the agent's.
+The snapshot before the first step that names a file holds what to restore; the one after the last step, what
+the agent left. The file must not have changed between two steps of the agent, else other people's work
+would be reverted with the agent's.
 """
 
 from collections.abc import Collection, Iterable
@@ -25,19 +26,19 @@ from palimpsest.transcript.session_record.reverts import RevertedFile, RevertSta
 GONE = "the snapshot that held it is no longer kept"
 
 Files = tuple[tuple[WantedFile, ...], tuple[tuple[str, str], ...]]
-"""How each file is to become, and the files of which nothing is known, with the reason."""
+"""The state to restore for each file, and the files whose snapshot is unusable, with the reason."""
 
 
 class SnapshotReader:
-    """Reads snapshots, and remembers which are gone."""
+    """Reads snapshots, and remembers why some cannot be used."""
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
         self.why: dict[str, str] = {}
-        """Of snapshots that are not used, what is wrong with them."""
+        """Snapshot name to the reason why it is not used."""
 
     def tree(self, name: str | None) -> Tree | None:
-        """Return a snapshot; None where it is gone."""
+        """Return a snapshot; None where it no longer exists or must not be used."""
         if name is None:
             return None
         try:
@@ -49,7 +50,7 @@ class SnapshotReader:
             return None
 
     def entry(self, name: str | None, path: str) -> TreeEntry | None:
-        """Return what stood at a path."""
+        """Return the entry at a path in a snapshot; None where there is none."""
         tree = self.tree(name)
         return tree.get(path) if tree is not None else None
 
@@ -57,7 +58,7 @@ class SnapshotReader:
 def wanted_files(
     snapshots: Snapshots, messages: Messages, plan: RevertPlan, standing: RevertState | None
 ) -> Files:
-    """Return how each file is to become, and the files whose snapshot is gone or not used."""
+    """Return the state to restore for each file, and the files whose snapshot no longer exists or is not used."""
     trees = SnapshotReader(snapshots)
     first: dict[str, str] = {}
     left: dict[str, TreeEntry | None] = {}
@@ -78,7 +79,7 @@ def wanted_files(
 
 
 def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[str, ...]:
-    """Return every file that a step changed, also where its part does not name them all."""
+    """Return every file that a step changed, including those that its part does not name."""
     if not patch.more or behind is None:
         return patch.files
     try:
@@ -88,7 +89,7 @@ def _paths(snapshots: Snapshots, patch: PatchPart, behind: str | None) -> tuple[
 
 
 def wanted_back(snapshots: Snapshots, standing: RevertState) -> Files:
-    """Return how each file becomes again when a revert is undone."""
+    """Return the state to restore for each file when a revert is undone."""
     trees = SnapshotReader(snapshots)
     first = dict.fromkeys(standing.files, standing.snapshot or "")
     left = {path: trees.entry(standing.left, path) for path in standing.files}
@@ -113,7 +114,7 @@ def _wanted(
 
 
 def preview_files(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
-    """Say what would be done with each file."""
+    """Return what a revert would do with each file, sorted by path."""
     moves = plan_moves(snapshots, files[0])
     found = [_told(snapshots, move) for move in moves]
     found += [RevertedFile(file=path, action="impossible", reason=why) for path, why in files[1]]
@@ -125,7 +126,7 @@ def revert_files(
     files: Files,
     overwrite: Collection[str],
 ) -> tuple[RevertedFile, ...]:
-    """Do it, and say what was done with each file."""
+    """Restore the files, and return what was done with each, sorted by path; ``overwrite`` names conflicts."""
     moves = plan_moves(snapshots, files[0])
     told = {one.file: one for one in (_told(snapshots, move) for move in moves)}
     done = perform_restores(snapshots, moves, overwrite)
@@ -140,7 +141,7 @@ def revert_files(
 
 
 def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
-    """Return the files that were really changed."""
+    """Return the files that were restored or deleted."""
     return tuple(one.file for one in files if one.action in {"restore", "delete"})
 
 

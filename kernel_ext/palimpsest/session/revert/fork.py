@@ -1,7 +1,7 @@
-"""Say what a fork begins with: its own record, and the place up to which it shares the log.
+"""Create the record of a fork, and find the place up to which it shares its parent's log.
 
-Border: reads a store, writes nothing. A fork shares its parent's log by reference, so its messages
-keep their ids, and what names a message (``parent_id``, ``tail_start_id``) needs no mapping.
+Border: writes nothing but the fork itself. A fork shares its parent's log by reference, so its messages
+keep their ids, and fields with message ids (``parent_id``, ``tail_start_id``) need no mapping.
 """
 
 from collections.abc import Callable
@@ -32,9 +32,10 @@ def forked_session(
     message: str | None = None,
     notebook: str | None = None,
 ) -> SessionInfo:
-    """Begin a session with everything of another one before a message, or all of it.
+    """Create a fork with the messages of another session before a message, or all of them; returns its record.
 
-    ``message`` is the id of a message or part, its beginning or its end. Raises NotFound.
+    ``message`` is the id of a message or part, its beginning or its end; ``now`` is in milliseconds since 1970.
+    Raises NotFound.
     """
     state = store.load(parent_id) if message is not None else store.open_live(parent_id)
     parent = state.session
@@ -64,7 +65,7 @@ def forked_session(
 
 
 def _summary(parent: SessionInfo, state: State, before: str | None) -> dict[str, Any] | None:
-    """Return the words about what the fork has; its own changes of files are counted from zero."""
+    """Return the summary texts for the messages that the fork has; its own file changes start at zero."""
     if before is None:
         kept = {name: (parent.summary or {}).get(name) for name in (BODY, LAST_TURN)}
         return kept if all(kept.values()) else None
@@ -74,13 +75,13 @@ def _summary(parent: SessionInfo, state: State, before: str | None) -> dict[str,
 
 
 def _metadata(parent: SessionInfo) -> dict[str, Any] | None:
-    """Return what is noted of the parent, but for how deep it stood: a fork stands by itself."""
+    """Return the parent's metadata without its depth, since a fork has no parent session."""
     kept = {name: value for name, value in (parent.metadata or {}).items() if name != "depth"}
     return kept or None
 
 
 def seq_before(store: Store, session_id: str, message_id: str) -> int:
-    """Return the number that comes just before a message first appeared; raises NotFound."""
+    """Return the sequence number just before a message first appeared; raises NotFound."""
     for record in store.read(session_id, only=("message.updated",)):
         if isinstance(record.event, MessageUpdated) and record.event.info.id == message_id:
             return record.seq - 1
@@ -88,7 +89,7 @@ def seq_before(store: Store, session_id: str, message_id: str) -> int:
 
 
 def _revert(parent: SessionInfo, state: State, before: str | None) -> object:
-    """Return what is hidden in the fork: what was hidden in the parent, if the fork has it at all."""
+    """Return the parent's revert if the fork contains the hidden messages; else None."""
     if parent.revert is None or before is None:
         return parent.revert
     hidden = str(parent.revert.get("message_id") or parent.revert.get("messageID") or "")

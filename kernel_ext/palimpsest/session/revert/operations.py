@@ -1,7 +1,7 @@
-"""Take back what was said and done, undo that, or make it final.
+"""Revert a session's messages and files, undo that, or make it final.
 
-A revert hides messages and brings files back; nothing is lost until a cleanup, which comes before
-the next prompt, before a compaction, or by hand. Files are looked at on threads, one operation at
+A revert hides messages and restores files; nothing is lost until a cleanup, which happens before
+the next prompt, before a compaction, or on request. Files are processed on threads, one operation at
 a time, and only while the session is idle.
 """
 
@@ -62,7 +62,7 @@ EXCERPT_CHARS = 80
 
 
 class LiveReverts:
-    """Takes back in a session that this kernel writes."""
+    """The revert operations of a session that this kernel writes."""
 
     def __init__(
         self,
@@ -78,12 +78,12 @@ class LiveReverts:
         self._load = load
         self._busy = busy
         self.files = files
-        """What the steps of the session take snapshots with; None where none are taken."""
+        """Takes the snapshots of the session's steps; None where none are taken."""
         self._why_not = why_not
         self._lock = asyncio.Lock()
 
     async def preview(self, name: str = "") -> RevertPreview:
-        """Say what taking back would do."""
+        """Return what a revert would do."""
         async with self._lock:
             messages, revert, plan = await self._planned(name)
             files: tuple[RevertedFile, ...] = ()
@@ -95,7 +95,7 @@ class LiveReverts:
             return self._told(messages, plan, files)
 
     async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:
-        """Take back a message or part and what follows."""
+        """Revert a message or part and what follows."""
         async with self._lock:
             self._idle()
             messages, revert, plan = await self._planned(name)
@@ -116,7 +116,7 @@ class LiveReverts:
             return self._told(messages, plan, files, done=True)
 
     async def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:
-        """Undo the revert that stands."""
+        """Undo the revert that is in effect."""
         async with self._lock:
             self._idle()
             revert = standing_revert(self._log.state.session)
@@ -133,7 +133,7 @@ class LiveReverts:
             return self._told(self._log.state.messages(), plan, files, done=True)
 
     async def cleanup(self) -> int:
-        """Remove what is taken back for good."""
+        """Remove what is reverted permanently; returns the number of messages removed."""
         async with self._lock:
             return await self._cleaned_up()
 
@@ -158,9 +158,9 @@ class LiveReverts:
         return len(gone.messages)
 
     async def settle(self) -> None:
-        """Make a revert final, since something new is about to be said.
+        """Make a revert final before the session is continued.
 
-        One that is still at the files is waited for: else it would take back the new words, too.
+        Waits for a revert that is still processing files: else it would hide the new messages, too.
         """
         async with self._lock:
             await self._cleaned_up()
@@ -175,7 +175,7 @@ class LiveReverts:
 
     @property
     def problem(self) -> str | None:
-        """Why files are not kept; None where they are."""
+        """Why files are not restored; None where they are."""
         return self._why_not if self.files is None else self.files.problem or None
 
     async def _planned(self, name: str) -> tuple[Messages, RevertState | None, RevertPlan]:
@@ -200,14 +200,14 @@ class LiveReverts:
         revert: RevertState | None,
         overwrite: Collection[str],
     ) -> tuple[tuple[RevertedFile, ...], str | None, str | None]:
-        """Bring the files back; returns what was done, and the snapshots before and behind it."""
+        """Restore the files; returns what was done, and the snapshots before and after it."""
         files = self.files
         if files is None:
             return (), None, None
         if files.background:
             await asyncio.wait(set(files.background))
         before = await files.take()
-        if before is None:  # without it the revert could not be undone
+        if before is None:  # without a snapshot the revert could not be undone
             return (), None, None
         shots = files.snapshots
         done = await asyncio.to_thread(
@@ -259,7 +259,7 @@ class LiveReverts:
             raise SessionBusy(BUSY)
 
     async def _whole(self) -> None:
-        """Go on with the whole session where a part of it was left in the log."""
+        """Load the whole session if part of it is only in the log."""
         if self._journal.read_state(lambda state: state.partial):
             await asyncio.to_thread(self._journal.widen, self._load)
 
@@ -267,10 +267,10 @@ class LiveReverts:
 def live_reverts(
     services: Services, journal: Journal, log: SessionLog, busy: Callable[[], bool]
 ) -> LiveReverts:
-    """Return what takes back in a session that this kernel writes."""
+    """Return the revert operations of a session that this kernel writes."""
 
     def own_notebook() -> frozenset[str]:
-        # The page writes it, at any moment and with outputs that are nobody's to take back.
+        # The page writes it, at any moment and with outputs that must not be reverted.
         session = log.state.session
         return frozenset({session.notebook} if session and session.notebook else ())
 
@@ -288,7 +288,7 @@ def live_reverts(
 
 
 class ReadOnlyReverts:
-    """Says what was changed, and refuses the rest: another kernel writes the session."""
+    """The revert operations of a session that another kernel writes: shows changes, and refuses the rest."""
 
     def __init__(
         self,
@@ -301,19 +301,19 @@ class ReadOnlyReverts:
         self._snapshots = snapshots
 
     async def preview(self, name: str = "") -> RevertPreview:  # noqa: ARG002
-        """Refuse."""
+        """Raise SessionHeld."""
         raise SessionHeld(self._reason)
 
     async def revert(self, name: str = "", overwrite: Collection[str] = ()) -> RevertPreview:  # noqa: ARG002
-        """Refuse."""
+        """Raise SessionHeld."""
         raise SessionHeld(self._reason)
 
     async def unrevert(self, overwrite: Collection[str] = ()) -> RevertPreview:  # noqa: ARG002
-        """Refuse."""
+        """Raise SessionHeld."""
         raise SessionHeld(self._reason)
 
     async def cleanup(self) -> int:
-        """Refuse."""
+        """Raise SessionHeld."""
         raise SessionHeld(self._reason)
 
     async def diff(self, name: str = "") -> tuple[FileDiff, ...]:
@@ -328,7 +328,7 @@ class ReadOnlyReverts:
 
 
 def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tuple[PatchPart, ...]:
-    """Return what changed files in a turn, or without a name in the whole session."""
+    """Return the file changes of a turn, or without a name of the whole session."""
     messages = without_taken_back(messages, standing_revert(session))
     if name == LAST:
         messages = newest_turn(messages)
@@ -338,7 +338,7 @@ def _patches(messages: Messages, session: SessionInfo | None, name: str) -> tupl
 
 
 def _newest(messages: Messages) -> str:
-    """Return the newest prompt of a person."""
+    """Return the id of the user's newest prompt; raises UserError where there is none."""
     for message in reversed(messages):
         if begins_turn(message):
             return message.id

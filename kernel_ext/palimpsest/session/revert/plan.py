@@ -1,9 +1,9 @@
-"""Say what a revert takes back: messages, parts, and the steps whose files are to be undone.
+"""Plan a revert: which messages and parts it hides, and the steps whose file changes it undoes.
 
-Border: pure. To take back an answer is to take back its question, since an unanswered question
-would be answered again at once; a place in the middle of an answer stays one, as long as something
-said or done comes before it. The files of all steps that go are undone, those of steps before the
-place that was named, too. Order is that of the list, never that of ids.
+Border: pure. Reverting an answer reverts its prompt too, since an unanswered prompt
+would be answered again at once; a place in the middle of an answer is kept as such, if some
+text or tool call comes before it. The file changes of all steps that are hidden are undone, including
+those before the place that was named. Order is that of the list, never that of ids.
 """
 
 from collections.abc import Iterator
@@ -17,23 +17,23 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 
 @dataclass(frozen=True, slots=True)
 class RevertPlan:
-    """What a revert is to do."""
+    """What a revert does."""
 
     message_id: str
     part_id: str | None
     restore: str | None
-    """The snapshot of a revert that stands already: its files come back first."""
+    """The snapshot of a revert that is already in effect: its files are restored first."""
     patches: tuple[PatchPart, ...]
-    """Steps whose files are undone, oldest first; the first one that names a file says how it was."""
+    """Steps whose file changes are undone, oldest first; the first that names a file holds what to restore."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What a cleanup removes, in order."""
+    """The messages and parts that a cleanup removes, in order."""
 
     messages: tuple[str, ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
-    """Message and part."""
+    """Pairs of message id and part id."""
 
 
 def plan_revert(
@@ -43,7 +43,7 @@ def plan_revert(
     *,
     standing: RevertState | None = None,
 ) -> RevertPlan | None:
-    """Say what taking back a message, or a part of it, comes to; None where there is no such thing."""
+    """Return what reverting a message, or a part of it, does; None where there is no such message or part."""
     target = _target(messages, message_id, part_id)
     if target is None:
         return None
@@ -57,7 +57,7 @@ def plan_revert(
 
 
 def hidden_by_revert(messages: Messages, revert: RevertState) -> Removal:
-    """Say what a cleanup removes; nothing where the target is not there any more."""
+    """Return what a cleanup removes; nothing where the revert's target no longer exists."""
     at = next((i for i, one in enumerate(messages) if one.id == revert.message_id), None)
     if at is None:
         return Removal()
@@ -70,14 +70,14 @@ def hidden_by_revert(messages: Messages, revert: RevertState) -> Removal:
 
 
 def standing_revert(session: SessionInfo | None) -> RevertState | None:
-    """Return the revert that waits to be undone or made final."""
+    """Return the revert in effect, which can be undone or made final; None where there is none."""
     if session is None or session.revert is None:
         return None
     return RevertState.model_validate(session.revert)
 
 
 def without_taken_back(messages: Messages, revert: RevertState | None) -> Messages:
-    """Return what is left of the messages for the model."""
+    """Return the messages that the model sees under a revert."""
     if revert is None:
         return messages
     gone = hidden_by_revert(messages, revert)
@@ -126,7 +126,7 @@ def _target(
 def _from(
     messages: Messages, message_id: str, part_id: str | None
 ) -> Iterator[tuple[int, Message]]:
-    """Yield what lies behind the place, its own message without the parts before it."""
+    """Yield the messages from a place on, the first without its parts before that place."""
     found = False
     for at, message in enumerate(messages):
         if found:

@@ -1,1 +1,1 @@
-"""Turns run one at a time: the runner, the gate before a tool call, subagents, titles."""
+"""Run turns one at a time, gate tool calls, run subagents, and write titles and turn summaries."""

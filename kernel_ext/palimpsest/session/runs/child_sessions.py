@@ -1,8 +1,8 @@
-"""Sessions that a task call begins: who opens them, what they inherit, how deep they go.
+"""Create the records of child sessions: what they inherit, how deep they nest, what they may not do.
 
-Border: says what a child session is; ``subagent_runner`` runs one, ``Workspace`` opens and keeps it. A
-child that this kernel had work is in its parent's mode, has its approvals and spends from its limit
-(``effective_rules``, ``spending_limit``); here it gets what its parent may not do.
+Border: defines a child session; ``subagent_runner`` runs one, ``Workspace`` opens and stores it. A
+child that this kernel runs is in its parent's mode, has its approvals and spends from its limit
+(``effective_rules``, ``spending_limit``); here it gets the limits that its parent's rules set.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTi
 from palimpsest.transcript.values import ModelRef, Rule
 
 NOT_HANDED_ON = ("task", "todowrite")
-"""An agent that works for another has these only if one of its rules is about them."""
+"""Permissions that a subagent has only if one of its rules is about exactly these."""
 
 READ_ONLY = (
     "This is the session of a task, and the agent that began it talks to it. Ask in session {parent}, or fork "
@@ -26,12 +26,12 @@ READ_ONLY = (
 
 
 def is_child(session: SessionInfo | None) -> bool:
-    """Tell whether another session began this one, as a task call does."""
+    """Return whether another session created this one, as a task call does."""
     return session is not None and session.parent_id is not None
 
 
 def depth_of(session: SessionInfo) -> int:
-    """Return how many sessions stand above this one."""
+    """Return the number of parent sessions above this one."""
     least = 1 if session.parent_id is not None else 0
     depth = (session.metadata or {}).get("depth")
     return max(depth, least) if isinstance(depth, int) else least
@@ -70,9 +70,9 @@ def child_of(
 
 
 def with_own_rules(session: SessionInfo, rules: Rules) -> SessionInfo:
-    """Return the record of a session that a person begins with rules of its own.
+    """Return the record of a session that is created with its own permission rules.
 
-    What they deny is denied, what they ask for is asked for, whatever the settings allow.
+    What they deny is denied, and what they ask for is asked, whatever the settings allow.
     """
     limits = (
         (*session.limits, rules) if any(one.action == "deny" for one in rules) else session.limits
@@ -82,7 +82,7 @@ def with_own_rules(session: SessionInfo, rules: Rules) -> SessionInfo:
 
 
 def outside_rules(caller: Agent) -> Rules:
-    """Return where outside the project the caller may go, which its subagents may too."""
+    """Return the caller's rules for folders outside the project, which its subagents get too."""
     return tuple(rule for rule in caller.rules if rule.permission == "external_directory")
 
 
@@ -98,7 +98,7 @@ def _limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ...]:
 def refuse_beyond(
     session: SessionInfo | None, base: Rules, permission: str, patterns: Sequence[str]
 ) -> None:
-    """Raise PermissionDenied for what whoever began this session may not do."""
+    """Raise PermissionDenied for what the session's limits deny, such as what its parent's agent may not do."""
     for rules in (session.limits or ()) if session is not None else ():
         verdict = decide(permission, patterns, (*base, *rules))
         if isinstance(verdict, Denied):
@@ -108,7 +108,7 @@ def refuse_beyond(
 def tools_hidden_by_limits(
     session: SessionInfo | None, base: Rules, permissions: dict[str, str]
 ) -> frozenset[str]:
-    """Name the tools (tool name to permission) that whoever began this session has not."""
+    """Return the tools, of a mapping of tool name to permission, that the session's limits deny altogether."""
     found: frozenset[str] = frozenset()
     for rules in (session.limits or ()) if session is not None else ():
         found |= disabled(permissions, (*base, *rules))
@@ -116,7 +116,7 @@ def tools_hidden_by_limits(
 
 
 def refuse_prompt_in_child(session: SessionInfo | None, origin: Origin) -> None:
-    """Raise UserError where a person asks in the session of a task."""
+    """Raise UserError where the user sends a prompt to the session of a task."""
     asks = origin.kind in ("cell", "panel")
     if asks and session is not None and session.parent_id is not None:
         raise UserError(READ_ONLY.format(parent=session.parent_id))

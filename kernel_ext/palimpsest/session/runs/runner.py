@@ -1,4 +1,4 @@
-"""One runner per session: prompts wait in the inbox, one turn runs at a time.
+"""Run a session's turns: prompts wait in the inbox, and one turn runs at a time.
 
 A prompt that arrives while a turn runs is journaled and awaits its own answer: *steer* is
 delivered before the next request, *queue* after the turn (DESIGN.md 5). Runs on the engine's loop.
@@ -70,15 +70,15 @@ BUSY = "The agent works already; wait for its answer, or stop it."
 NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to answer."
 UNKEPT = "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
 REMEMBERED = 100
-"""Answers kept for prompts that are sent again with the same id."""
+"""Number of answers kept for prompts that are sent again with the same id."""
 
 
 Start = Callable[[Run, RunContext], None]
-"""Begins a turn that no prompt begins."""
+"""Starts a turn that no prompt starts."""
 
 
 class Runner:
-    """Admit prompts, run turns, answer everybody."""
+    """Takes prompts into the inbox, runs turns, and answers each prompt."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Runner:
         recovery: Callable[[], RecoveryPolicy] = RecoveryPolicy,
         ended: Callable[[RunContext], None] = lambda _run_context: None,
     ) -> None:
-        """``ended`` is told of each run that did not break, after its prompts were answered."""
+        """``ended`` is called after each run without an internal error, when its prompts were answered."""
         self._session_id = session_id
         self._log = log
         self._ids = ids
@@ -101,7 +101,7 @@ class Runner:
         self._recovery = recovery
         self._ended = ended
         self.compactions = CompactionState()
-        """Who waits for a compaction asks this."""
+        """Tracks compactions; callers wait for one with it."""
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._answered: OrderedDict[str, Answer] = OrderedDict()
         self._joined: list[asyncio.Future[Answer]] = []
@@ -111,11 +111,11 @@ class Runner:
 
     @property
     def run(self) -> Run | None:
-        """The run that is going on, if any."""
+        """The active run, if any."""
         return self._run
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
-        """Admit a prompt and await its own answer; a repeated prompt id joins the first."""
+        """Add a prompt to the inbox and await its own answer; a repeated prompt id joins the first."""
         prompt_id = options.prompt_id or self._ids.new("pmt")
         if prompt_id in self._answered:
             return self._answered[prompt_id]
@@ -141,11 +141,11 @@ class Runner:
         return await asyncio.shield(self._waiting[prompt_id])
 
     async def loop(self) -> Answer:
-        """Await the end of the run and return its final answer; begin one where none runs.
+        """Await the end of the run and return its final answer; start a run where none is active.
 
-        All who join get the same answer. A run that is begun so answers what was left: the newest
-        message, if it has no answer yet, and the prompts that wait. Raises UserError when nothing
-        was said.
+        All callers that join get the same answer. A run that is started answers what was left: the newest
+        message, if it has no answer yet, and the prompts that wait. Raises UserError when the session has
+        neither.
         """
         if not self.busy:
             if newest_user(self._log.state.messages()) is not None:
@@ -160,11 +160,11 @@ class Runner:
 
     @property
     def busy(self) -> bool:
-        """Whether a run goes on."""
+        """Whether a run is active."""
         return self._task is not None and not self._task.done()
 
     def idle(self) -> None:
-        """Raise SessionBusy where something runs that an operation would disturb."""
+        """Raise SessionBusy while a run is active."""
         if self.busy:
             raise SessionBusy(BUSY)
 
@@ -178,8 +178,8 @@ class Runner:
     async def retry(self) -> Answer:
         """Send the request that failed again, and await the answer of its turn.
 
-        The newest user message is answered anew; it is not said twice, and what its turn did
-        before the failure stays. Raises UserError when there is nothing to try again.
+        The newest user message is answered again; it is not repeated, and what its turn did
+        before the failure is kept. Raises UserError when there is nothing to try again.
         """
         self.idle()
         messages = self._log.state.messages()
@@ -200,7 +200,7 @@ class Runner:
         return await asyncio.shield(future)
 
     def cancel(self, reason: str, by: StoppedBy = "cancelled") -> bool:
-        """Stop the run and everything that waits; false when nothing ran."""
+        """Stop the run and withdraw the prompts that wait; returns whether there was anything."""
         waiting = self._log.state.inbox
         for prompt_id in waiting:
             self.withdraw(prompt_id)
@@ -210,7 +210,7 @@ class Runner:
         return bool(waiting) or self._run is not None
 
     def withdraw(self, prompt_id: str, error: ErrorValue | None = None) -> bool:
-        """Take a waiting prompt back, and answer it with an error."""
+        """Remove a waiting prompt from the inbox, and answer it with an error."""
         if prompt_id not in self._log.state.inbox:
             return False
         self._log.append(PromptDelivered(prompt_id=prompt_id))
@@ -220,12 +220,12 @@ class Runner:
         return True
 
     async def wait_idle(self) -> None:
-        """Return when nothing runs."""
+        """Wait until no run is active."""
         if self._task is not None:
             await asyncio.wait({self._task})
 
     async def compact(self, wanted: WantedSummary, origin: Origin) -> Answer:
-        """Summarise the conversation now, and await the summary; one that runs already is joined.
+        """Compact the session now, and await the summary; joins a compaction that runs.
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
         """
@@ -247,9 +247,9 @@ class Runner:
         return await asyncio.shield(future)
 
     async def wait_compaction(self) -> bool:
-        """Return when no compaction runs and what it interrupted was tried again.
+        """Wait until no compaction runs and the answer it interrupted was tried again.
 
-        False when what it interrupted takes longer than the policy waits. Raises WaitAborted where the
+        Returns False when that takes longer than the policy waits. Raises WaitAborted where the
         session is closed, before or meanwhile.
         """
         try:
@@ -258,7 +258,7 @@ class Runner:
             raise WaitAborted(str(closed)) from None
 
     async def _join(self) -> Answer:
-        """Await the compaction that runs, and return its summary."""
+        """Await the compaction that runs, and return its summary as the answer."""
         first = self._log.state.seq
         marked = next(one for one in reversed(self._log.state.messages()) if marker(one))
         problem: ErrorValue | None = None
@@ -285,7 +285,7 @@ class Runner:
         )
 
     def _answer_joined(self) -> None:
-        """Give the final answer of the run to all who joined it."""
+        """Give the final answer of the run to all callers that joined it."""
         joined, self._joined = self._joined, []
         if not joined:
             return
@@ -301,7 +301,7 @@ class Runner:
                 await self._turn(start, again=again)
             while self._log.state.inbox:
                 await self._turn()
-        except Exception as broken:  # noqa: BLE001  who waits must be told, whatever broke
+        except Exception as broken:  # noqa: BLE001  callers that wait must get an answer, whatever failed
             for prompt_id in list(self._waiting):
                 problem = defect_error(broken)
                 by = stop_reason_of_error(problem)
@@ -313,7 +313,7 @@ class Runner:
                 self._answer_joined()
 
     async def _turn(self, start: Start | None = None, *, again: bool = False) -> None:
-        """Run what ``start`` begins, else the oldest waiting prompt; ``again`` a turn that failed."""
+        """Run what ``start`` starts, else the oldest waiting prompt; ``again`` retries a turn that failed."""
         run = self._run = Run()
         run.first_seq = self._log.state.seq + 1
         problem: ErrorValue | None = None
@@ -337,7 +337,7 @@ class Runner:
         except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
             problem = defect_error(broken)
             if not ends_runner(broken):
-                # Else the next kernel tells that this one ended before the answer did.
+                # Else the next kernel reports that this one ended before the answer did.
                 self._tell(run_context, problem)
                 if run_context is not None:
                     self._end(run, run_context, "error")
@@ -355,20 +355,20 @@ class Runner:
             self._ended(run_context)
 
     def _is_compaction(self, run: Run) -> bool:
-        """Tell whether a run only wrote a summary that somebody asked for."""
+        """Return whether a run only wrote a summary that was requested."""
         delivered = (self._log.state.message(one) for one in run.delivered.values())
         return any(one is not None and marker(one) is not None for one in delivered)
 
     def _end(self, run: Run, run_context: RunContext, guard: StoppedBy | None) -> None:
-        """Journal why the turn ended; who stopped it says so, unless it had ended before.
+        """Journal why the turn ended: the reason of the abort, unless the turn had ended before.
 
-        What was stopped before it was answered gets an answer that says so, and so do prompts that
-        waited and were taken back.
+        A turn that was stopped before it was answered gets an answer that says so; prompts that
+        waited and were withdrawn are journaled with it.
         """
         answers = self._answers(run)
         by = guard
         if run.abort.is_set() and by is None:
-            # A summary answers nobody: behind it the engine's words wait for an answer.
+            # A summary answers no prompt: the synthetic message after it still waits for an answer.
             messages = self._log.state.messages()
             waits = bool(messages) and isinstance(messages[-1].info, UserMessage)
             info = answers[-1].info if answers and not waits else None
@@ -381,12 +381,12 @@ class Runner:
             journal_end(run_context, by, answers, withdrawn=run.withdrawn)
 
     def _answers(self, run: Run) -> Messages:
-        """Return what was said in the turn so far."""
+        """Return the answers of the turn so far."""
         first = next(iter(run.delivered.values()), "")
         return answers_after(self._log.state.messages(), first)
 
     def _tell(self, run_context: RunContext | None, problem: ErrorValue) -> None:
-        """Write what broke where it is read: as the answer to what was asked."""
+        """Write an internal error as the answer to the newest message, where it is read."""
         user = newest_user(self._log.state.messages())
         if run_context is None or user is None:
             self._log.append(SessionError(error=problem))
@@ -404,7 +404,7 @@ class Runner:
         try:
             agent, model = self._resolve(prompt.options)
         except UserError as problem:
-            # What it names was there when it was sent, and is gone now; it must not wait for ever.
+            # What it names existed when it was sent, and is gone now; it must not wait for ever.
             error = UnknownError(message=str(problem), explained=True)
             self._log.append(SessionError(error=error))
             self.withdraw(prompt.prompt_id, error)
@@ -449,7 +449,7 @@ class Runner:
         )
 
     def _format_of(self, run: Run) -> dict[str, Any] | None:
-        """Return the form that a turn's answer must have; what is said into the turn does not lift it."""
+        """Return the format of the turn's structured answer; a prompt that joins the turn does not lift it."""
         began = self._log.state.message(next(iter(run.delivered.values()), ""))
         return began.info.format if began and isinstance(began.info, UserMessage) else None
 
@@ -471,7 +471,7 @@ class Runner:
 
 
 def _unkept(answer: Answer, problem: str) -> Answer:
-    """Return an answer that is in no log, and says so."""
+    """Return an answer that could not be written, with an error about that."""
     if answer.error is not None:
         return answer
     error = UnknownError(message=UNKEPT.format(problem=problem), explained=True)

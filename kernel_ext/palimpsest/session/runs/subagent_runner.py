@@ -1,8 +1,8 @@
-"""Run another agent for a session: a child session, its questions, its progress, its end.
+"""Run a subagent for a task: its child session, questions, progress and result.
 
-Border: on the engine's loop. The ``task`` tool and subtasks of a prompt come in here; the child is
-a session like any other, with a log of its own. What it asks a person is asked in the session
-that began it, in the card of the call, so it is answered wherever that one is looked at.
+Border: on the engine's loop. The ``task`` tool and subtasks of a prompt call it; the child is
+a session like any other, with its own log. Its questions to the user are asked in the parent
+session, in the card of the call, so they can be answered wherever that session is shown.
 """
 
 import asyncio
@@ -33,13 +33,13 @@ from palimpsest.transcript.values import Answers, ModelRef, Question, Reply
 
 TITLE_CHARS = 120
 PROGRESS_SECONDS = 0.25
-"""How often the card is drawn anew; each time it is journaled."""
+"""Interval between updates of the card; each is journaled."""
 
 SIGNS = {"completed": "✓", "error": "✗", "running": "…", "pending": "…"}
 
 
 class ParentSession(Protocol):
-    """A session whose agent has another one work for it: it is asked what the child asks."""
+    """A session whose agent starts subagents; it is asked the child's questions."""
 
     archive: SessionArchive
     asks: Asks
@@ -56,7 +56,7 @@ class ChildSessionRunner:
         self._run = run
 
     async def run(self, task: SubagentTask, context: ToolContext) -> SubagentResult:
-        """Have a task done."""
+        """Run a task in a child session and return its result; raises UserError where it cannot be started."""
         child, agent, model = await self._child(task, context)
         known_as = child.id
         try:
@@ -172,7 +172,7 @@ def _stopper(child: ChildSession, abort: Abort) -> Callable[[], None]:
         reason = abort.reason or "Stopped."
         run = child.runner.run
         if run is not None:
-            run.abort.set(reason)  # at once, from whatever thread
+            run.abort.set(reason)  # at once, from any thread
         loop.call_soon_threadsafe(child.runner.cancel, reason)
 
     return stop
@@ -186,7 +186,7 @@ def _relay(parent: ParentSession, caller: Caller) -> Any:
 
 
 class RelayedInterview:
-    """Puts what a child session asks the person into the card of the call that began it."""
+    """Asks a child session's questions to the user in the card of the call that started it."""
 
     def __init__(self, user_questions: UserQuestions, caller: Caller) -> None:
         self._user_questions = user_questions
@@ -196,7 +196,7 @@ class RelayedInterview:
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
         """Ask, and return the answers."""
-        del message_id, call_id  # they mean nothing in the session where it is asked
+        del message_id, call_id  # they refer to the child session, not to the one that asks
         caller = self._caller
         return await self._user_questions.ask(
             questions, message_id=caller.message_id, call_id=caller.call_id, abort=abort
@@ -204,7 +204,7 @@ class RelayedInterview:
 
 
 class ChildProgress:
-    """Draws what a child session does into the card of its call, a few times a second."""
+    """Shows what a child session does in the card of its call, a few times a second."""
 
     def __init__(
         self, context: ToolContext, child: ChildSession, task: SubagentTask, agent: Agent
@@ -220,7 +220,7 @@ class ChildProgress:
         context.metadata(self._title, self.seen())
 
     def heard(self, records: Sequence[Record]) -> None:
-        """Take in what was written; on the writer thread."""
+        """Schedule an update when tool calls were written; on the writer thread."""
         if not self._planned and any(
             isinstance(one.event, PartUpdated) and isinstance(one.event.part, ToolPart)
             for one in records
@@ -229,11 +229,11 @@ class ChildProgress:
             self._loop.call_soon_threadsafe(self._loop.call_later, PROGRESS_SECONDS, self._show)
 
     def close(self) -> None:
-        """Draw no more."""
+        """Stop updating the card."""
         self._closed = True
 
     def seen(self) -> dict[str, Any]:
-        """Return what the card holds now."""
+        """Return the metadata of the card as of now."""
         found = calls_of(self._child.log.state.messages()[self._first :])
         shown = found[-MOST_SHOWN:]
         lines = [f"{SIGNS[one['state']]} {one['tool']} {one['title']}".rstrip() for one in shown]
@@ -248,7 +248,7 @@ class ChildProgress:
 
 
 def calls_of(messages: Messages) -> list[dict[str, str]]:
-    """Return the tool calls of a session as its parent's card lists them."""
+    """Return the tool calls of a session as the parent's card lists them."""
     return [
         {"tool": part.tool, "title": _subject(part), "state": part.state.status}
         for message in messages
@@ -266,7 +266,7 @@ def _report(task_id: str, answer: Answer, metadata: dict[str, Any]) -> SubagentR
     error = answer.error
     stopped = error is not None and error.type == "aborted"
     words = error.message if error is not None and not stopped else None
-    metadata.pop("output", None)  # the card of what is done shows the result
+    metadata.pop("output", None)  # the card of a finished task shows the result
     return SubagentResult(task_id, answer.text, words, stopped, metadata)
 
 

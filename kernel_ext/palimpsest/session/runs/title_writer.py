@@ -1,7 +1,7 @@
-"""Give a session its title: the first words at once, and what a model calls it a little later.
+"""Title a session: first with the beginning of its prompt, then with a title that a model writes.
 
-Border: never blocks a turn and never fails one. What a person named is left alone, also when it was
-named while the model was still asked.
+Border: never blocks or fails a turn. A title that the user chose is kept, also if it was chosen
+while the model's request ran.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ def small_model(
 ) -> ModelInfo:
     """Return the model that writes titles and turn summaries.
 
-    It is the title agent's, or the one named for such work, else a small one of the same provider,
-    else the one that answers. A server of one's own has the models that it has, so none is guessed there.
+    It is the title agent's, or the one configured for such requests, else a small one of the same provider,
+    else the one that answers. No model is guessed for a custom server, whose models are unknown.
     """
     agent = agents.get("title")
     wanted = (agent.model if agent is not None else None) or named
@@ -48,9 +48,9 @@ LOGGER = logging.getLogger(__name__)
 
 
 class TitleWriter:
-    """Names one session.
+    """Writes the title of one session.
 
-    Responsibilities: put the first words in the place of a default title; ask for a better one
+    Responsibilities: replace a default title by the beginning of the prompt; request a better one
     beside the first step, at most once.
     """
 
@@ -58,11 +58,11 @@ class TitleWriter:
         self._services = services
         self._log = log
         self._stand_in: str | None = None
-        """The first words, while a title is still to be asked for."""
+        """The provisional title, until the model's title is requested."""
         self._task: asyncio.Task[None] | None = None
 
     def prompted(self, text: str) -> None:
-        """Take in a prompt that is about to be sent."""
+        """Set the provisional title from a prompt that is about to be sent."""
         session = self._log.state.session
         words = first_words(text)
         if session is None or not words or not is_default(session.title):
@@ -72,7 +72,7 @@ class TitleWriter:
             self._stand_in = words
 
     def watch(self, run_context: RunContext) -> RunContext:
-        """Return the stage of a run, in whose first step the title is asked for."""
+        """Return the context of a run changed so that its first step also requests the title."""
         resolve = run_context.setup
 
         async def setup(user: UserMessage) -> StepSetup:
@@ -84,12 +84,12 @@ class TitleWriter:
         return run_context
 
     def end(self) -> None:
-        """Ask no more."""
+        """Cancel the request."""
         if self._task is not None:
             self._task.cancel()
 
     async def wait(self) -> None:
-        """Return when no title is being asked for."""
+        """Wait until no title is being requested."""
         if self._task is not None:
             await asyncio.wait({self._task})
 
@@ -120,7 +120,7 @@ class TitleWriter:
             self._settle(titled, stand_in)
 
     def _settle(self, titled: SideAnswer, stand_in: str) -> None:
-        """Take the title, unless a person was faster, and count what it took."""
+        """Set the title, unless the user has changed it, and add the usage of its request."""
         session = self._log.state.session
         if session is None:
             return

@@ -1,4 +1,4 @@
-"""What stands before a tool call: the rules that hold, the question, and the guard against circles."""
+"""Check a tool call before it runs: permission rules, the user's approval, and the loop guard."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ ENDED = (
     "nobody was there to ask. Change the prompt, or choose another model."
 )
 MOST_CIRCLES = 2
-"""Different circles that are refused in a turn before the next one ends it."""
+"""Number of different loops that are refused in a turn; the next one ends it."""
 
 
 class ToolGate:
-    """Ask a person for the tool calls of one session."""
+    """Checks the permissions of one session's tool calls, and stops repeated ones."""
 
     def __init__(self, services: Services, log: SessionLog, asks: Asks) -> None:
         self._services = services
@@ -38,21 +38,21 @@ class ToolGate:
         self._asks = asks
         self._circling: set[frozenset[str]] = set()
         self._refused: dict[frozenset[str], str] = {}
-        """Circles that nobody was there to ask about, and the message in which each was refused."""
+        """Loops that the user could not be asked about, and the message in which each was refused."""
         self._guarding = asyncio.Lock()
         self._given: dict[str, dict[str, Any]] = {}
 
     def announce(self, call_id: str, given: dict[str, Any]) -> None:
-        """Say what a call would run that stands in no message: a question about it shows that."""
+        """Record the input of a call that no message holds, so that a question about it can show it."""
         self._given[call_id] = given
 
     def turn_began(self) -> None:
-        """Forget what was said of circles in the turn before."""
+        """Forget the loops of the turn before."""
         self._circling.clear()
         self._refused.clear()
 
     def asker(self, run: Run, message_id: str, call_id: str, tool: str) -> AskFunction:
-        """Return how the tool of a call asks."""
+        """Return the function by which the tool of a call asks for permission."""
         caller = Caller(message_id, call_id, tool, self._given.pop(call_id, None))
 
         async def ask(
@@ -92,16 +92,16 @@ class ToolGate:
         return services.effective_rules.rules_of(self._log.state.session, services.rules, own)
 
     async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
-        """Ask before a call that goes round in circles; "once" holds for the turn, "always" for the tool and session.
+        """Ask the user before a call that repeats in a loop; "once" holds for the turn, "always" for tool and session.
 
-        Where nobody can be asked, the call is refused once, with words for the model; the same
-        circle again ends the turn, and so does one circle too many.
+        Where no user can be asked, the call is refused once, with a sentence for the model; the same
+        loop again ends the turn, and so does one loop too many. Raises PermissionDenied.
         """
         calls = _calls_of_turn(self._log.state.messages(), upto=call.id)
         found = repeated_calls(calls)
         if not found:
             return
-        # Calls run side by side: of those that make one circle, the first asks for all.
+        # Calls run in parallel: of those that form one loop, the first asks for all.
         async with self._guarding:
             if found in self._circling:
                 return
@@ -131,7 +131,7 @@ def _ended(words: str) -> PermissionDenied:
 
 
 def _turn_of(messages: Messages, call_id: str) -> int:
-    """Return where the turn of a call begins, from the end, since it is mostly the newest."""
+    """Return the index of the message that began a call's turn; searched from the end, where it mostly is."""
     found = False
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]

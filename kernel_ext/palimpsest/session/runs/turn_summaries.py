@@ -1,8 +1,8 @@
-"""Note in words what each turn did, after it and beside everything else; only where that is switched on.
+"""Write a summary of each turn after it, in the background; only where that is switched on.
 
-Border: delays no turn, no prompt and no close, and fails none. One request runs at a time; where
-turns pass faster than the answers come, the newest one is asked for, and those in between are told
-to the model with it.
+Border: delays and fails no turn, no prompt and no close. One request runs at a time; where
+turns end faster than answers come, the newest turn is summarised, and the request contains those in
+between.
 """
 
 import asyncio
@@ -33,13 +33,13 @@ from palimpsest.transcript.values import ModelInfo
 LOGGER = logging.getLogger(__name__)
 
 MOST_TURNS = 4
-"""Turns that one request tells: the newest, and those that passed while another one was asked for."""
+"""Maximum turns in one request: the newest, and those that ended while another request ran."""
 
 
 class TurnSummaries:
-    """Writes the summaries of one session's turns, and its own.
+    """Writes the summaries of one session's turns, and of the session.
 
-    Responsibilities: notice a turn that ended with an answer; ask for its summary, one at a time.
+    Responsibilities: notice a turn that ended with an answer; request its summary, one at a time.
     """
 
     def __init__(
@@ -49,22 +49,22 @@ class TurnSummaries:
         affordable: Callable[[ModelInfo], bool],
         written: Callable[[], None],
     ) -> None:
-        """``affordable`` tells whether the spending limit lets a request pass; ``written`` is told of new words."""
+        """``affordable`` checks the spending limit for a request; ``written`` is called after a new summary."""
         self._services = services
         self._log = log
         self._affordable = affordable
         self._written = written
         self._setup: StepSetup | None = None
-        """Of the newest step."""
+        """The setup of the newest step."""
         self._turns: list[str] = []
-        """The prompts of turns that ended and are still to be asked about, oldest first."""
+        """Ids of the prompts of turns that ended and are still to be summarised, oldest first."""
         self._answer = ""
-        """The newest answer that was asked about."""
+        """Id of the newest answer for which a summary was requested."""
         self._ended = False
         self._task: asyncio.Task[None] | None = None
 
     def watch(self, run_context: RunContext) -> RunContext:
-        """Return the stage of a run, whose newest setup is remembered."""
+        """Return the context of a run changed so that its newest setup is remembered."""
         resolve = run_context.setup
 
         async def setup(user: UserMessage) -> StepSetup:
@@ -75,7 +75,7 @@ class TurnSummaries:
         return run_context
 
     def turn_ended(self, run_context: RunContext) -> None:
-        """Take in that a run ended; one that answered nothing new is passed over."""
+        """Request a summary when a run ended with a new answer."""
         session, setup = self._log.state.session, self._setup
         if self._ended or not self._services.turn_summaries or setup is None:
             return
@@ -90,13 +90,13 @@ class TurnSummaries:
             self._task = asyncio.get_running_loop().create_task(self._work(run_context))
 
     def end(self) -> None:
-        """Ask no more."""
+        """Cancel the request, and make no more."""
         self._ended = True
         if self._task is not None:
             self._task.cancel()
 
     async def wait(self) -> None:
-        """Return when nothing is being asked for."""
+        """Wait until no summary is being requested."""
         if self._task is not None:
             await asyncio.wait({self._task})
 
@@ -128,7 +128,7 @@ class TurnSummaries:
         return await run_turn_summary(run_context, asking, turns)
 
     def _settle(self, answered: SideAnswer, prompt_id: str) -> None:
-        """Write what the model said, where the turn still stands, and count what it took."""
+        """Write the summary, where the turn still exists, and add the usage of its request."""
         session = self._log.state.session
         if session is None:
             return
@@ -151,12 +151,12 @@ class TurnSummaries:
 
 
 def _fields(words: TurnSummaryText) -> dict[str, Any]:
-    """Return what a prompt's summary is given; what the model left out stays as it was."""
+    """Return the summary fields of a prompt; fields that the model left out keep their value."""
     return {name: text for name, text in ((TITLE, words.title), (BODY, words.turn)) if text}
 
 
 def _answer_of(turn: Messages) -> str:
-    """Return the id of the answer that a turn ended with; empty where it failed or said nothing."""
+    """Return the id of the answer that a turn ended with; empty where it failed or is empty."""
     for message in reversed(turn):
         info = message.info
         if isinstance(info, AssistantMessage) and not info.summary:

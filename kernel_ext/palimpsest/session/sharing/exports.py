@@ -1,7 +1,7 @@
-"""Write a session to a file in another form: Markdown, a notebook, JSON, a page, OpenCode's folder.
+"""Export a session to a file: Markdown, a notebook, JSON, an HTML page, or OpenCode's storage folder.
 
-Border: writes one new file, or one folder, where it is told to, and nothing over what is there. Keys
-are taken out of every form; the names of home folders out of those that people read.
+Border: writes one new file or folder at the given path, and overwrites nothing. Keys
+are removed from every format; home folder names from those that people read.
 """
 
 import itertools
@@ -46,11 +46,11 @@ ENDINGS: Mapping[str, str] = {
 OTHER_NAMES = {"markdown": "md", "notebook": "ipynb", "page": "html", "htm": "html"}
 _NAME_CHARS = 60
 LONGEST_NAME = 300
-"""Of a path, in a sentence about it."""
+"""Maximum characters of a path in a sentence about it."""
 
 
 def form_of(word: str) -> Form | None:
-    """Return the form that a word or a file's ending names."""
+    """Return the format that a word or a file suffix names; None for an unknown one."""
     name = OTHER_NAMES.get(word.lower().lstrip("."), word.lower().lstrip("."))
     return name if name in FORMS else None  # type: ignore[return-value]  # the names are the literals
 
@@ -66,17 +66,17 @@ def export_session(
     within: Path | None = None,
     prompts: Prompts = "markdown",
 ) -> Exported:
-    """Write a session to a new file and say where it is.
+    """Write a session to a new file and return its path, format and size.
 
-    Without a path it lies in ``cwd`` and is called after the session's title. ``within`` is the
-    folder that the file must be in, when it is not a person at the keyboard who names it. Raises
-    UserError with one sentence, also when the file is there already.
+    Without a path it is written to ``cwd`` and named after the session's title. ``within`` is the
+    folder that the file must be in, for requests that do not come from the user at this computer. Raises
+    UserError with one sentence, also when the file exists.
     """
     chosen = form or (form_of(Path(path).suffix) if path is not None else None) or "md"
     session = store.load(session_id).session
     if session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
-    target = cwd if path is None else Path(path)  # for a sentence about a path that cannot be
+    target = cwd if path is None else Path(path)  # also for the error message about an invalid path
     try:
         target = _target(path, chosen, session, cwd, within)
         if chosen == "opencode":
@@ -87,7 +87,7 @@ def export_session(
             size = _write(target, _pieces(store, session_id, chosen, environment, prompts))
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
-    except (OSError, ValueError) as error:  # a zero character in the name is no OSError
+    except (OSError, ValueError) as error:  # a null character in the name raises ValueError
         why = getattr(error, "strerror", None) or error
         name = one_line(str(target), LONGEST_NAME)
         raise StorageFailed(f"{name!r} cannot be written: {why}.") from error
@@ -120,7 +120,7 @@ def _target(
 
 
 def _free(folder: Path, name: str, ending: str) -> Path:
-    """Return the first name that is not taken."""
+    """Return the first name that does not exist yet."""
     for number in itertools.count(1):
         path = folder / f"{name}{'' if number == 1 else f'-{number}'}{ending}"
         if not path.exists():
@@ -134,10 +134,10 @@ def _file_name(session: SessionInfo) -> str:
 
 
 def _write(path: Path, pieces: Iterable[str]) -> int:
-    """Write a new file; one that cannot be finished is taken away again."""
+    """Write a new file and return its size; a file that cannot be finished is deleted."""
     file = path.open("x", encoding="utf-8", errors="replace")
     try:
-        with file:  # the end of a short one is written when it is closed
+        with file:  # buffered text may only be written when the file is closed
             for piece in pieces:
                 file.write(piece)
     except BaseException:
@@ -206,7 +206,7 @@ def _markdown(store: Store, session_id: str, environment: Mapping[str, str]) -> 
 
 
 def _attached(message: Message) -> Iterator[str]:
-    """Name what Markdown cannot hold."""
+    """Yield the names of attachments, which Markdown cannot hold."""
     for part in message.parts:
         if isinstance(part, FilePart):
             yield part.filename or "an attachment"

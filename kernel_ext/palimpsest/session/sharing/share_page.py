@@ -1,8 +1,8 @@
-"""Make a session into a page that can be passed on, keep it up to date, and take it back.
+"""Write a session as an HTML page that can be shared, keep it up to date, and delete it.
 
-Border: writes below ``.palimpsest/share`` only, under a name that nobody can guess, for the user's
-eyes until they hand it to somebody. Nothing is sent anywhere. ``render/formats/share_page.py`` says how the page
-looks; here is decided what is on it.
+Border: writes below ``.palimpsest/share`` only, under a name that cannot be guessed, readable by the
+user alone. Nothing is sent anywhere. ``render/formats/share_page.py`` renders the page;
+this decides what is on it.
 """
 
 import base64
@@ -38,11 +38,11 @@ from palimpsest.transcript.values import Usage
 FOLDER = "share"
 NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
 SECRET_BYTES = 16
-"""128 bits: a name that is found by nobody who was not told it; in hex, which means nothing in Markdown."""
+"""128 bits, so that the name cannot be guessed; written in hex, which has no meaning in Markdown."""
 FILE_BYTES = 5_000_000
-"""The largest attachment that comes along."""
+"""Maximum size of one attachment on the page."""
 ALL_BYTES = 20_000_000
-"""All attachments together; a page that no browser opens helps nobody."""
+"""Maximum size of all attachments together, so that browsers can open the page."""
 TEXT_CHARS = 40_000
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"})
 TEXTS = frozenset({"application/json", "application/xml", "application/x-ndjson", "image/svg+xml"})
@@ -67,7 +67,7 @@ SCRUBBED = (
 
 
 def cleaner(environment: Mapping[str, str]) -> Callable[[str], str]:
-    """Return what takes keys and the names of home folders out of text."""
+    """Return a function that removes keys and the names of home folders from text."""
     values = secret_values(environment)
     named = [environment.get(name, "") for name in ("HOME", "USERPROFILE")]
     homes = tuple(dict.fromkeys(home for home in (str(Path.home()), *named) if home))
@@ -79,7 +79,7 @@ def cleaner(environment: Mapping[str, str]) -> Callable[[str], str]:
 
 
 def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
-    """Return what cleans every text in a JSON value, names included."""
+    """Return a function that cleans every text in a JSON value, names included."""
 
     def through(value: Any) -> Any:
         match value:
@@ -98,7 +98,7 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
 
 
 def _clean_url(url: str, clean: Callable[[str], str]) -> str:
-    """Return a ``data:`` url whose content holds nothing secret either."""
+    """Return a ``data:`` URL whose content is cleaned too."""
     head, _, data = url.partition(",")
     try:
         seen = base64.b64decode(data).decode("latin-1")
@@ -109,7 +109,7 @@ def _clean_url(url: str, clean: Callable[[str], str]) -> str:
 
 
 def share_folder(store: Store) -> Path:
-    """Return the folder of the pages; raises UserError where nothing is kept on a disk."""
+    """Return the folder of the pages; raises UserError where sessions are in memory only, or it is a link."""
     if not isinstance(store, JsonlStore):
         raise UserError(IN_MEMORY)
     folder = store.layout.root / FOLDER
@@ -119,7 +119,7 @@ def share_folder(store: Store) -> Path:
 
 
 def page_path(store: Store, session: SessionInfo) -> Path | None:
-    """Return where a session's page is; None when it is not shared."""
+    """Return the path of a session's page; None when it is not shared."""
     secret = _secret(session)
     if secret is None or not isinstance(store, JsonlStore):
         return None
@@ -128,7 +128,7 @@ def page_path(store: Store, session: SessionInfo) -> Path | None:
 
 
 def _secret(session: SessionInfo) -> str | None:
-    """Return the name of a session's page; a fork's record tells of its parent's, which stays."""
+    """Return the secret name of a session's page; None where the record is of another session, as in a fork."""
     share = session.share or {}
     secret = share.get("secret")
     known = isinstance(secret, str) and NAME.fullmatch(secret) is not None
@@ -136,7 +136,7 @@ def _secret(session: SessionInfo) -> str | None:
 
 
 def make_page(store: Store, session: SessionInfo, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Write a session's page, again under its name if it has one; return the record of it."""
+    """Write a session's page, under its present name if it has one; returns the share record."""
     folder = share_folder(store)
     secret = _secret(session) or secrets.token_hex(SECRET_BYTES)
     try:
@@ -151,7 +151,7 @@ def make_page(store: Store, session: SessionInfo, environment: Mapping[str, str]
 
 
 def remove_page(store: Store, session: SessionInfo) -> bool:
-    """Delete a session's page; false when there was none."""
+    """Delete a session's page; returns False when there was none."""
     path = page_path(store, session)
     if path is None:
         return False
@@ -162,9 +162,9 @@ def remove_page(store: Store, session: SessionInfo) -> bool:
 def write_page(
     store: Store, session_id: str, path: Path, environment: Mapping[str, str], *, new: bool = False
 ) -> None:
-    """Write the page to a file, for the user's eyes only; readers see the old one or the new one.
+    """Write the page to a file that only the user can read; readers see the old page or the new one.
 
-    With ``new`` a file that is there is an error (FileExistsError).
+    With ``new`` an existing file is an error (FileExistsError).
     """
     scratch = path.with_name(f".{secrets.token_hex(8)}.tmp")
     fd = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -181,7 +181,7 @@ def write_page(
 
 
 def page_html(store: Store, session_id: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the page of a session in pieces; one message at a time is held."""
+    """Yield the page of a session in pieces; only one message at a time is in memory."""
     state = without_reverted(store.load(session_id))
     session = state.session
     if session is None:
@@ -217,7 +217,7 @@ def page_html(store: Store, session_id: str, environment: Mapping[str, str]) -> 
 
 @dataclass(slots=True)
 class _Survey:
-    """What the head of a page says of all messages."""
+    """What the head of a page states about all messages."""
 
     prompts: list[str] = field(default_factory=list)
     models: dict[str, None] = field(default_factory=dict)
@@ -225,12 +225,12 @@ class _Survey:
     tokens: Usage = field(default_factory=Usage)
     cost: float = 0.0
     unknown: int = 0
-    """Answers whose price nobody knows."""
+    """Number of answers of unknown price."""
     last: int = 0
 
 
 def _survey(state: State) -> _Survey:
-    """Look at all messages; only prompts are read whole."""
+    """Collect facts about all messages; only prompts are read whole."""
     found = _Survey()
     for slot in state.slots():
         info = slot.info.read(_passed_over)
@@ -247,7 +247,7 @@ def _survey(state: State) -> _Survey:
 
 
 def _passed_over(_line: bytes, _why: str) -> None:
-    """Say nothing of an unreadable line; what is readable is shown."""
+    """Ignore an unreadable line; the readable ones are shown."""
 
 
 def _add(found: _Survey, info: AssistantMessage) -> None:
@@ -260,7 +260,7 @@ def _add(found: _Survey, info: AssistantMessage) -> None:
 
 
 def _is_prompt(message: Message) -> bool:
-    """Tell whether the page shows a message as a prompt."""
+    """Return whether the page shows a message as a prompt."""
     if not isinstance(message.info, UserMessage):
         return False
     if any(part.type == "compaction" for part in message.parts):
@@ -281,13 +281,13 @@ def _first_words(message: Message) -> str:
 
 
 def facts_of(session: SessionInfo, state: State) -> tuple[tuple[str, str], ...]:
-    """Return what there is to say of a session: pairs of words, with keys and homes still in."""
+    """Return the facts about a session as pairs of label and text; keys and home folders are not removed."""
     words = (("About", session.about),) if session.about else ()
     return (*words, *_facts(session, _survey(state)))
 
 
 def _facts(session: SessionInfo, found: _Survey) -> Iterator[tuple[str, str]]:
-    """Yield what a page says below a session's title and its words."""
+    """Yield the facts that a page lists below a session's title and summary."""
     tokens = found.tokens
     yield "Begun", _when(session.time.created)
     yield "Last change", _when(max(found.last, session.time.created))
@@ -310,7 +310,7 @@ def _cost(found: _Survey) -> str:
 
 
 def messages_of(store: Store, state: State) -> Iterator[Message]:
-    """Yield the messages with their long outputs, and let go of each."""
+    """Yield the messages with their long outputs, releasing each afterwards."""
     for slot in state.slots():
         message = state.message(slot.id)
         slot.built = None
@@ -324,7 +324,7 @@ def messages_of(store: Store, state: State) -> Iterator[Message]:
 
 
 class Attachments:
-    """Decides what of the attachments comes along, within what a page can carry."""
+    """Decides which attachments a page contains, within its size limits."""
 
     def __init__(self, store: Store, clean: Callable[[str], str]) -> None:
         self._store = store
@@ -333,7 +333,7 @@ class Attachments:
         self.left_out = 0
 
     def embed(self, file: Attachment | FilePart) -> Embedded:
-        """Return what is shown of an attachment."""
+        """Return how an attachment is shown."""
         name = file.filename or _last(file.url)
         shown = Embedded("left-out", name, file.mime)
         content = self._content(file.url)
@@ -377,7 +377,7 @@ class Attachments:
         return None
 
     def _elsewhere(self, url: str) -> str:
-        """Say where an attachment is that is not with the session."""
+        """Return why an attachment is not with the session, and where it is."""
         if url.startswith(("http://", "https://", "file:")):
             return f"it was not kept with the session; it is at {self._clean(url)[:300]}"
         return "its content is gone"

@@ -1,6 +1,6 @@
-"""What leaves a project and what comes into it: shared pages, exports, imports.
+"""Share, export and import the sessions of a project.
 
-Border: for one kernel's workspace; every operation may take its time and runs beside the engine.
+Border: for one kernel's workspace; every operation may be slow and runs off the engine's loop.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from palimpsest.transcript.session_record.events import Record, SessionStatus, S
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 SHARING_OPTED_OUT: dict[str, Any] = {"taken_back": True}
-"""The record of a session that a person does not want shared, whatever the configuration says."""
+"""The share record of a session that the user unshared, so that it is not shared automatically again."""
 
 LOG = logging.getLogger(__name__)
 
@@ -43,15 +43,15 @@ class SharingService:
         settle: Callable[[str], Awaitable[str]],
         note: Callable[[str, dict[str, Any] | None], Awaitable[None]],
     ) -> None:
-        """``settle`` writes what is known of a session and returns its whole id; ``note`` its record."""
+        """``settle`` writes what is held of a session and returns its whole id; ``note`` sets its share record."""
         self._services = services
         self._settle = settle
         self._note = note
 
     async def share(self, session_id: str) -> Path:
-        """Make a page of a session, or make it anew; returns where it is.
+        """Write the page of a session, or write it again; returns its path.
 
-        Raises UserError where sharing is switched off, or nothing is kept on a disk.
+        Raises UserError where sharing is disabled, or sessions are in memory only.
         """
         services = self._services
         if services.share == "disabled":
@@ -69,11 +69,11 @@ class SharingService:
         return folder / f"{record['secret']}.html"
 
     async def unshare(self, session_id: str) -> bool:
-        """Delete a session's page; false when there was none."""
+        """Delete a session's page; returns False when there was none."""
         services = self._services
         full = await self._settle(session_id)
         session = await asyncio.to_thread(self._session, full)
-        # First, since another kernel may write the session; and again, for one that was being made.
+        # First, since another kernel may write the session; and again, for a page written meanwhile.
         removed = await asyncio.to_thread(remove_page, services.store, session)
         record = SHARING_OPTED_OUT if services.share == "auto" else None
         if session.share != record:
@@ -81,7 +81,7 @@ class SharingService:
         return await asyncio.to_thread(self._remove_all, session) or removed
 
     def _remove_all(self, session: SessionInfo) -> bool:
-        """Delete every page that the session's log names; false when none was there."""
+        """Delete every page that the session's log names; returns False when there was none."""
         store = self._services.store
         records = store.read(session.id, only=("session.updated",))
         events = [record.event for record in records]
@@ -90,7 +90,7 @@ class SharingService:
         return sum(remove_page(store, one) for one in mine) > 0
 
     async def shared(self, session_id: str) -> Path | None:
-        """Return where a session's page is; None when it is not shared."""
+        """Return the path of a session's page; None when it is not shared."""
         full = await self._settle(session_id)
         session = await asyncio.to_thread(self._session, full)
         return page_path(self._services.store, session)
@@ -104,9 +104,9 @@ class SharingService:
         prompts: Prompts = "markdown",
         inside: bool = False,
     ) -> Exported:
-        """Write a session to a new file in another form.
+        """Write a session to a new file in another format.
 
-        ``inside`` confines it to the project, for askers who are not at this keyboard.
+        ``inside`` confines it to the project, for requests that do not come from the user at this computer.
         """
         services = self._services
         full = await self._settle(session_id)
@@ -123,9 +123,9 @@ class SharingService:
         )
 
     async def import_sessions(self, path: str | Path, *, inside: bool = False) -> ImportReport:
-        """Bring sessions in from OpenCode's storage folder or an exported file; nothing is run.
+        """Import sessions from OpenCode's storage folder or an exported file; nothing is run.
 
-        ``inside`` confines it to the project, for askers who are not at this keyboard.
+        ``inside`` confines the path to the project, for requests that do not come from the user at this computer.
         """
         return await asyncio.to_thread(self._bring, path, inside=inside)
 
@@ -148,9 +148,9 @@ class SharingService:
 
 
 class AutoShare:
-    """Makes a session's page anew whenever a turn ends; what fails here fails nothing else.
+    """Writes a session's page again whenever a turn ends; a failure affects nothing else.
 
-    Only where the configuration says so, and only for sessions that no other one began.
+    Only where the configuration says ``auto``, and never for child sessions.
     """
 
     def __init__(
@@ -170,19 +170,19 @@ class AutoShare:
             journal.subscribe(self._heard)
 
     async def settle(self) -> None:
-        """Wait until the page tells the newest turn."""
+        """Wait until the page contains the newest turn."""
         if self._services.share == "auto":
-            await self._journal.flush()  # it is heard before this returns
+            await self._journal.flush()  # the end of the turn is noticed before this returns
         if self._task is not None:
             await self._task
 
     def refresh(self) -> None:
-        """Make the page anew, where it is made by itself: more is known than when the turn ended."""
+        """Write the page again, where pages are automatic: a turn summary came after the turn's end."""
         if self._services.share == "auto":
             self._begin()
 
     def _heard(self, records: Sequence[Record]) -> None:
-        """Note the end of a turn; on the writer thread."""
+        """Notice the end of a turn; on the writer thread."""
         ends = any(
             isinstance(one.event, SessionStatus) and one.event.status.type == "idle"
             for one in records
@@ -208,7 +208,7 @@ class AutoShare:
         if session is None or session.parent_id is not None or session.share == SHARING_OPTED_OUT:
             return
         services = self._services
-        await self._journal.flush()  # the page tells what is written
+        await self._journal.flush()  # the page is made from what is written
         record = await asyncio.to_thread(make_page, services.store, session, services.environment)
         now = self._log.state.session
         if now is not None and now.share == SHARING_OPTED_OUT:

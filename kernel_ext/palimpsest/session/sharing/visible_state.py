@@ -1,4 +1,4 @@
-"""Leave out of a folded session what is taken back, for what leaves the project: pages and exports."""
+"""Remove reverted messages from a folded session, for what leaves the project: pages and exports."""
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.session.revert.plan import hidden_by_revert, standing_revert
@@ -7,7 +7,7 @@ from palimpsest.transcript.session_record.events import PartRemoved, Record, Ses
 
 
 def without_reverted(state: State) -> State:
-    """Take out of a state of one's own what a revert hides; returns it."""
+    """Remove what a revert hides from a state that the caller owns; returns the same state."""
     revert = standing_revert(state.session)
     if revert is None:
         return state

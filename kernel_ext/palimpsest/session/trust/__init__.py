@@ -1,1 +1,1 @@
-"""What a project's files may set although nobody trusted them, and what a person's trust is bound to."""
+"""Trust in a project's files: what they may set without it, and what the user's trust is bound to."""

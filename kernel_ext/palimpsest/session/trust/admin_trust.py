@@ -1,8 +1,8 @@
-"""What an administrator says about trust: folders that everybody trusts, and where trust is kept.
+"""Read an administrator's settings about trust: folders trusted for everybody, and where trust is stored.
 
-``trusted_folders`` are for courses and images, where the projects are the administrator's own;
-``state_folder`` for machines on which a person's home is not the place. ``{user}`` in it stands for
-the login name, since such a folder belongs to one person.
+``trusted_folders`` are for courses and images, where the administrator owns the projects;
+``state_folder`` is for machines where trust cannot be stored in home folders. ``{user}`` in it is replaced by
+the login name, since such a folder belongs to one user.
 """
 
 import getpass
@@ -15,7 +15,7 @@ from palimpsest.session.config.setting_files import Layer
 
 
 def trusted_by(layers: Sequence[Layer], project: Path) -> str:
-    """Return which administrator's file trusts the project, by its real path; empty for none."""
+    """Return the administrator's file that trusts the project, by its real path; empty for none."""
     real = Path(os.path.realpath(project))
     for layer in layers:
         for folder in _folders(layer, "trusted_folders"):
@@ -25,7 +25,7 @@ def trusted_by(layers: Sequence[Layer], project: Path) -> str:
 
 
 def state_named_by(layers: Sequence[Layer]) -> Path | None:
-    """Return the folder that the first administrator's file names for what people decide."""
+    """Return the state folder that the first administrator's file names; None where none does."""
     for layer in layers:
         for folder in _folders(layer, "state_folder"):
             return Path(str(folder).replace("{user}", _user())) / "palimpsest"

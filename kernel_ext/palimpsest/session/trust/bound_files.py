@@ -1,11 +1,11 @@
-"""Which files of a project its hooks and servers would run, and what they hold now.
+"""Find which files of a project its hooks and servers would run, and hash their contents.
 
-A person who trusts a command trusts the script behind it, so a changed script asks again. Found are
+A user who trusts a command trusts the script behind it, so a changed script needs trust again. Found are
 the files and folders below the project that a word of the command line or of its environment names,
 the modules that an import names, and the programs beside them.
 
-Border: reads files; which settings name something that runs is said by who asks. What lies outside
-of the project (interpreters, installed packages, what ``npx`` fetches) is not bound.
+Border: reads files; its caller selects the settings that name commands. What lies outside
+of the project (interpreters, installed packages, what ``npx`` fetches) is not covered.
 """
 
 import hashlib
@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".so", ".pyd", "package.json")
-"""What is bound beside a file that runs: it may be imported, sourced or run by it."""
+"""Files covered beside a file that runs, since it may import, source or run them."""
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _APART = re.compile(r"[\s;&|=,:'\"()<>`$]+")
 _BLOCK = 1 << 20
 
 
 def bound_files(settings: Iterable[Any], bases: Iterable[Path], project: Path) -> dict[str, str]:
-    """Return the files below the project that settings name, by path, with a digest of each."""
+    """Return the files below the project that settings name: relative path to SHA-256."""
     root = Path(os.path.realpath(project))
     folders = list(dict.fromkeys(Path(os.path.realpath(base)) for base in (root, *bases)))
     words = [word for value in settings for word in _words(value)]
-    # A server's own folder is one of the words, and what else is said starts there.
+    # A server's own folder is one of the words, and its other paths are relative to it.
     named = (base / word for base in folders for word in words)
     folders += [path for path in dict.fromkeys(named) if _is_below(path, root) and path.is_dir()]
     found: dict[Path, None] = {}

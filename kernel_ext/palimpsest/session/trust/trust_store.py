@@ -1,11 +1,11 @@
-"""What a person trusts of a project, kept in a folder of their own.
+"""Store what the user trusts of a project, in the user's own folder.
 
-Trust is bound to where the project lies and to what it says: its settings, the files that its hooks
-and servers run, and each agent, command or skill that says more than an untrusted project may. A
-changed file asks again, and so does a copy of the folder elsewhere. What an untrusted project may
-say is ``config_sift``'s work.
+Trust is bound to the project's path and to the contents of its settings, the files that its hooks
+and servers run, and each agent, command or skill that sets more than an untrusted project may. A
+changed file needs trust again, and so does a copy of the folder elsewhere. What an untrusted project may
+set is defined in ``untrusted_allow_list``.
 
-Border: keeps answers; who is asked, and how, is decided above.
+Border: stores answers; upper layers ask the user.
 """
 
 import hashlib
@@ -23,16 +23,16 @@ from palimpsest.transcript.errors import StorageFailed
 
 FILE = "trusted.json"
 MOST_KEPT = 5_000
-"""Answers that are remembered; the oldest are forgotten first."""
+"""Maximum number of stored answers; the oldest are dropped first."""
 RUNS = ("hooks", "mcp")
-"""Settings that name what is run."""
+"""Settings that name commands or code to run."""
 
 
 def digest_of(layers: Sequence[Layer], starts: Sequence[Path], tree: Path) -> str:
-    """Return what makes a project's settings the same ones; empty where it has none.
+    """Return a hash that identifies a project's settings and what they run; empty where it has none.
 
-    ``starts`` are folders in which programs run and modules are looked for, ``tree`` is the whole of
-    what came together: the repository in which the project lies.
+    ``starts`` are folders in which programs run and modules are searched, ``tree`` is the whole of
+    what was obtained together: the repository that contains the project.
     """
     if not layers:
         return ""
@@ -44,7 +44,7 @@ def digest_of(layers: Sequence[Layer], starts: Sequence[Path], tree: Path) -> st
 
 
 def definition_digest(path: Path, content: str) -> str:
-    """Return what makes a file of an agent, command or skill the same one."""
+    """Return a hash of the path and content of an agent, command or skill file."""
     return _digest(["definition", os.path.realpath(path), content])
 
 
@@ -53,13 +53,13 @@ def _digest(value: Any) -> str:
 
 
 _IN_MEMORY: dict[str, Any] = {}
-"""What this process was told where nothing can be kept."""
+"""Trust given in this process where it cannot be stored."""
 
 
 class TrustStore:
-    """Which projects' settings a person trusted, kept in the user's own folder.
+    """Stores which project settings and definition files the user trusted.
 
-    Where nothing can be kept, what a person said holds as long as the process.
+    Where nothing can be stored, trust lasts as long as the process.
     """
 
     def __init__(self, folder: Path | None, project: Path | None = None) -> None:
@@ -67,11 +67,11 @@ class TrustStore:
         self._project = project
 
     def has(self, digest: str) -> bool:
-        """Tell whether this was trusted."""
+        """Return whether what this digest identifies was trusted."""
         return bool(digest) and digest in self._read() | _IN_MEMORY
 
     def add(self, digests: Iterable[str], files: Sequence[str], project: Path) -> None:
-        """TrustStore from now on what these digests stand for."""
+        """Trust what these digests identify from now on."""
         note = {"project": os.path.realpath(project), "files": list(files), "at": int(time.time())}
         fresh = {digest: note for digest in digests if digest}
         try:
@@ -80,7 +80,7 @@ class TrustStore:
             _IN_MEMORY.update(fresh)
 
     def remove(self, project: Path) -> bool:
-        """Trust nothing of a project any more; false when nothing of it was trusted."""
+        """Remove all trust in a project; returns False when nothing of it was trusted."""
         where = os.path.realpath(project)
         known = self._read()
         kept = {key: one for key, one in known.items() if one.get("project") != where}
@@ -102,7 +102,7 @@ class TrustStore:
         try:
             data = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError):
-            return {}  # nothing is trusted; the person is asked again
+            return {}  # nothing is trusted; the user is asked again
         found = data.get("trusted") if isinstance(data, dict) else None
         return (
             {key: one for key, one in found.items() if isinstance(one, dict)}

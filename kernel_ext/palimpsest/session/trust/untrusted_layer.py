@@ -1,6 +1,6 @@
-"""Lay the settings of a project that nobody trusted over what is there: what holds, and what waits.
+"""Merge the settings of an untrusted project: apply those allowed without trust, and hold back the rest.
 
-Border: which setting may hold is said by ``config_sift``, which is right by ``config_merge``.
+Border: ``untrusted_allow_list`` decides which settings may apply, and ``layer_merge`` validates them.
 """
 
 import dataclasses
@@ -24,8 +24,8 @@ Path = tuple[str, ...]
 
 
 def lay_untrusted(into: LayerMerge, layer: Layer, ground: SettingsBaseline) -> None:
-    """Lay what of a project's layer holds at once over what is there; the rest is held."""
-    whole = LayerMerge()  # says what is wrong with all of it, also with what waits
+    """Merge the part of a project's layer that applies without trust; the rest is held back."""
+    whole = LayerMerge()  # validates all of it, including what is held back
     whole.locked = into.locked
     whole.add(layer)
     into.problems += whole.problems
@@ -49,7 +49,7 @@ def lay_untrusted(into: LayerMerge, layer: Layer, ground: SettingsBaseline) -> N
 
 
 def _hold(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
-    """Note what waits; a table is one line, but that of an agent or a command is a line a setting."""
+    """Record a held-back setting: one row for a whole table, but one per setting of an agent or a command."""
     width = len(path) if path[0] in ("agent", "command") else 1
     key = dotted(*path[:width])
     table: dict[str, Any] = {}
@@ -62,7 +62,7 @@ def _hold(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
 
 
 def _rules(into: LayerMerge, layer: Layer, path: Path, table: Any, kept: dict[str, Any]) -> None:
-    """Keep what of a table of rules tightens; where something is denied, a question may loosen."""
+    """Apply what tightens of a permission table; hold all of it back if it also loosens, as ``ask`` after a deny."""
     tighter = tightens(table)
     agents = into.data.get("agent", {}).values()
     denied = has_denies(into.data.get(PERMISSION)) or has_denies(
@@ -76,7 +76,7 @@ def _rules(into: LayerMerge, layer: Layer, path: Path, table: Any, kept: dict[st
 
 
 def _at(data: Mapping[str, Any], path: Path) -> Any:
-    """Return what stands in tables of tables; None where nothing does."""
+    """Return the value at a path in nested tables; None where there is none."""
     found: Any = data
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None
@@ -84,7 +84,7 @@ def _at(data: Mapping[str, Any], path: Path) -> Any:
 
 
 def _lay_over(table: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Lay one setting, in tables of tables, over a table."""
+    """Merge nested tables into a table."""
     for name, value in more.items():
         if isinstance(value, Mapping) and isinstance(table.get(name), dict):
             _lay_over(table[name], value)

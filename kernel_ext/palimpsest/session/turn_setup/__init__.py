@@ -1,1 +1,1 @@
-"""What a prompt resolves to: agent, model, tools, system prompt, environment."""
+"""Set up a turn: resolve the prompt's agent, model, tools and system prompt, and describe the environment."""

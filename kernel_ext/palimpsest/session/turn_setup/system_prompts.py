@@ -1,7 +1,8 @@
-"""The system prompt of a session: the same bytes for its whole life, for each agent and model.
+"""Make a session's system prompts, and keep each byte for byte for the session's whole life.
 
-A changed byte would make the provider read the whole conversation anew, so what changes (day,
-mode, variables) is told later, in messages (``session/turn_setup/environment_updates.py``).
+There is one for each agent and model. A changed byte would invalidate the provider's cache of the whole
+conversation, so what changes (day, mode, variables) is told in later messages
+(``session/turn_setup/environment_updates.py``).
 """
 
 import json
@@ -28,20 +29,20 @@ from palimpsest.transcript.values import ModelInfo
 
 
 class SystemPromptExtender(Protocol):
-    """Asks hooks and MCP servers what a new system prompt becomes.
+    """Lets hooks and MCP servers change a new system prompt.
 
-    Contract: given agent, model and texts; where they are ``fixed``, words are only added.
+    Contract: given agent, model and texts; where they are ``fixed``, text is only added.
     """
 
     async def __call__(
         self, agent: str, model: str, texts: tuple[str, ...], *, fixed: bool
     ) -> tuple[str, ...]:
-        """Return the texts that are sent."""
+        """Return the texts to send."""
         ...
 
 
 Key = tuple[str, str, str | None]
-"""Agent, model, and what a prompt added."""
+"""Agent, model, and what the prompt adds to the system prompt."""
 SEARCHED = ("message.updated", "step.requested")
 
 
@@ -56,14 +57,14 @@ class SystemPrompts:
         self._policy = policy or (lambda: services.policy)
         self._settled: dict[Key, tuple[str, ...]] = {}
         self._logged: dict[Key, StepRequest] | None = None
-        """The requests whose prompts the log holds; None while nobody looked."""
+        """The requests whose system prompts the log holds; None until the log was read."""
         self.left_out: list[str] = []
-        """Sentences about instruction files that were not read for a new prompt."""
+        """Sentences about instruction files that were not read for a new system prompt."""
 
     async def settle(
         self, agent: Agent, info: ModelInfo, user: UserMessage, finish: SystemPromptExtender
     ) -> tuple[str, ...]:
-        """Return the system prompt, and keep it for the session's whole life."""
+        """Return the system prompt, made or taken from the journal, and keep it for the session's whole life."""
         key = (agent.name, info.ref.id, _added_words(user))
         found = self._settled.get(key)
         if found is None and not self._is_fixed:
@@ -75,7 +76,7 @@ class SystemPrompts:
         return self._settled.setdefault(key, found)
 
     def known(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
-        """Return the system prompt as it would be now; looking at it settles nothing."""
+        """Return the system prompt as it would be now, without keeping it."""
         key = (agent.name, info.ref.id, _added_words(user))
         found = self._settled.get(key)
         if found is None and not self._is_fixed:
@@ -87,11 +88,11 @@ class SystemPrompts:
 
     @property
     def _is_fixed(self) -> bool:
-        """Whether an administrator fixed what stands in it, so that a log may not say otherwise."""
+        """Whether an administrator fixed its contents, so that a prompt in the journal must not be used."""
         return bool(self._services.locked_settings.by("system", "instructions"))
 
     def _recorded(self, key: Key) -> tuple[str, ...] | None:
-        """Take the prompt of the newest request again, when it was for the same agent and model."""
+        """Return the system prompt of the newest request, if that was for the same agent and model."""
         state = self._log.state
         request = state.request
         answer = state.message(request.message_id) if request and request.message_id else None
@@ -104,9 +105,9 @@ class SystemPrompts:
         return self._read(request)
 
     def _earlier(self, key: Key) -> tuple[str, ...] | None:
-        """Take it of an older request, where one for something else came after it; on any thread.
+        """Return the system prompt of an older request, where the newest one had another key; on any thread.
 
-        Only what another kernel asked is looked for, once: what this one asked is settled.
+        Only requests of earlier kernels are searched, once: this kernel's own prompts are kept already.
         """
         if self._logged is None:
             self._logged = self._look_back() if self._log.state.request is not None else {}
@@ -117,7 +118,7 @@ class SystemPrompts:
         session = self._log.state.session
         infos: dict[str, UserMessage | AssistantMessage] = {}
         found: dict[Key, StepRequest] = {}
-        with suppress(NotFound, OSError):  # what cannot be read is written anew
+        with suppress(NotFound, OSError):  # an unreadable one is made again
             for record in self._services.store.read(session.id if session else "", only=SEARCHED):
                 match record.event:
                     case MessageUpdated(info=info):
@@ -130,7 +131,7 @@ class SystemPrompts:
         return found
 
     def _read(self, request: StepRequest) -> tuple[str, ...] | None:
-        with suppress(NotFound):  # one that is gone is written anew: the session goes on
+        with suppress(NotFound):  # one whose blob is missing is made again
             return tuple(json.loads(self._services.store.get_blob(request.system.sha256)))
         return None
 
@@ -157,7 +158,7 @@ class SystemPrompts:
         )
 
     def _skills(self, agent: Agent) -> str:
-        """List the skills, for an agent that may load one."""
+        """Return the list of skills, for an agent that may load one; else nothing."""
         services, session = self._services, self._log.state.session
         rules = services.effective_rules.rules_of(session, services.rules, agent.rules)
         if services.definitions is None or disabled({SKILL: SKILL}, rules):
@@ -168,7 +169,7 @@ class SystemPrompts:
 def _asked_for(
     request: StepRequest, infos: Mapping[str, UserMessage | AssistantMessage]
 ) -> Key | None:
-    """Return for whom a step was asked; None for other requests."""
+    """Return the key of a step's request; None for other requests."""
     answer = infos.get(request.message_id or "")
     user = infos.get(answer.parent_id) if isinstance(answer, AssistantMessage) else None
     if request.purpose != "step" or not isinstance(user, UserMessage):
@@ -177,6 +178,6 @@ def _asked_for(
 
 
 def _added_words(user: UserMessage) -> str | None:
-    """Return what a prompt adds: words of its own, and that its answer must have a form."""
+    """Return the prompt's own text for the system prompt, and the note that a structured answer is wanted."""
     words = [user.system, ANSWER_BY_TOOL if user.format else None]
     return "\n\n".join(one for one in words if one) or None

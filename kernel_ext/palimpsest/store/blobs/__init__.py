@@ -1,1 +1,1 @@
-"""Large contents by their hash, alone or in packs, and what all of them weigh."""
+"""Storage of large contents by hash, in single files or packs, cleanup, and measuring disk use."""

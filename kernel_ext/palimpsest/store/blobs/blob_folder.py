@@ -1,4 +1,4 @@
-"""Keep large content in files named by their hash, and shorten what the log keeps of it."""
+"""Store large content in files named by their hash, and shorten it for the log."""
 
 import base64
 import errno
@@ -16,35 +16,38 @@ from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
 INLINE_BYTES = 32_000
-"""Outputs up to this size stay in the log; more would make opening a session slow."""
+"""Outputs up to this size are stored in the log; larger ones would make opening a session slow."""
 
 EDGE_BYTES = 12_000
-"""Head and tail that the log keeps of a large output: enough to see what it was about."""
+"""Bytes of a large output's beginning, and of its end, that the log keeps."""
 
 FRESH_SECONDS = 600.0
-"""A blob that was put so lately needs no new time: a cleanup looks at hours."""
+"""A blob younger than this gets no new modification time, since a cleanup counts in hours."""
 
 HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class BlobKeeper(Protocol):
-    """Contract: keeps content under its hash; a repeat is free."""
+    """Stores content under its hash.
+
+    Contract: storing the same content again does nothing.
+    """
 
     def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
-        """Keep the content."""
+        """Store the content."""
         ...
 
 
 def keep_output(
     store: BlobKeeper, text: str, *, limit: int = INLINE_BYTES
 ) -> tuple[str, BlobRef | None]:
-    """Return the output as the log keeps it: whole, or head and tail with the blob of the whole."""
+    """Return the output for the log: whole and None, or beginning and end and the blob of the whole."""
     content = text.encode("utf-8", "surrogatepass")
     if len(content) <= limit:
         return text, None
     try:
         ref = store.put_blob(content).model_copy(update={"chars": len(text)})
-    except StorageFailed:  # the journal keeps it, in memory until the disk can
+    except StorageFailed:  # the journal keeps it in memory until the disk works
         return text, None
     edge = min(EDGE_BYTES, limit // 2)
     head = content[:edge].decode("utf-8", "ignore")
@@ -58,7 +61,7 @@ def keep_output(
 
 
 def keep_attachment(store: BlobKeeper, url: str, *, limit: int = INLINE_BYTES) -> str:
-    """Return the url as the log keeps it: ``blob:<sha256>`` for a ``data:`` url over the limit."""
+    """Return the url for the log: ``blob:<sha256>`` for a base64 ``data:`` url over the limit."""
     head, comma, encoded = url.partition(",")
     if len(url) <= limit or not comma or not head.startswith("data:") or "base64" not in head:
         return url
@@ -67,13 +70,13 @@ def keep_attachment(store: BlobKeeper, url: str, *, limit: int = INLINE_BYTES) -
 
 
 class BlobFolder:
-    """Files ``<aa>/<sha256>`` below one folder."""
+    """Stores blobs as files ``<aa>/<sha256>`` below one folder."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def put(self, content: bytes, mime: str) -> BlobRef:
-        """Keep content; what is there already is not written again."""
+        """Store content, unless its blob exists."""
         sha256 = hashlib.sha256(content).hexdigest()
         path = self._path(sha256)
         if not self._is_whole(path, len(content)):
@@ -101,7 +104,7 @@ class BlobFolder:
 
     @staticmethod
     def _is_whole(path: Path, size: int) -> bool:
-        """Tell whether the blob is there; one that was put long ago is put again by its time.
+        """Return whether the blob exists, and renew the modification time of an old one.
 
         So a cleanup sees that it is about to be needed, and leaves it alone.
         """

@@ -1,8 +1,8 @@
-"""Find the blobs that no session needs any more, and delete those that were not needed for long.
+"""Find the blobs that no session refers to, and delete those that have been unused for long.
 
-A blob is needed as long as any log in the folder names it, those of hidden sessions included, since
-forks read them. When it stopped being needed is noted beside the blobs; a note that is lost only
-lets its time begin again. A blob that was put again a moment ago is about to be named, so it stays.
+A blob is needed as long as any log in the folder names it, including those of hidden sessions, since
+forks read them. The time since which it is unused is stored beside the blobs; if that is lost, the time
+starts again. A blob that was stored again recently is about to be named, so it stays.
 """
 
 import json
@@ -22,17 +22,17 @@ from palimpsest.store.project_folder.layout import Layout
 
 DAY = 86_400.0
 LEAST_SECONDS = DAY
-"""Even with no retention at all: a blob is put before the record that names it is on the disk, and a
-kernel that sleeps overnight may still mean to name one."""
+"""Minimum age even without retention: a blob is stored before the record that names it is on the disk,
+and a kernel that is suspended overnight may still write that record."""
 
 NOTES = "unneeded.json"
 CHUNK_BYTES = 1 << 20
 NAMED = re.compile(rb':[\\" ]{0,4}([0-9a-f]{64})')
-"""How logs name a blob: ``"sha256":"..."`` or ``blob:...``. Every hash of another kind counts as well."""
+"""How logs refer to a blob: ``"sha256":"..."`` or ``blob:...``. Hashes of anything else match as well."""
 LATEST = 1e12
-"""A time after this is none, whoever wrote it."""
+"""Upper limit in seconds of a valid time."""
 OVERLAP_BYTES = 68
-"""A name may lie across two reads."""
+"""Bytes of a chunk that are searched again with the next one, since a hash may span both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,27 +42,27 @@ class UnneededBlob:
     sha256: str
     bytes: int
     since: float
-    """Seconds since 1970; when it stopped being needed, as far as is known."""
+    """When it stopped being needed, in seconds since 1970, as far as is known."""
     touched: float
-    """When it was last put."""
+    """When it was last stored: its modification time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What a sweep found."""
+    """The result of searching for unused blobs."""
 
     due: tuple[UnneededBlob, ...] = ()
-    """Not needed for as long as is kept: these go."""
+    """Unused for longer than the retention; these may be deleted."""
     waiting: tuple[UnneededBlob, ...] = ()
-    """Not needed, but not for long enough."""
+    """Unused, but not for long enough."""
     needed: int = 0
-    """Blobs that a session needs."""
+    """Number of blobs that a session needs."""
     snapshot_bytes: int = 0
-    """Of snapshots of files that no session needs; they go with what is due."""
+    """Bytes of unused file snapshots, which are deleted together with ``due``."""
 
 
 def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
-    """Look at all logs and blobs; deletes nothing, and notes what is found not to be needed."""
+    """Search all logs and blobs; deletes nothing, and stores since when each unused blob is unused."""
     _put_back(layout)
     blobs = dict(_blobs(layout))
     needed = named_hashes(layout.sessions) & blobs.keys()
@@ -88,13 +88,13 @@ def find_unneeded(layout: Layout, now: float, days: float) -> Sweep:
 
 
 def delete_unneeded(layout: Layout, due: Iterable[UnneededBlob]) -> tuple[UnneededBlob, ...]:
-    """Delete what is due, unless it was put again meanwhile; returns what went."""
+    """Delete the blobs, except those stored again meanwhile; returns the deleted ones."""
     _bury(layout)
     return tuple(one for one in due if _is_deleted(layout.blobs / one.sha256[:2] / one.sha256, one))
 
 
 def _is_deleted(path: Path, one: UnneededBlob) -> bool:
-    """Delete a blob. Who puts it at this moment finds it fresh, or gone and writes it again."""
+    """Delete a blob, unless it was stored again since the sweep; returns whether it was deleted."""
     grave = path.with_name(f".{one.sha256}.{uuid4().hex[:8]}")
     with suppress(FileNotFoundError):
         path.rename(grave)
@@ -106,7 +106,7 @@ def _is_deleted(path: Path, one: UnneededBlob) -> bool:
 
 
 def _bury(layout: Layout) -> None:
-    """Remove what is left of sessions whose deletion was killed; a new one may still be put back."""
+    """Delete the folders left by killed deletions of sessions; recent ones may still be restored."""
     for grave in layout.sessions.glob(".*"):
         with suppress(FileNotFoundError):
             if time.time() - grave.stat().st_ctime >= LEAST_SECONDS:
@@ -114,7 +114,7 @@ def _bury(layout: Layout) -> None:
 
 
 def _put_back(layout: Layout) -> None:
-    """Put back what a cleanup that was killed had taken away and not deleted."""
+    """Restore blobs that a killed cleanup had renamed and not deleted."""
     for grave in layout.blobs.glob("??/.*"):
         if grave.parent.is_symlink():
             continue
@@ -125,13 +125,13 @@ def _put_back(layout: Layout) -> None:
 
 
 def note_unneeded(layout: Layout, directory: Path, now: float) -> None:
-    """Note, before a session's logs are removed, that it needs its blobs no more."""
+    """Record, before a session's logs are deleted, that its blobs are unused from now on."""
     notes = _read_notes(layout)
     _write_notes(layout, notes | dict.fromkeys(named_hashes(directory), now))
 
 
 def named_hashes(directory: Path) -> set[str]:
-    """Return every hash that a file below a directory names."""
+    """Return every blob-like hash in the files below a directory."""
     return {
         match.decode()
         for path in directory.rglob("*")

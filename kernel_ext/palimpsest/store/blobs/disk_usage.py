@@ -1,4 +1,4 @@
-"""Weigh what a project's folder holds: each session, the texts kept beside them, and the rest.
+"""Measure the disk use of a project's folder: each session, the blobs, and the rest.
 
 Border: reads file sizes, and the logs for the names of blobs; writes nothing.
 """
@@ -19,24 +19,24 @@ SHARE, SNAPSHOTS = "share", "snapshots"
 
 @dataclass(frozen=True, slots=True)
 class SessionSize:
-    """What one session takes."""
+    """The disk use of one session."""
 
     id: str
     log_bytes: int
     blob_bytes: int
-    """Of long texts and pictures that only this session names."""
+    """Bytes of the blobs that only this session uses."""
     in_use: bool
-    """A kernel writes it, as far as can be told without waiting."""
+    """A kernel writes it, as far as its lease shows without waiting."""
 
     @property
     def bytes(self) -> int:
-        """All that goes with the session."""
+        """Bytes that deleting the session frees."""
         return self.log_bytes + self.blob_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class DiskUsage:
-    """What a project's folder takes, in bytes."""
+    """The disk use of a project's folder, in bytes."""
 
     sessions: tuple[SessionSize, ...]
     blobs: int
@@ -47,17 +47,17 @@ class DiskUsage:
 
     @property
     def logs(self) -> int:
-        """All logs."""
+        """Bytes of all logs."""
         return sum(one.log_bytes for one in self.sessions)
 
     @property
     def total(self) -> int:
-        """The whole folder."""
+        """Bytes of the whole folder."""
         return self.logs + self.blobs + self.snapshots + self.share + self.other
 
 
 def measure_disk_usage(layout: Layout) -> DiskUsage:
-    """Weigh a folder."""
+    """Measure the disk use of a project's folder."""
     blobs = {path.name: size for path, size in _files(layout.blobs) if len(path.name) == 64}
     names = {one.name: named_hashes(one) & blobs.keys() for one in _sessions(layout)}
     uses = Counter(name for found in names.values() for name in found)
@@ -103,5 +103,5 @@ def _files(folder: Path) -> Iterator[tuple[Path, int]]:
     for place, _, names in os.walk(folder):
         for name in names:
             path = Path(place, name)
-            with suppress(OSError):  # it went while we looked
+            with suppress(OSError):  # deleted meanwhile
                 yield path, path.lstat().st_size

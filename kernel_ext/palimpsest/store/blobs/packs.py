@@ -1,8 +1,8 @@
-"""Keep many small contents by hash in few files: each snapshot adds one pack of what is new.
+"""Store many small contents by hash in few files: each snapshot adds one pack with the new ones.
 
-A thousand files in files of their own cost seconds on a slow or networked disk, and one file costs
-milliseconds. A pack is the contents one after the other, then their places as JSON, then the length
-of that. It is written beside its place and renamed into it, and never changed.
+Writing a thousand separate files takes seconds on a slow or network disk, and one file takes
+milliseconds. A pack is the contents one after the other, then their positions as JSON, then the length
+of that JSON. It is written to a temporary file and renamed, and never changed.
 """
 
 import hashlib
@@ -22,18 +22,18 @@ from palimpsest.transcript.errors import NotFound
 
 TAIL_BYTES = 8
 FRESH_SECONDS = 600.0
-"""A pack that was seen so lately is there: a cleanup spares what is younger than an hour."""
+"""A pack seen within this time certainly exists, since a cleanup spares packs younger than an hour."""
 LEAST_SECONDS = 3_600.0
-"""A cleanup leaves younger packs alone: their snapshot may not be named by a log yet."""
+"""A cleanup leaves younger packs alone, since their snapshot may not be in a log yet."""
 MOST_HELD_BYTES = 32 << 20
-"""Contents that wait in memory; a pack of so much is written as fast as one of all."""
+"""Maximum bytes of contents held in memory before a pack is written."""
 HALF = 0.5
-"""A pack of which more than this is not needed is written anew without it."""
+"""A pack with a larger share of unused bytes than this is rewritten without them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackPlace:
-    """Where a content is."""
+    """The position of a content: pack file, byte offset and length."""
 
     pack: str
     offset: int
@@ -42,16 +42,16 @@ class PackPlace:
 
 @dataclass(frozen=True, slots=True)
 class PackCleanup:
-    """What a cleanup found, or did."""
+    """The result of a cleanup: number of packs, their bytes, and the unused bytes."""
 
     packs: int = 0
     bytes: int = 0
     unneeded: int = 0
-    """Bytes of contents that nothing names."""
+    """Bytes of unused contents in packs that are old enough; a rewrite deletes only part of them."""
 
 
 class PackedObjects:
-    """Contents by hash in packs below one folder; the caller lets in one thread at a time."""
+    """Stores contents by hash in packs below one folder; the caller must serialize its threads."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -59,11 +59,11 @@ class PackedObjects:
         self._packs: set[str] = set()
         self._waiting: dict[str, bytes] = {}
         self._held = 0
-        """Bytes that wait."""
+        """Bytes of the contents in ``_waiting``."""
         self._looked = -FRESH_SECONDS
 
     def begin(self) -> None:
-        """Begin a snapshot: nothing waits, and what is known is still there."""
+        """Begin a snapshot: drop uncommitted contents, and check that the known packs still exist."""
         self.drop()
         now = time.monotonic()
         if now - self._looked < FRESH_SECONDS:
@@ -74,24 +74,24 @@ class PackedObjects:
                 os.utime(self._root / name, follow_symlinks=False)
             except FileNotFoundError:
                 self._forget(name)
-            except OSError:  # somebody else's folder: what is there stays there
+            except OSError:  # a folder of another user, whose packs stay
                 continue
         self._looked = now
 
     def has(self, sha256: str) -> bool:
-        """Tell whether a content is kept, or waits to be."""
+        """Return whether a content is stored, or waits for ``commit``."""
         return sha256 in self._places or sha256 in self._waiting
 
     def holds(self, sha256: str) -> bool:
-        """Tell whether a pack holds a content, also one that another kernel wrote."""
+        """Return whether a pack contains a content, including packs that another kernel wrote."""
         if not self._packs:
             self._look()
         return sha256 in self._places
 
     def put(self, content: bytes) -> str:
-        """Let content wait for ``commit``, unless it is kept already; returns its hash.
+        """Add content for the next ``commit``, unless it is stored already; returns its hash.
 
-        What waits is bounded: more of it is written before the snapshot is whole.
+        Memory is bounded: above ``MOST_HELD_BYTES`` a pack is written at once. Raises OSError then.
         """
         sha256 = hashlib.sha256(content).hexdigest()
         if not self.has(sha256):
@@ -102,12 +102,12 @@ class PackedObjects:
         return sha256
 
     def drop(self) -> None:
-        """Let what waits go: its snapshot came to nothing."""
+        """Drop the uncommitted contents, for a snapshot that failed."""
         self._waiting = {}
         self._held = 0
 
     def commit(self) -> None:
-        """Write what waits as one pack; raises OSError when the disk refuses."""
+        """Write the uncommitted contents as one pack; raises OSError when the disk fails."""
         if self._waiting:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             name, places = write_pack(self._root, self._waiting)
@@ -116,7 +116,7 @@ class PackedObjects:
             self.drop()
 
     def get(self, sha256: str) -> bytes:
-        """Return a content; raises NotFound when it is missing or damaged."""
+        """Return the content of a hash; raises NotFound when it is missing or damaged."""
         if HASH.fullmatch(sha256) is None:
             raise NotFound(f"{sha256!r} is not the name of a snapshot.")
         if sha256 in self._waiting:
@@ -138,7 +138,7 @@ class PackedObjects:
         raise NotFound(f"The snapshot {sha256[:12]} is no longer kept.")
 
     def _look(self) -> None:
-        """Take in packs that other kernels, or earlier ones, wrote."""
+        """Read the positions in packs that other or earlier kernels wrote."""
         for path in self._root.glob("*.pack"):
             if path.name not in self._packs:
                 self._packs.add(path.name)
@@ -150,7 +150,7 @@ class PackedObjects:
 
 
 def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str, PackPlace]]:
-    """Write one pack; returns its name and where everything is in it."""
+    """Write one pack; returns its name and the positions of its contents by hash."""
     name = f"{uuid4().hex}.pack"
     places: dict[str, PackPlace] = {}
     offset = 0
@@ -164,7 +164,7 @@ def write_pack(root: Path, contents: Mapping[str, bytes]) -> tuple[str, dict[str
 
 
 def places_of(path: Path) -> dict[str, PackPlace]:
-    """Return where everything is in a pack; nothing of one that is damaged or gone."""
+    """Return the positions of a pack's contents by hash; empty if the pack is damaged or gone."""
     try:
         with open_regular(path) as file:
             end = file.seek(-TAIL_BYTES, os.SEEK_END)
@@ -185,7 +185,7 @@ def _is_within(place: PackPlace, end: int) -> bool:
 
 
 def read_place(root: Path, place: PackPlace) -> bytes:
-    """Return the bytes at a place."""
+    """Return the bytes at a position."""
     with open_regular(root / place.pack) as file:
         file.seek(place.offset)
         return file.read(place.bytes)
@@ -194,9 +194,10 @@ def read_place(root: Path, place: PackPlace) -> bytes:
 def sweep_packs(
     root: Path, needed: set[str], now: float, *, days: float, delete: bool
 ) -> PackCleanup:
-    """Find contents that nothing needs, and with ``delete`` write packs anew without them.
+    """Find contents that are not in ``needed``, and with ``delete`` rewrite packs without them.
 
-    Packs that were used within ``days`` (an hour at least) stay as they are.
+    Packs that were used within ``days`` (an hour at least) stay as they are, as do those of which at most
+    half is unused.
     """
     age = max(days * 86_400.0, LEAST_SECONDS)
     packs = bytes_ = unneeded = 0

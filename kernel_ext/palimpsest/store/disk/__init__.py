@@ -1,1 +1,1 @@
-"""Files written whole, opened only when regular, and the errors of disks in a sentence."""
+"""File access: atomic writes, opening only regular files, disk errors as sentences, stalled writes."""

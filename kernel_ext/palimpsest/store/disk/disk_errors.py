@@ -1,4 +1,4 @@
-"""Put what a disk refuses into one clear sentence."""
+"""Describe errors of the disk in one clear sentence."""
 
 import errno
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ SENTENCES = {
 
 
 def disk_reason(error: OSError) -> str:
-    """Return what went wrong, as the beginning of a sentence."""
+    """Return the reason of an error, as the beginning of a sentence."""
     return SENTENCES.get(error.errno or 0, f"The disk refused ({error.strerror or error})")
 
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Raise StorageFailed for what the disk refuses below a path."""
+    """Turn an OSError of the block into a StorageFailed that names the path."""
     try:
         yield
     except OSError as error:

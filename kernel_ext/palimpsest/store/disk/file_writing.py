@@ -1,6 +1,6 @@
-"""Write files so that a reader, or whoever comes after a kill, finds the old or the new content.
+"""Write files atomically: a reader finds the old or the new content, also after a kill.
 
-Border: only this user may read what is made; whoever asks says where it goes.
+Border: only this user may read the files; the caller chooses the path.
 """
 
 import os
@@ -12,7 +12,7 @@ from palimpsest.store.disk.regular_files import FLAGS
 
 
 def scratch_file(directory: Path, content: bytes) -> Path:
-    """Write content to a new file of its own, to be renamed or linked into place."""
+    """Write content to a new temporary file, to be renamed or linked into place; returns its path."""
     path = directory / f".{uuid4().hex}.tmp"
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -43,14 +43,14 @@ def write_atomically(target: Path, content: bytes, *, durable: bool = False) -> 
 
 
 def write_fully(fd: int, content: bytes) -> None:
-    """Write all bytes, going on after a short write."""
+    """Write all bytes to a file descriptor, continuing after a short write."""
     view = memoryview(content)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def sync(path: Path) -> None:
-    """Return when a file, or the names in a folder, are on the disk; what is neither is passed over."""
+    """Sync a file, or the names in a folder, to the disk; a path that cannot be opened is skipped."""
     try:
         fd = os.open(path, FLAGS)
     except OSError:
@@ -58,7 +58,7 @@ def sync(path: Path) -> None:
     try:
         os.fsync(fd)
     except OSError:
-        # Some network disks know no such thing of a folder.
+        # Some network disks cannot sync a folder.
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
             raise
     finally:

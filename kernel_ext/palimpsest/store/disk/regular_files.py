@@ -1,7 +1,7 @@
-"""Open a file only when it is one: no pipe that waits for ever, no folder, no link, no device.
+"""Open a path only if it is a regular file: no pipe that blocks forever, no folder, link or device.
 
-A folder that was copied or unpacked may hold anything under the names that we read. What is no file
-counts as missing, so that whoever can do without the file goes on.
+A folder that was copied or unpacked may contain anything under the names that we read. Anything but a
+regular file counts as missing, so that callers that can do without the file continue.
 """
 
 import errno
@@ -22,21 +22,21 @@ FLAGS = (
 )
 
 SMALL_BYTES = 64 << 20
-"""What is read whole is smaller: lists, leases, settings."""
+"""Maximum bytes of a file that is read at once: lists, leases, settings."""
 
 
 class NoFile(FileNotFoundError):
-    """Something else lies where a file is looked for."""
+    """The path is not a regular file."""
 
 
 class TooLarge(OSError):
-    """A file is larger than anything that was ever written there."""
+    """A file is larger than its limit."""
 
 
 def open_regular(path: Path, *, follow: bool = False) -> FileIO:
-    """Open a file to be read without a buffer; raises NoFile for what is none.
+    """Open a file for unbuffered reading; raises NoFile if it is not a regular file, or OSError.
 
-    ``follow`` takes a link for the file that it leads to, as where a person named the path.
+    With ``follow`` a link is followed, for a path that the user named.
     """
     try:
         fd = os.open(path, FLAGS & ~NOFOLLOW if follow else FLAGS)
@@ -51,7 +51,7 @@ def open_regular(path: Path, *, follow: bool = False) -> FileIO:
 
 
 def is_regular(path: Path) -> bool:
-    """Tell whether a file, and nothing else, lies at a path."""
+    """Return whether a path is a regular file, and not a link."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -59,7 +59,7 @@ def is_regular(path: Path) -> bool:
 
 
 def read_small(path: Path, limit: int = SMALL_BYTES, *, follow: bool = False) -> bytes:
-    """Return what a file holds; raises TooLarge before it reads one that is too large."""
+    """Return the content of a file; raises TooLarge, before reading, if it exceeds ``limit`` bytes."""
     with open_regular(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
@@ -71,7 +71,7 @@ def read_small(path: Path, limit: int = SMALL_BYTES, *, follow: bool = False) ->
 
 
 def read_json(path: Path, limit: int = SMALL_BYTES) -> Any:
-    """Return the JSON that a file holds; raises OSError, or ValueError when it holds none."""
+    """Return the JSON value in a file; raises OSError, or ValueError if it is not JSON."""
     try:
         return json.loads(read_small(path, limit))
     except RecursionError as error:

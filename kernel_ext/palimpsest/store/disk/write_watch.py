@@ -1,8 +1,8 @@
-"""Notice a write that does not return, from a thread that does not write.
+"""Detect writes that do not return, from a thread that does not write.
 
 A disk can hang without an error (a network home whose server is gone, a stuck mount), and then the
-thread that writes cannot say so itself. One thread watches all writers of this process; it sleeps
-while nothing is written.
+writing thread cannot report it. One thread watches all writers of this process; it sleeps while
+nothing is written.
 """
 
 import logging
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 LOG = logging.getLogger(__name__)
 
 STALL_SECONDS = 0.7
-"""A person is told within a second; a loaded disk that answers takes a tenth of this."""
+"""The user is notified within a second; a loaded disk that works takes a tenth of this."""
 
 
 DISK_STALLED = (
@@ -34,13 +34,16 @@ class WriteWatch:
         self._seconds = seconds
         self._changed = threading.Condition()
         self._running: dict[int, tuple[float, Callable[[], None]]] = {}
-        """By number: when it is too long, and whom to tell."""
+        """By the number of the write: the monotonic time at which it counts as stalled, and the callback."""
         self._number = 0
         self._asleep = True
         self._thread: threading.Thread | None = None
 
     def begin(self, stalled: Callable[[], None]) -> int:
-        """Note that a write begins; ``stalled`` is called on the watching thread if it does not end."""
+        """Register a write; ``stalled`` is called on the watching thread if it does not end in time.
+
+        Returns its number for ``end``.
+        """
         with self._changed:
             self._number += 1
             self._running[self._number] = time.monotonic() + self._seconds, stalled
@@ -54,7 +57,7 @@ class WriteWatch:
             return self._number
 
     def end(self, number: int) -> None:
-        """Note that a write has ended."""
+        """Unregister a write that has ended."""
         with self._changed:
             self._running.pop(number, None)
 
@@ -64,7 +67,7 @@ class WriteWatch:
                 tell()
 
     def _late(self) -> list[Callable[[], None]]:
-        """Wait until something takes too long; returns whom to tell."""
+        """Wait until the first deadline; returns the callbacks of writes that are stalled."""
         with self._changed:
             while not self._running:
                 self._asleep = True
@@ -83,15 +86,15 @@ WRITES = WriteWatch()
 
 
 class Stall:
-    """Whether the newest write of one journal returns, and who is told when it does not."""
+    """Tracks whether the newest write of one journal is stalled, and notifies listeners of it."""
 
     def __init__(self, session_id: Callable[[], str], watch: WriteWatch = WRITES) -> None:
         self.words = ""
-        """One sentence while a write does not return."""
+        """One sentence for the user while a write is stalled, else empty."""
         self.since = 0.0
-        """Monotonic seconds at which that was noticed."""
+        """Monotonic time in seconds at which the stall was detected."""
         self.telling = False
-        """What was written is being told; who does not return then is a listener."""
+        """Subscribers are being called, so a stall is then caused by one of them."""
         self._session_id = session_id
         self._watch = watch
         self._writing = False
@@ -99,7 +102,7 @@ class Stall:
         self._listeners: tuple[Callable[[], None], ...] = ()
 
     def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back, on any thread, when ``words`` changed; returns the way out."""
+        """Call back, on any thread, when ``words`` changed; returns an unsubscriber."""
         with self._lock:
             self._listeners = (*self._listeners, callback)
 
@@ -111,7 +114,7 @@ class Stall:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Watch what is written in this block."""
+        """Watch the write in this block."""
         with self._lock:
             self._writing = True
         number = self._watch.begin(self._late)

@@ -1,1 +1,1 @@
-"""Other forms of a session: OpenCode's JSON and keys, exports, imports."""
+"""Exchange formats of a session: OpenCode's JSON and keyed storage, exports, imports."""

@@ -1,6 +1,6 @@
-"""Put an imported session's messages into a log: as records, and as what changed since the last time.
+"""Build the events that write an imported session's messages, or their changes since the last import.
 
-Border: events from values; long texts go to the store that is handed in.
+Border: values in, events out; long texts are put into the given store as blobs.
 """
 
 import base64
@@ -27,12 +27,12 @@ from palimpsest.transcript.session_record.events import (
 )
 
 RULE: OwnRule = "import"
-"""The rule of an output that was cleared where the session comes from."""
+"""The rule of the decision for an output that was already cleared in the source."""
 CHARS_PER_TOKEN = 4
 
 
 def with_blobs(store: Store, part: Part) -> Part:
-    """Put what is long where the log keeps long things."""
+    """Return a part with its long output and attachments moved to blobs of the store."""
     if isinstance(part, FilePart):
         return part.model_copy(update={"url": _kept_url(store, part.url, part.mime)})
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
@@ -47,7 +47,7 @@ def with_blobs(store: Store, part: Part) -> Part:
 
 
 def _kept_url(store: Store, url: str, mime: str) -> str:
-    """Keep an attachment apart when it can be written again to the letter."""
+    """Return a blob url for a base64 ``data:`` url if an export can restore it byte for byte."""
     head, comma, encoded = url.partition(",")
     if comma and head == f"data:{mime};base64":
         with suppress(binascii.Error, ValueError):
@@ -57,7 +57,7 @@ def _kept_url(store: Store, url: str, mime: str) -> str:
 
 
 def message_events(message: Message) -> Iterator[Event]:
-    """Yield the records of a new message."""
+    """Yield the events of a new message."""
     yield MessageUpdated(info=message.info)
     for part in message.parts:
         yield PartUpdated(part=part)
@@ -90,7 +90,7 @@ def _clearing(part: Part) -> Decision:
 
 
 def changed_events(here: State, new: tuple[Message, ...]) -> Iterator[Event]:
-    """Yield what makes the messages here the new ones, in their order."""
+    """Yield the events that turn the session's messages into the new ones, in their order."""
     old = here.messages()
     same = 0
     while same < min(len(old), len(new)) and old[same].id == new[same].id:

@@ -1,7 +1,7 @@
-"""Read sessions from files that another agent, or an export, wrote: JSON in, plain values out.
+"""Read sessions from OpenCode's storage folder or an exported JSON file: JSON in, plain values out.
 
-Border: opens files below the given path and nothing else; runs nothing and writes nothing. What
-cannot be read is named and passed over, so that one broken file costs one file.
+Border: opens files below the given path and nothing else; executes and writes nothing. A file that
+cannot be read is reported and skipped, so that it does not affect the others.
 """
 
 import json
@@ -32,16 +32,16 @@ NOT_KNOWN = (
 _ID_FIELD = slice(4, 16)
 _WRAP = 1 << 48
 _BEFORE = 1 << 46
-"""How far an id may lie before its message's own time; ids of clocks that were set back do."""
+"""How far an id may be before its message's time, in units of ids, since clocks are set back."""
 _RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSession:
-    """One session as its source holds it."""
+    """One session in the form of its source."""
 
     name: str
-    """The file that holds it, relative to what was asked for."""
+    """The name of its file, relative to the imported path."""
     session: Json
     messages: tuple[tuple[Json, tuple[Json, ...]], ...] = ()
     """Info and parts, in order."""
@@ -49,7 +49,7 @@ class SourceSession:
     diff: tuple[Json, ...] = ()
     project: Json | None = None
     ours: Json | None = None
-    """What an export of ours adds: the log, and the long texts it names."""
+    """What an export of Palimpsest adds: the log, and the long texts it refers to."""
 
     @property
     def id(self) -> str:
@@ -59,14 +59,14 @@ class SourceSession:
 
 @dataclass(slots=True)
 class ImportFindings:
-    """What reading met on its way."""
+    """Collects the problems met while reading a source."""
 
     problems: list[Problem] = field(default_factory=list)
     old: str | None = None
-    """The sentence about the older format, once met."""
+    """The message about OpenCode's older format, if the source has it."""
 
     def report(self, name: str, what: str) -> None:
-        """Note what could not be read."""
+        """Add a problem: where it is and what is wrong."""
         self.problems.append(Problem(name, what))
 
 
@@ -172,7 +172,7 @@ def _storage(root: Path, found: ImportFindings) -> Iterator[SourceSession]:
 def _stored(
     root: Path, name: str, session: Json, found: ImportFindings
 ) -> tuple[tuple[Json, tuple[Json, ...]], ...] | None:
-    """Return the messages of a session in order; None where they are of the older format."""
+    """Return the messages of a session in order; None if they are in OpenCode's older format."""
     messages: list[tuple[Json, tuple[Json, ...]]] = []
     for path in (root / "message" / session["id"]).glob("*.json"):
         place = path.relative_to(root).as_posix()
@@ -205,7 +205,7 @@ def _parts(root: Path, info: Json, found: ImportFindings) -> tuple[Json, ...]:
 def in_order(
     messages: list[tuple[Json, tuple[Json, ...]]],
 ) -> list[tuple[Json, tuple[Json, ...]]]:
-    """Return messages by time, an answer after what it answers; ids wrap, so they only break ties."""
+    """Return messages by time, an answer after its prompt; ids wrap around, so they only break ties."""
     ids = {info["id"]: info for info, _ in messages}
 
     def key(message: tuple[Json, tuple[Json, ...]]) -> tuple[int, int, int, str]:
@@ -224,7 +224,7 @@ def in_order(
 
 
 def _place(part: Json, created: int) -> tuple[int, int, int, str]:
-    """Say where a part stands in its message: by its id's time, counted from the message's own."""
+    """Return the sort key of a part in its message: its id's time relative to the message's, and ties."""
     name = str(part.get("id", ""))
     began = _number(part.get("time"), "start") or _number(
         (part.get("state") or {}).get("time") if isinstance(part.get("state"), dict) else None,
@@ -234,7 +234,7 @@ def _place(part: Json, created: int) -> tuple[int, int, int, str]:
 
 
 def _since(identifier: str, created: int) -> int:
-    """Return how long after a moment an id was made, in its own 48-bit units."""
+    """Return how long after ``created`` (milliseconds) an id was made, in units of its 48-bit time."""
     try:
         number = int(identifier[_ID_FIELD], 16)
     except ValueError:

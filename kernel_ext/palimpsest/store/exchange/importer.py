@@ -1,8 +1,8 @@
-"""Take sessions in from other places: from OpenCode's files, and from exports of ours.
+"""Import sessions from OpenCode's files and from Palimpsest's own exports.
 
-Border: what comes in is data. It is written into logs as records, and nothing of it takes force:
-no rule of an imported session allows anything here, and what was running stays as it was said to
-be until somebody opens the session. ``export`` gives them out again.
+Border: imported content is data. It is written into logs as records, and nothing in it takes effect:
+no permission rule of an imported session applies here, and interrupted work is closed only when the
+session is opened. ``json_export`` writes the sessions out again.
 """
 
 import base64
@@ -69,42 +69,42 @@ OPEN = (
 NEWER_RECORD = "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in."
 NEWER_PART = "It is of the type {type!r}, which this version does not know; it is kept for an export, and not shown."
 OURS_KEPT = frozenset({"policy", "policy_choice", "unpriced", "limits"})
-"""Of a session's own record: what an export of ours brings besides; nothing of it allows anything."""
+"""Fields of a session's info that are also kept from our exports; none of them grants a permission."""
 NO_WORK = frozenset({"session.checkpoint", "session.status", "session.error"})
-"""Records that come by only opening a session."""
+"""Types of records that are also written by only opening a session."""
 SETTLED = frozenset(
     {"permission", "mode", "mode_own", "budget", "model", "claimed", "cost", "tokens"}
     | {"unpriced", "below", "agent"}
 )
-"""What opening a session brings to what holds here."""
+"""Fields of a session's info that opening it may set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of one session of a source."""
+    """The result of importing one session."""
 
     id: str
-    """Its id here."""
+    """Its id in this project."""
     title: str
     outcome: Outcome
-    """``copy``: its id belongs to another session here, or it was gone on with."""
+    """``copy``: its id belongs to another session here, or the session here was continued."""
     messages: int
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import brought, and what could not be read."""
+    """The imported sessions, and what could not be read."""
 
     sessions: tuple[Imported, ...]
     problems: tuple[Problem, ...]
 
 
 def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> ImportReport:
-    """Bring the sessions at a path into a store; the same again brings nothing.
+    """Import the sessions at a path into a store; importing the same again adds nothing.
 
     ``path`` is OpenCode's storage folder, or the JSON of an exported session. A session whose
-    source changed is brought up to date, unless it was gone on with here: then the changed one
-    comes as a copy. Raises UserError with one sentence when there is nothing to import.
+    source changed is updated, unless it was continued here: then the changed one is imported as a
+    copy. Raises UserError with one sentence when there is nothing to import.
     """
     found = ImportFindings()
     taken: dict[str, str] = {}
@@ -128,13 +128,13 @@ def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> Impor
 
 
 def fingerprint(given: SourceSession) -> str:
-    """Return what tells one version of a source's session from another."""
+    """Return a hash of a source session's content, which changes with it."""
     content = [given.session, given.messages, given.todos, given.diff, given.ours]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _only_settled(before: SessionInfo | None, after: SessionInfo) -> bool:
-    """Tell whether a session's record changed only by what opening it does."""
+    """Return whether a session's info changed only in fields that opening it may set."""
     if before is None:
         return False
     kept = dict.fromkeys(SETTLED)
@@ -149,7 +149,7 @@ def _reason(error: Exception) -> str:
 
 
 class _Import:
-    """Brings one session in."""
+    """Imports one session."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class _Import:
         self._found = found
 
     def run(self, *, first: bool) -> Imported:
-        """Bring it in; ``first`` is false for a second session of that id in one source."""
+        """Import it; ``first`` is false for another session with the same id in one source."""
         given = self._given
         here = self._state(given.id)
         if here is None:
@@ -197,7 +197,7 @@ class _Import:
         return Imported(session_id, title, outcome, len(state.slots()))
 
     def _is_ours(self, session_id: str) -> bool:
-        """Tell whether the session here is the one that was exported, or what became of it."""
+        """Return whether the session here is the exported one, perhaps continued."""
         if self._given.ours is None:
             return False
         mine = (
@@ -207,7 +207,7 @@ class _Import:
         return all(next(mine, None) == line for line in theirs)
 
     def _is_untouched(self, known: Mapping[str, Any]) -> bool:
-        """Tell whether a session came from this source and was only read since."""
+        """Return whether a session was imported from this source and only read since."""
         if known.get("id") != self._given.id:
             return False
         seq = int(known.get("seq", 0))
@@ -233,7 +233,7 @@ class _Import:
         return self._told(session_id, state, outcome)
 
     def _close(self, writer: Writer, state: State) -> None:
-        """Write where opening begins, so that what a summary stands for is not read at each one."""
+        """Write a checkpoint, so that opening the session need not read messages that a summary replaced."""
         window = live_window(state)
         segment, offset = writer.locate(window.seq)
         event = Checkpoint(
@@ -245,11 +245,11 @@ class _Import:
         writer.append([Record(seq=state.seq + 1, ts=self._now, event=event)], sync=True)
 
     def _missing(self, session_id: str, outcome: Outcome) -> Sequence[Record]:
-        """Return what an import that was killed did not bring any more.
+        """Return the records that an interrupted import did not write.
 
-        Nothing where the log holds anything else than its beginning.
+        Nothing if the log contains anything else than the beginning of the import.
         """
-        # What cannot be read is reported when it is brought, not when it is compared.
+        # Problems are reported when the session is written, not when it is compared.
         found, self._found = self._found, ImportFindings()
         records = self._numbered(session_id, outcome)
         self._found = found
@@ -259,7 +259,7 @@ class _Import:
         return records[len(there) :] if same else ()
 
     def _numbered(self, session_id: str, outcome: Outcome) -> list[Record]:
-        """Return all records of the session; the last one says that it is whole."""
+        """Return all records of the session; the last one marks it as completely imported."""
         if self._given.ours is not None:
             self._take_blobs(self._given.ours.get("blobs"))
             records = [_renamed(one, session_id, self._store.project_id) for one in self._records()]
@@ -340,7 +340,7 @@ class _Import:
         where: str,
         unread: list[Json],
     ) -> Iterator[Part]:
-        """Yield the parts that can be read; those of a type that nobody here knows go into ``unread``."""
+        """Yield the parts that can be read; those of a type unknown to this version go into ``unread``."""
         seen: set[str] = set()
         for at, given in enumerate(parts):
             name = f"{where}, {given.get('id') or given.get('type')}"
@@ -372,7 +372,7 @@ class _Import:
             yield SessionDiff(diff=self._given.diff)
 
     def _update(self, here: State) -> Imported:
-        """Bring a session up to date that was only read here."""
+        """Update a session that was only read here to its changed source."""
         session = self._session(self._given.id)
         new = tuple(self._messages(session))
         events = [*changed_events(here, new), *self._rest(here)]
@@ -390,7 +390,7 @@ class _Import:
             writer.close()
         return Imported(session.id, session.title, "updated", len(new))
 
-    # An export of ours
+    # Palimpsest's own export
 
     def _records(self) -> Iterator[Record]:
         ours = self._given.ours or {}
@@ -420,7 +420,7 @@ class _Import:
             self._found.report(where, NEWER_RECORD)
 
     def _newer(self, state: State) -> Iterator[Event]:
-        """Yield the messages that have parts of a type that this version does not know, with these."""
+        """Yield updates of messages that keep their parts of a type that this version does not know."""
         for given, parts in self._given.messages:
             unread: list[Json] = [
                 {"at": at, "part": part} for at, part in enumerate(parts) if is_unread(part)
@@ -447,9 +447,9 @@ class _Import:
 
 
 def _renamed(record: Record, session_id: str, project_id: str) -> Record:
-    """Return a record of another store's session as one of ours; its rules stay behind.
+    """Return a record of another store's session with this session's id; permission rules are dropped.
 
-    What a fork has of its parent is its own from here on.
+    Messages that a fork shares with its parent become its own.
     """
     event = record.event
     if isinstance(event, MessageUpdated) and event.info.session_id != session_id:
@@ -474,7 +474,7 @@ def _renamed(record: Record, session_id: str, project_id: str) -> Record:
 
 
 def _answers(given: SourceSession) -> dict[str, tuple[str, Json]]:
-    """Return the agent and model that answered each prompt."""
+    """Return the agent and model that answered each prompt, by message id; the first ones as default."""
     found: dict[str, tuple[str, Json]] = {}
     fallback: tuple[str, Json] | None = None
     for info, _ in given.messages:

@@ -1,7 +1,7 @@
-"""Give a session out as JSON: in OpenCode's form, and with all that only ours knows.
+"""Export a session as JSON: in OpenCode's format, plus everything that only Palimpsest has.
 
-Border: reads the store; the caller takes secrets out and says where it goes. One message is held
-at a time. What ``exchange`` brought in goes out to the letter.
+Border: reads the store; the caller passes the function that redacts secrets, and the target. One message
+is held in memory at a time. An imported session is exported with the JSON it was imported from.
 """
 
 import base64
@@ -28,27 +28,27 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 
 Json = dict[str, Any]
 Clean = Callable[[Any], Any]
-"""Takes secrets out of JSON."""
+"""A function that returns a JSON value with its secrets redacted."""
 
 EXPORT_VERSION = 1
 
 
 def imported_metadata(state: State) -> Mapping[str, Any]:
-    """Return the note that says where a session was imported from; empty for one begun here."""
+    """Return the metadata about the import of a session; empty for one that was not imported."""
     metadata = state.session.metadata if state.session is not None else None
     note = (metadata or {}).get("imported")
     return note if isinstance(note, dict) else {}
 
 
 def is_exported_event(record: Record) -> bool:
-    """Tell whether a record means the same in another log; a checkpoint names bytes of its own."""
+    """Return whether a record is valid in another log; a checkpoint is not, since it has byte offsets."""
     return not isinstance(record.event, Checkpoint)
 
 
 def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Json]]]:
-    """Yield a session's messages as OpenCode's JSON, one at a time, whole.
+    """Yield a session's messages as OpenCode's JSON, info and parts, with long texts in full.
 
-    Those that a revert hides are among them, as OpenCode keeps them until the next prompt.
+    Those that a revert hides are included, since OpenCode keeps them until the next prompt.
     """
     state = store.load(session_id)
     holding = EffectiveDecisions(state.decisions)
@@ -61,14 +61,14 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
             info = info_json(message.info)
             known = [part_value(store, part, holding, cleared) for part in message.parts]
             parts = with_unread(info, known)
-            if message.info.session_id != session_id:  # a fork's, which its parent's log holds
+            if message.info.session_id != session_id:  # inherited by a fork from its parent's log
                 for one in (info, *parts):
                     one["sessionID"] = session_id
             yield info, parts
 
 
 def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
-    """Return when each output was cleared, by the decision's id, in milliseconds since 1970."""
+    """Return when each output was cleared, in milliseconds since 1970, by decision id."""
     records = store.read(session_id, only=("decision",))
     made = ((one.event.decision, one.ts) for one in records if isinstance(one.event, DecisionMade))
     return {decision.id: ts for decision, ts in made if decision.action == "clear"}
@@ -77,7 +77,7 @@ def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
 def part_value(
     store: Store, part: Part, holding: EffectiveDecisions, cleared: Mapping[str, int]
 ) -> Json:
-    """Return a part as OpenCode's JSON, whole, and whether it was cleared for the model."""
+    """Return a part as OpenCode's JSON, with long texts in full and the time at which it was cleared."""
     made = part_json(full_part(store, part))
     if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
         reduction = holding.reduction(part.id, part.message_id)
@@ -90,7 +90,7 @@ def part_value(
 
 
 def full_part(store: Store, part: Part) -> Part:
-    """Return a part with its long texts read in; what is gone stays as the log keeps it."""
+    """Return a part with long texts loaded from blobs; one whose blob is gone is as in the log."""
     if isinstance(part, FilePart):
         return part.model_copy(update={"url": data_url(store, part)})
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
@@ -105,7 +105,7 @@ def full_part(store: Store, part: Part) -> Part:
 
 
 def full_output(store: Store, part: ToolPart) -> ToolPart:
-    """Return a call with its whole output; its attachments stay where they are."""
+    """Return a tool call with its full output; its attachments are unchanged."""
     state = part.state
     if not isinstance(state, ToolCompleted) or state.blob is None:
         return part
@@ -118,7 +118,7 @@ def full_output(store: Store, part: ToolPart) -> ToolPart:
 
 
 def data_url(store: Store, file: FilePart | Attachment) -> str:
-    """Return an attachment as a ``data:`` url where the store has it."""
+    """Return an attachment's url, as a ``data:`` url if the store has its blob."""
     if file.url.startswith("blob:"):
         with suppress(NotFound):
             content = store.get_blob(file.url.removeprefix("blob:"))
@@ -127,10 +127,10 @@ def data_url(store: Store, file: FilePart | Attachment) -> str:
 
 
 def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
-    """Yield the JSON of a session in pieces: OpenCode's form, and beside it all that is ours.
+    """Yield the JSON of a session in pieces: OpenCode's format, and a field ``palimpsest``.
 
-    ``clean`` takes secrets out of JSON. ``palimpsest`` holds the log and the long texts it names,
-    so that importing it here gives back the same session.
+    ``clean`` redacts secrets in JSON. ``palimpsest`` has the log and the long texts it refers to, so
+    that an import restores the same session. Raises NotFound.
     """
     state = store.load(session_id)
     if state.session is None:
@@ -162,7 +162,7 @@ def export_json(store: Store, session_id: str, clean: Clean) -> Iterator[str]:
 
 
 def _blob(store: Store, name: str, clean: Clean) -> bytes | None:
-    """Return a long text; None for one that is gone, or that holds a secret."""
+    """Return a blob's content; None for one that is gone or contains a secret."""
     try:
         content = store.get_blob(name)
     except NotFound:
@@ -172,7 +172,7 @@ def _blob(store: Store, name: str, clean: Clean) -> bytes | None:
 
 
 def _blob_names(value: Any) -> Iterator[str]:
-    """Yield the hashes that a record names, wherever in it."""
+    """Yield the blob hashes in a record, at any depth; every string of 64 characters counts."""
     match value:
         case dict():
             for inner in value.values():
@@ -189,9 +189,10 @@ def _blob_names(value: Any) -> Iterator[str]:
 
 
 def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) -> Path:
-    """Write a session in the layout of OpenCode's storage; a file that is there is an error.
+    """Write a session in the layout of OpenCode's storage, and return the path of its info file.
 
-    What cannot be finished is taken away again.
+    If it cannot be finished, the files written are deleted again. Raises NotFound, UserError if the
+    session is there already, and FileExistsError.
     """
     state = store.load(session_id)
     session = state.session
@@ -222,7 +223,7 @@ def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) ->
 def _files(
     store: Store, state: State, session: SessionInfo, project_id: str, clean: Clean
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the files of a session but its own, by their place in the folder."""
+    """Yield the files of a session except its info: path in the folder, and JSON value."""
     project = imported_metadata(state).get("project") or {
         "id": project_id,
         "worktree": session.directory,
@@ -241,7 +242,7 @@ def _files(
 
 
 def _check_names(*values: Json) -> None:
-    """Raise UserError for an id that could not be the name of a file: the log may be anybody's."""
+    """Raise UserError for an id that is unsafe as a file name, since the log is untrusted."""
     for value in values:
         if SAFE_NAME.fullmatch(str(value.get("id"))) is None:
             raise UserError(
@@ -257,7 +258,7 @@ def _write(path: Path, value: Any, written: list[Path]) -> None:
 
 
 def _take_away(path: Path, folder: Path) -> None:
-    """Take a file away, and the folders that are empty without it."""
+    """Delete a file, and the folders that are empty without it."""
     path.unlink()
     with suppress(OSError):
         while path != folder:

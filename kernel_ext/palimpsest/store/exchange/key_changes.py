@@ -1,8 +1,8 @@
-"""Turns a value that is written under a key into records of the session's log, or refuses it.
+"""Translate a write under a key (OpenCode's ``Storage``) into events of the session, or refuse it.
 
-Border: values in, records out; whoever asks appends them to the log of the session. OpenCode's JSON is
-read as an import reads it. What more is to be done than to write a record (a page, a snapshot, what is
-allowed) has a command of its own, which the refusal names.
+Border: values in, events out; the caller appends them to the session's log. OpenCode's JSON is read as
+by an import. A change that takes more than a record (a share page, a snapshot, permissions) is refused
+with an error that names the right command.
 """
 
 import json
@@ -27,7 +27,7 @@ from palimpsest.transcript.session_record.events import (
 
 Json = Any
 Change = Callable[[State], Sequence[Event]]
-"""What is to be appended to a session in this state; raises UserError."""
+"""A function that returns the events to append to a session in a given state; raises UserError."""
 
 SESSION_COMMANDS = {
     "permission": "session.control, the settings, or palimpsest.new_session(permission=...) says what is allowed",
@@ -59,7 +59,7 @@ REVERT_STANDS = (
 
 
 def plain_value(key: Key, value: Json) -> dict[str, Any]:
-    """Return a copy of a value, as JSON has it; raises UserError for what is none."""
+    """Return a copy of a value as a JSON object; raises UserError for anything else."""
     if not isinstance(value, dict):
         raise UserError(f"The value for {list(key)!r} is an object of JSON, not {value!r:.60}.")
     try:
@@ -70,9 +70,9 @@ def plain_value(key: Key, value: Json) -> dict[str, Any]:
 
 
 def changed_session(before: Json, value: Json) -> tuple[str | None, bool | None]:
-    """Return a session's new title and whether it is put away, each where it is changed.
+    """Return a session's new title and whether it is archived, each None if unchanged.
 
-    What the value leaves out stays. Raises UserError for any other change.
+    Fields that ``value`` omits stay. Raises UserError for any other change.
     """
     title = archived = None
     for name, new in value.items():
@@ -96,7 +96,7 @@ def _title(new: Any) -> str:
 
 
 def _is_time(before: Json, new: Json) -> bool:
-    """Tell whether only what a person may change differs: when it was changed last may be out of date."""
+    """Return whether the times differ only in fields that may change or may be out of date."""
     passing = {"archived", "updated", "compacting"}
     return {k: v for k, v in before.items() if k not in passing} == {
         k: v for k, v in new.items() if k not in passing
@@ -104,7 +104,7 @@ def _is_time(before: Json, new: Json) -> bool:
 
 
 def message_change(key: Key, value: dict[str, Any]) -> Change:
-    """Return how a message is added or replaced; its parts stay."""
+    """Return the change that adds or replaces a message's info; its parts stay. Raises UserError."""
     _, session_id, message_id = key
     _agrees(key, value, sessionID=session_id, id=message_id)
     given = value | {"id": message_id, "sessionID": session_id}
@@ -135,7 +135,7 @@ def message_change(key: Key, value: dict[str, Any]) -> Change:
 
 
 def part_change(store: Store, session_id: str, key: Key, value: dict[str, Any]) -> Change:
-    """Return how a part is added or replaced."""
+    """Return the change that adds or replaces a part; raises UserError."""
     _, message_id, part_id = key
     _agrees(key, value, sessionID=session_id, messageID=message_id, id=part_id)
     try:
@@ -157,7 +157,7 @@ def part_change(store: Store, session_id: str, key: Key, value: dict[str, Any]) 
 
 
 def removal_change(key: Key) -> Change:
-    """Return how a message or a part is removed from the transcript; the log keeps its lines."""
+    """Return the change that removes a message or part from the transcript; the log keeps its lines."""
 
     def change(state: State) -> Sequence[Event]:
         _nothing_taken_back(state)
@@ -171,7 +171,7 @@ def removal_change(key: Key) -> Change:
 
 
 def _agrees(key: Key, value: dict[str, Any], **names: str) -> None:
-    """Raise UserError where a value names another place than its key."""
+    """Raise UserError if an id in the value differs from the one in its key."""
     for name, said in names.items():
         if value.get(name, said) != said:
             raise UserError(f"The value for {list(key)!r} says {name} {value[name]!r:.80}.")
@@ -185,7 +185,7 @@ def _nothing_taken_back(state: State) -> None:
 
 
 def _asked(state: State) -> tuple[str, dict[str, Any]] | None:
-    """Return agent and model of the newest prompt, for a value that names none."""
+    """Return agent and model of the newest message, for a value that names none."""
     for message in reversed(state.messages()):
         model = message.info.model
         return message.info.agent, {"providerID": model.provider, "modelID": model.name}

@@ -1,8 +1,8 @@
-"""See the sessions of a project as keys and values, as OpenCode's ``Storage`` has them.
+"""Read the sessions of a project as keys and values, as with OpenCode's ``Storage``.
 
 ``session/{project}/{id}``, ``message/{session}/{id}``, ``part/{message}/{id}``, ``session_diff/{id}``
-and ``share/{id}``, each with the JSON that OpenCode keeps there, and that an export in its form writes.
-Border: reads. What is written has to go through a session's log: ``key_changes`` says as which records.
+and ``share/{id}``, each with the JSON that OpenCode, and our export in its format, store there.
+Border: read-only. Writes go through a session's log, as the events of ``key_changes``.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,8 +39,8 @@ REVERT_NAMES = {"message_id": "messageID", "part_id": "partID"}
 class KeyedView:
     """Reads a store by key.
 
-    ``journal_of`` returns the open journal of a session that this kernel writes, or None: what is not
-    written yet is read from it.
+    ``journal_of`` returns the open journal of a session that this kernel writes, or None; records that
+    are not written yet are read from it.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class KeyedView:
 
     @property
     def project_id(self) -> str:
-        """The project that keys of sessions name."""
+        """The project id in the keys of sessions."""
         return self._store.project_id
 
     def read(self, key: Sequence[str]) -> Json:
-        """Return the value of a key; raises NotFound, and UserError for what is no key."""
+        """Return the JSON value of a key; raises NotFound, and UserError for an invalid key."""
         match checked_key(key):
             case ("session", project, session_id) if project == self.project_id:
                 return _session_value(self._session(session_id), project)
@@ -82,7 +82,7 @@ class KeyedView:
         raise NotFound(f"There is nothing at {_shown(key)}.")
 
     def list(self, prefix: Sequence[str] = ()) -> Sequence[Key]:
-        """Return the keys below a prefix, sorted; raises UserError where there can be none."""
+        """Return the keys that begin with a prefix, sorted; raises UserError for an impossible prefix."""
         prefix = _texts(prefix, NO_PREFIX)
         kind = prefix[0] if prefix else ""
         if kind and (kind not in LENGTHS or len(prefix) > LENGTHS[kind]):
@@ -92,9 +92,9 @@ class KeyedView:
         return sorted({key for key in keys if key[: len(prefix)] == prefix})
 
     def holder(self, message_id: str, preferred: str | None = None) -> str:
-        """Return the session that a message belongs to: a fork's messages are its parent's.
+        """Return the id of the session that a message belongs to; for inherited ones, the fork's parent.
 
-        ``preferred`` is asked first: a fork's own version of a message has the same key.
+        ``preferred`` is tried first: a fork's own version of a message has the same key. Raises NotFound.
         """
         for one in (preferred, self._holders.get(message_id)):
             if one and self._message(one, message_id) is not None:
@@ -121,7 +121,7 @@ class KeyedView:
         return found
 
     def _says(self, session_id: str, name: str) -> bool:
-        """Tell quickly that a session does not have a message; True also where that is not known."""
+        """Return whether a session may have a message; a fast check in which only False is certain."""
         says: Callable[..., bool] | None = getattr(self._store, "says", None)
         journal = self._journal_of(session_id)
         if journal is not None:
@@ -144,7 +144,7 @@ class KeyedView:
         return session
 
     def _look(self, session_id: str, read: Callable[[State], T | None]) -> T | None:
-        """Return what a session's state gives; what a running one holds in memory suffices mostly."""
+        """Return ``read`` of a session's state; from memory if a running session has the answer there."""
         journal = self._journal_of(session_id)
         if journal is not None:
             partial, found = journal.read_state(lambda state: (state.partial, read(state)))
@@ -153,7 +153,7 @@ class KeyedView:
         return self._whole(session_id, read)
 
     def _whole(self, session_id: str, read: Callable[[State], T]) -> T:
-        """Return what a session's whole state gives."""
+        """Return ``read`` of a session's whole state, loading it if only a live window is in memory."""
         journal = self._journal_of(session_id)
         if journal is not None:
             partial, found = journal.read_state(
@@ -171,7 +171,7 @@ class KeyedView:
 
 
 def checked_key(key: Sequence[str]) -> Key:
-    """Return a key; raises UserError for what can be none."""
+    """Return a key as a tuple; raises UserError if its form is invalid."""
     found = _texts(key, NO_KEY)
     if not found or len(found) != LENGTHS.get(found[0]):
         raise UserError(NO_KEY.format(key=_shown(found), forms=_forms()))
@@ -195,7 +195,7 @@ def _shown(key: Sequence[str]) -> str:
 
 
 def _session_value(session: SessionInfo, project_id: str) -> Json:
-    """Return a session's record with what an export leaves out, since it holds only here."""
+    """Return a session's JSON, including what an export omits: permission rules, share and revert."""
     made = session_json(session) | {"projectID": project_id}
     if session.permission:
         made["permission"] = [rule.model_dump(exclude_none=True) for rule in session.permission]

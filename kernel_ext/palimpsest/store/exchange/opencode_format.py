@@ -1,9 +1,9 @@
-"""Say a session's values in OpenCode's JSON, and read that JSON as ours.
+"""Convert a session's values to OpenCode's JSON, and that JSON to our values.
 
 Border: values in, values out; no file is touched. Names are translated, and fields that only one
-side knows travel as they are. What the translation cannot carry (a field that ours must have and
-theirs lacks, a rule that must not take force here) is kept beside the value as a list of
-differences, so that going there and back gives the same JSON again.
+side knows are passed through. What the translation cannot represent (a field that ours must have and
+theirs lacks, a permission rule that must not apply here) is kept in the value as a list of
+differences, so that an import and export gives the same JSON again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 V = TypeVar("V", bound=Value)
 
 KEPT = "opencode"
-"""The field beside a value that holds what its translation could not carry."""
+"""The extra field of a value with the differences that its translation could not represent."""
 UNKNOWN = "unknown"
 
 OURS_TO_THEIRS = {
@@ -51,20 +51,20 @@ ERROR_FIELDS = {
 }
 ERROR_FIELDS_BACK = {theirs: ours for ours, theirs in ERROR_FIELDS.items()}
 REVERT_FIELDS = {"message_id": "messageID", "part_id": "partID"}
-"""Where a revert stands. Its snapshot and files are of our own kind, and no other program restores them."""
+"""The fields of a revert that are translated; its snapshots and files are only usable by Palimpsest."""
 NOT_OURS = ("share", "permission")
-"""Of a session: an address at somebody else's server, and rules that nobody agreed to here."""
+"""Session fields that are not exported: share pages and permission rules apply in one place only."""
 SHARED_FIELDS = frozenset(
     {
         *("id", "project_id", "directory", "parent_id", "title", "version", "time"),
         *("agent", "model", "cost", "tokens", "revert", "summary", "metadata"),
     }
 )
-"""Of a session: what both know. Others of ours, such as its mode, a file from elsewhere does not set."""
+"""Session fields that both formats have. An import does not set our other ones, such as the mode."""
 FALSE_UNLESS_SAID = ("synthetic", "ignored", "pinned", "overflow", "summary")
 
 NO_CHANGES: Json = {"additions": 0, "deletions": 0, "files": 0}
-"""What a session's summary there always has; ours may hold words alone."""
+"""Fields that OpenCode's summary of a session always has, and that ours may lack."""
 
 INFO: TypeAdapter[MessageInfo] = TypeAdapter(MessageInfo)
 PART: TypeAdapter[Part] = TypeAdapter(Part)
@@ -76,18 +76,18 @@ PART_TYPES = frozenset(
 )
 
 UNREAD = "unread_parts"
-"""In a message's info: the parts of a type that nobody here knows, as they came, with their places."""
+"""Extra field of a message's info: unchanged parts of a type unknown to this version, with positions."""
 
 
 class NotOpenCodeValue(ValueError):
-    """A piece of JSON is no session, message or part; the message says which field is wrong."""
+    """A JSON value is not a valid session, message or part; the message names the wrong field."""
 
 
 # Ours to theirs
 
 
 def session_json(session: SessionInfo) -> Json:
-    """Return a session's own record as OpenCode writes it."""
+    """Return a session's info as OpenCode's JSON."""
     fields = _plain(session)
     kept = fields.pop(KEPT, [])
     for name in (*NOT_OURS, "tokens", "revert", "model", "metadata"):
@@ -108,7 +108,7 @@ def session_json(session: SessionInfo) -> Json:
 
 
 def info_json(info: MessageInfo) -> Json:
-    """Return a message's info as OpenCode writes it."""
+    """Return a message's info as OpenCode's JSON."""
     fields = _plain(info)
     kept = fields.pop(KEPT, [])
     if isinstance(info, UserMessage):
@@ -139,7 +139,7 @@ def _answer_out(info: AssistantMessage) -> Json:
 
 
 def part_json(part: Part) -> Json:
-    """Return a part as OpenCode writes it; outputs and attachments must be whole already."""
+    """Return a part as OpenCode's JSON; long outputs and attachments must be loaded already."""
     fields = _plain(part)
     kept = fields.pop(KEPT, [])
     for name in FALSE_UNLESS_SAID:
@@ -219,7 +219,7 @@ def _error_out(error: Json) -> Json:
 
 
 def read_session(source: Json, project_id: str) -> SessionInfo:
-    """Read a session's own record; raises Unfit."""
+    """Return the session info of OpenCode's JSON; raises NotOpenCodeValue."""
     fields = _renamed(source, THEIRS_TO_OURS)
     for name in SessionInfo.model_fields.keys() - SHARED_FIELDS:
         fields.pop(name, None)
@@ -234,9 +234,9 @@ def read_session(source: Json, project_id: str) -> SessionInfo:
 
 
 def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = None) -> MessageInfo:
-    """Read a message's info; raises Unfit.
+    """Return the message info of OpenCode's JSON; raises NotOpenCodeValue.
 
-    ``asked`` is the agent and model that answered a prompt, for prompts that do not say them.
+    ``asked`` is the agent and model that answered a prompt, used for prompts that name none.
     """
     fields = _renamed(source, THEIRS_TO_OURS) | {"session_id": session_id}
     if source.get("role") == "assistant":
@@ -263,20 +263,20 @@ def _answer_in(fields: Json) -> None:
 
 
 def is_unread(source: Json) -> bool:
-    """Tell whether a part is whole and of a type that this version does not know."""
+    """Return whether a part has an id and a type that this version does not know."""
     kind, name = source.get("type"), source.get("id")
     return isinstance(kind, str) and isinstance(name, str) and kind not in PART_TYPES
 
 
 def with_unread(info: Json, parts: list[Json]) -> list[Json]:
-    """Return the parts of a message with those that nobody here knows, taken out of its info."""
+    """Return a message's parts with those of unknown types inserted, which are removed from ``info``."""
     for one in info.pop(UNREAD, ()):
         parts.insert(one["at"], one["part"])
     return parts
 
 
 def read_part(source: Json, session_id: str, message_id: str) -> Part:
-    """Read a part; raises Unfit."""
+    """Return the part of OpenCode's JSON; raises NotOpenCodeValue."""
     fields = _renamed(source, THEIRS_TO_OURS)
     fields |= {"session_id": session_id, "message_id": message_id}
     change = _PARTS_IN.get(str(source.get("type")))
@@ -336,7 +336,7 @@ def _part_id(revert: Json) -> Json:
     return {"part_id": revert["partID"]} if revert.get("partID") else {}
 
 
-# How both ways are made to meet
+# Round trip without loss
 
 
 def _made(
@@ -346,10 +346,10 @@ def _made(
     write: Callable[[V], Json],
     own: Sequence[str] = (),
 ) -> V:
-    """Read fields, and keep beside the value what writing it again would not give.
+    """Read fields to a value, and add to it as ``KEPT`` what writing it would not reproduce.
 
-    A field that is of another kind than ours goes that way too, unless ours cannot do without it.
-    ``own`` are the fields that name where the piece belongs; their place says that.
+    A field with an invalid value is kept there too, unless it is required. ``own`` are the fields with ids
+    of session and message, which are not compared. Raises NotOpenCodeValue.
     """
     fields = {name: value for name, value in fields.items() if name != KEPT}
     if any(not isinstance(name, str) for name in fields):
@@ -376,7 +376,7 @@ def _made(
 
 
 def differences(ours: Json, theirs: Json, path: tuple[str, ...] = ()) -> list[Json]:
-    """List where two objects differ: path, and what either side has there, if anything."""
+    """Return the differences of two objects: each a path, and the value of each side if it has one."""
     found: list[Json] = []
     for name in dict.fromkeys([*ours, *theirs]):
         here = (*path, name)
@@ -395,7 +395,7 @@ def differences(ours: Json, theirs: Json, path: tuple[str, ...] = ()) -> list[Js
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Tell whether two values are the same JSON; a truth value is no number."""
+    """Return whether two values are the same JSON; a boolean does not equal a number."""
     match one, other:
         case dict(), dict():
             return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
@@ -406,7 +406,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def restored(fields: Json, kept: Any) -> Json:
-    """Put what was kept in its place, wherever ours did not change since."""
+    """Apply the kept differences to ``fields``, except where our value has changed since; returns them."""
     for entry in kept if isinstance(kept, list) else ():
         _restore(fields, entry)
     return fields
@@ -439,7 +439,7 @@ def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> Json:
 
 
 def _put(fields: Json, name: str, change: Callable[[Json], Json]) -> None:
-    """Change a field where it is there; one of another kind is left to the check that follows."""
+    """Change a field that is an object, and drop one that is None; others are left to the validation."""
     value = fields.get(name)
     if isinstance(value, dict):
         try:

@@ -1,1 +1,1 @@
-"""The project's files as they were: trees, differences, putting back."""
+"""Snapshots of the project's files: taking and storing them, comparing two, and restoring files."""

@@ -1,7 +1,7 @@
-"""Say what became of files between two snapshots: lines added and removed, and the lines themselves.
+"""Compute the differences of files between two snapshots: line counts and patches.
 
-Equal beginnings and ends are cut off first, so that a long file with one change costs little. What
-is no text, or changed in too many places to be read, is counted or named only.
+Equal beginnings and ends are removed first, so that a long file with one change costs little. A file
+that is not text, or has too many changed lines, gets a note, and counts at most, instead of a patch.
 """
 
 import difflib
@@ -13,9 +13,9 @@ from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.reverts import ChangeStatus, FileDiff
 
 MOST_LINES = 2_000
-"""Of the stretch that changed; comparing more takes longer than anybody reads."""
+"""Maximum lines between the first and last change; comparing more takes too long."""
 PATCH_CHARS = 20_000
-"""Of one file's lines, as they are shown; a longer patch is cut and says so."""
+"""Maximum characters of one file's patch; a longer one is truncated, with a note."""
 CONTEXT_LINES = 3
 
 NO_TEXT = "no text"
@@ -27,7 +27,7 @@ HIDDEN = "it usually holds keys, so its lines are not shown"
 def diffs(
     snapshots: Snapshots, before: str, after: str, files: Iterable[str] | None = None
 ) -> tuple[FileDiff, ...]:
-    """Return what became of files between two snapshots, by default of all that differ."""
+    """Return the differences of files between two snapshots, by default of all that differ."""
     one, other = snapshots.read(before), snapshots.read(after)
     paths = snapshots.changed(before, after) if files is None else files
     found = (file_diff(snapshots, path, one.get(path), other.get(path)) for path in sorted(paths))
@@ -37,7 +37,7 @@ def diffs(
 def file_diff(
     snapshots: Snapshots, path: str, before: TreeEntry | None, after: TreeEntry | None
 ) -> FileDiff | None:
-    """Return what became of one file; None where nothing did."""
+    """Return the difference of one file; None when it is unchanged."""
     was, now = _of_file(before), _of_file(after)
     if was == now:
         return None
@@ -65,7 +65,7 @@ def file_diff(
 
 
 def entry_named(name: str | None) -> TreeEntry | None:
-    """Return the entry that ``Entry.name`` names; its size is not known."""
+    """Return the entry of a ``TreeEntry.name``, with size 0; None for None."""
     if name is None:
         return None
     kind, mode, key = name.split(":", 2)
@@ -73,7 +73,7 @@ def entry_named(name: str | None) -> TreeEntry | None:
 
 
 def joined(older: FileDiff, newer: FileDiff, snapshots: Snapshots) -> FileDiff | None:
-    """Return what two changes of one file come to; None where the second took back the first."""
+    """Return the combined difference of two successive changes of a file; None if they cancel out."""
     return file_diff(snapshots, newer.file, entry_named(older.before), entry_named(newer.after))
 
 
@@ -82,7 +82,7 @@ def _of_file(entry: TreeEntry | None) -> TreeEntry | None:
 
 
 def _text(snapshots: Snapshots, entry: TreeEntry | None) -> str | None:
-    """Return the text of a file; empty for nothing, None for what is no text."""
+    """Return the text of an entry; empty for None, None for what is not text."""
     if entry is None:
         return ""
     if entry.kind == "link":
@@ -143,7 +143,7 @@ def _same_from(one: list[str], other: list[str]) -> int:
 
 
 def _moved(line: str, by: int) -> str:
-    """Return a hunk's head with line numbers of the whole file."""
+    """Return a patch line; in a hunk header, the line numbers are increased by ``by``."""
     if by == 0 or not line.startswith("@@"):
         return line
     words = line.split(" ")

@@ -1,7 +1,7 @@
-"""Bring files back to what a snapshot holds, one by one, and never over somebody else's work.
+"""Restore files to their state in a snapshot, one by one, without overwriting changes by others.
 
-Each file is written beside its place and renamed into it. What differs from how the agent left it
-is a conflict: it is named and left alone unless a person says to overwrite it.
+Each file is written to a temporary file beside its path and renamed. A file that differs from how the
+agent left it is a conflict: it is reported and left alone unless the user chooses to overwrite it.
 """
 
 import os
@@ -26,7 +26,7 @@ BELOW_LINK = "its folder is a link now"
 NOT_KEPT = "{reason}, so it could not be brought back again"
 LEFT_OUT = "it was left out of the snapshot by an ignore rule"
 PERMISSION_BITS = 0o777
-"""A file that runs as its owner is made by nobody here."""
+"""Permission bits that are restored; the setuid and setgid bits are not."""
 LEADS_OUT = "nothing is done with it: {problem}"
 PROTECTED = "it holds keys or says what runs, and another kernel kept it; name it to bring it back"
 FOLDER_IS_FILE = "a file stands where its folder was"
@@ -34,50 +34,50 @@ FOLDER_IS_FILE = "a file stands where its folder was"
 
 @dataclass(frozen=True, slots=True)
 class WantedFile:
-    """How one file is to become, and how the agent left it."""
+    """The wanted state of one file, and how the agent left it."""
 
     path: str
     entry: TreeEntry | None
-    """None: it is not to be there."""
+    """The wanted state; None when the file is to be deleted."""
     left: TreeEntry | None
     disturbed: bool = False
-    """Somebody else changed it between two steps."""
+    """It was changed by something other than the agent between two steps."""
     unknown: bool = False
-    """A rule left it out of the snapshot."""
+    """An ignore rule excluded it from the snapshot."""
     floor: str = ""
-    """The folder that was there already; emptied ones below it go with the file."""
+    """The nearest folder in the snapshot; folders below it that become empty are deleted with the file."""
     snapshot: str = ""
-    """Which snapshot says how it is to become."""
+    """The name of the snapshot with the wanted state."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRestore:
-    """What would be done with one file."""
+    """The planned action for one file."""
 
     path: str
     action: Action
     wanted: TreeEntry | None
     now: TreeEntry | None
     reason: str = ""
-    """Why it is left alone."""
+    """Why the file is left alone; empty if it is not."""
     floor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreOutcome:
-    """What was done."""
+    """The result of restoring files: paths restored, left alone and failed."""
 
     files: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    """Left alone, since somebody else changed them."""
+    """Left alone because of a conflict."""
     failed: tuple[tuple[str, str], ...] = ()
-    """Path and what hindered it."""
+    """Path and reason."""
 
 
 def wanted_file(
     path: str, tree: Tree, left: TreeEntry | None, *, disturbed: bool = False
 ) -> WantedFile:
-    """Return how a file was in a snapshot."""
+    """Return a file's state in a snapshot as the wanted one; ``left`` is how the agent left it."""
     entry = tree.get(path)
     unknown = entry is None and tree.left_out(path)
     folders = (parent.as_posix() for parent in Path(path).parents)
@@ -86,7 +86,7 @@ def wanted_file(
 
 
 def plan_moves(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
-    """Say what would be done with each file; changes nothing."""
+    """Return the planned action for each file; changes nothing."""
     ordered = sorted(files, key=lambda one: one.path)
     leaving = {one.path for one in ordered if one.entry is None or one.entry.kind == "folder"}
     return tuple(_move(snapshots, one, leaving) for one in ordered)
@@ -149,7 +149,7 @@ def _conflict(
 def perform_restores(
     snapshots: Snapshots, moves: Iterable[FileRestore], overwrite: Collection[str] = ()
 ) -> RestoreOutcome:
-    """Do what was planned; conflicts only where ``overwrite`` names the file."""
+    """Perform the planned actions; conflicts only where ``overwrite`` has the path."""
     done: list[str] = []
     failed: list[tuple[str, str]] = []
     kept: list[str] = []
@@ -161,7 +161,7 @@ def perform_restores(
             failed.append((move.path, move.reason))
         elif move.action != "nothing":
             chosen.append(move)
-    # What goes makes room for what comes: a folder may stand where a file was.
+    # Deletions first: a folder may have to be replaced by a file, or a file by a folder.
     deletions = [move for move in reversed(chosen) if move.wanted is None]
     for move in deletions + [move for move in chosen if move.wanted is not None]:
         try:
@@ -183,7 +183,7 @@ def _perform(snapshots: Snapshots, move: FileRestore) -> None:
     wanted = move.wanted
     if wanted is None:
         if place.is_dir() and not place.is_symlink():
-            return  # what the agent made is gone; a folder of somebody else is not ours
+            return  # the agent's file is gone already; a folder was made by others
         place.unlink(missing_ok=True)
         _prune_folders(snapshots.root / move.floor, place.parent)
         return
@@ -208,7 +208,7 @@ def _perform(snapshots: Snapshots, move: FileRestore) -> None:
 
 
 def _link(place: Path, target: str) -> None:
-    """Make a link in one go: beside its place, then renamed into it."""
+    """Create a symbolic link atomically: beside its path, then renamed."""
     scratch = scratch_file(place.parent, b"")
     scratch.unlink()
     scratch.symlink_to(target)
@@ -220,14 +220,14 @@ def _link(place: Path, target: str) -> None:
 
 
 def _remove_empty(folder: Path) -> None:
-    """Remove a folder that holds nothing but empty folders."""
+    """Remove a folder that contains only empty folders; raises OSError otherwise."""
     for inner in sorted(folder.rglob("*"), reverse=True):
         inner.rmdir()
     folder.rmdir()
 
 
 def _prune_folders(root: Path, folder: Path) -> None:
-    """Remove folders that were left empty, up to the one that was there already."""
+    """Remove empty folders upwards from ``folder``, up to ``root``, which stays."""
     with suppress(OSError):
         while folder != root and root in folder.parents:
             folder.rmdir()
@@ -235,16 +235,16 @@ def _prune_folders(root: Path, folder: Path) -> None:
 
 
 def _below_link(root: Path, path: str, leaving: Collection[str] = ()) -> bool:
-    """Tell whether a folder above a path is a link, so that writing there leaves the project.
+    """Return whether a folder above a path is a symbolic link, so that writing there leaves the project.
 
-    A link that is itself about to go is none.
+    Links in ``leaving``, which are about to be deleted, do not count.
     """
     above = [parent.as_posix() for parent in Path(path).parents][:-1]
     return any((root / one).is_symlink() and one not in leaving for one in above)
 
 
 def _others(root: Path, path: str, leaving: Collection[str]) -> bool:
-    """Tell whether a folder holds anything that would stay."""
+    """Return whether a folder contains files that are not in ``leaving``."""
     for folder, _, names in os.walk(root / path):
         below = Path(folder).relative_to(root).as_posix()
         if any(f"{below}/{name}" not in leaving for name in names):

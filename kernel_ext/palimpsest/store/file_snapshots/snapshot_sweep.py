@@ -1,7 +1,7 @@
-"""Find the snapshots of files that no session names any more, and write the packs anew without them.
+"""Find the file snapshots that no session refers to any more, and rewrite the packs without them.
 
-Every hash that a log names may be a snapshot; what it holds is needed. Packs that were used within
-the given days stay, since the step that needs them may not be in a log yet.
+Every hash in a log may be a snapshot, whose objects are then needed. Packs that were used within the
+given days stay, since the step that needs them may not be in a log yet.
 """
 
 from palimpsest.store.blobs.blob_sweep import named_hashes
@@ -11,7 +11,7 @@ from palimpsest.store.project_folder.layout import Layout
 
 
 def sweep_snapshots(layout: Layout, now: float, days: float, *, delete: bool) -> PackCleanup:
-    """Say how much of the snapshots nothing needs, and with ``delete`` let it go."""
+    """Return how much of the snapshots is unused, and with ``delete`` delete it."""
     if not layout.snapshots.is_dir():
         return PackCleanup()
     objects = PackedObjects(layout.snapshots)

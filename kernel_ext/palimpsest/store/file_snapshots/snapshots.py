@@ -1,11 +1,11 @@
-"""Take snapshots of the project's files without git, so that python's and bash's work counts too.
+"""Take snapshots of the project's files without git, so that changes by Python and bash are included.
 
-Looks at every file and reads only those whose size, times or inode changed since it looked last.
-What is not kept (too large, unreadable, no file at all) still has its place in the snapshot with a
-stamp, so that absence always means absence. Where a project is too large altogether, no snapshot is
-taken and one sentence says so: a part of it would look like deleted files.
+Checks every file, and reads only those whose size, times or inode changed since the last snapshot.
+A file whose content is not stored (too large, unreadable, not a regular file) still has an entry with a
+stamp, so that absence always means absence. If a project is too large, no snapshot is taken, and an error
+says so: in a partial one, files would look deleted.
 
-Border: follows no links, and never touches git: a repository's index is none of its business.
+Border: follows no links, and never uses git or changes a repository's index.
 """
 
 import hashlib
@@ -23,46 +23,49 @@ from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, encode, encod
 from palimpsest.transcript.errors import StorageFailed, UserError
 
 FILE_BYTES = 2 << 20
-"""Larger files are data more often than work; snapshots of them fill disks."""
+"""Larger files are usually data rather than work, and snapshots of them would fill the disk."""
 TOTAL_BYTES = 256 << 20
 MOST_FILES = 20_000
-"""Looking at more takes longer than a quarter of a second, at every step."""
+"""Checking more files takes longer than a quarter of a second, at every step."""
 MOST_IGNORED = 1_000
-"""Names of ignored files that a snapshot lists."""
+"""Maximum names of ignored files that a snapshot lists."""
 LOOK_AGAIN_SECONDS = 600.0
-"""A project that is too large is looked at again after this, or as soon as its .gitignore is another."""
+"""A project that is too large is checked again after this, or as soon as its .gitignore changes."""
 RACY_NS = 50_000_000
-"""A file that changed so shortly before it was read may change again with the same time stamp: the
+"""A file that changed within this time before it was read may change again with the same timestamp: the
 clock of a file system ticks every 4 to 10 ms."""
 COARSE_NS = 2_000_000_000
-"""The same where a file system counts whole seconds."""
+"""The same for a file system that counts whole seconds."""
 TREES_KEPT = 8
-"""Snapshots that are kept read: those of the newest steps."""
+"""Number of read snapshots that are cached, for the newest steps."""
 
 OF_PROGRAMS = frozenset(
     {".ipython", ".jupyter", ".local", ".config", ".conda", ".npm", ".ssh", ".gnupg", ".aws"}
 )
-"""Folders of programs and of keys, where the project is a home directory: they change by themselves,
-IPython's history with every cell, and keys are not to be copied."""
+"""Folders of programs and keys in a home directory, which are never included: they change by themselves,
+such as IPython's history with every cell, and keys must not be copied."""
 
 Stamp = tuple[int, ...]
 
 
 class SnapshotIgnoreRules(Protocol):
-    """Contract: says what is left out of a folder; pure but for reading the rules' own files."""
+    """Decides what is left out of the snapshot of a folder.
+
+    Contract: pure except for reading the rules' own files.
+    """
 
     def below(self, folder: Path) -> "SnapshotIgnoreRules":
-        """Return the rules that hold in a folder inside this one."""
+        """Return the rules that apply in a folder inside this one."""
         ...
 
     def covers(self, path: Path, *, is_dir: bool) -> bool:
-        """Tell whether a path is left out."""
+        """Return whether a path is left out."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotLimits:
-    """How much a snapshot may hold."""
+    """The maximum size of a snapshot: bytes of one file, bytes of all, and number of files."""
 
     file_bytes: int = FILE_BYTES
     total_bytes: int = TOTAL_BYTES
@@ -70,12 +73,12 @@ class SnapshotLimits:
 
 
 class SnapshotsOff(UserError):
-    """No snapshot can be taken here; the message says why."""
+    """No snapshot can be taken here; the message gives the reason."""
 
 
 @dataclass(slots=True)
 class _Folder:
-    """What is remembered of a folder's rules: they hold while their files are the same."""
+    """The cached rules of a folder and their verdicts, valid while the rule files are unchanged."""
 
     stamp: tuple[object, ...]
     rules: SnapshotIgnoreRules
@@ -84,12 +87,12 @@ class _Folder:
 
 @dataclass(slots=True)
 class _ProjectScan:
-    """One look at the project."""
+    """The options and counters of one scan of the project."""
 
     leave_out: frozenset[str]
     began_ns: int
     counts_only: bool = False
-    """Nothing is read or kept yet: it is seen whether the project is too large."""
+    """Only check whether the project is too large; read and store nothing."""
     count: int = 0
     bytes: int = 0
     ignored: list[str] = field(default_factory=list)
@@ -113,24 +116,24 @@ class Snapshots:
         self.objects = PackedObjects(folder)
         self._rules = rules
         self.never = never | OF_PROGRAMS
-        """Names that no snapshot holds."""
+        """File and folder names that no snapshot includes."""
         self._protection = protection
         self._own: set[str] = set()
-        """Snapshots that were taken here: nobody else can have put anything into them."""
+        """Names of the snapshots that this process took; others are not trusted with protected files."""
         self._limits = limits or SnapshotLimits()
         self._lock = threading.Lock()
         self._hashes: dict[str, tuple[Stamp, str]] = {}
         self._folders: dict[str, _Folder] = {}
         self._trees: dict[str, Tree] = {}
         self._fits = False
-        """The newest look found a project of which snapshots are taken."""
+        """The last scan found that the project is not too large."""
         self._refused: tuple[float, Stamp | None, str] | None = None
-        """When the project was found too large, under which rules, and what was said."""
+        """When the project was found too large, the stamp of its .gitignore then, and the error message."""
 
     def take(self, leave_out: frozenset[str] = frozenset()) -> str:
-        """Take a snapshot and return its name; ``hide_compaction`` paths are passed over.
+        """Take a snapshot and return its name, a hash; ``leave_out`` paths are skipped.
 
-        Raises SnapshotsOff where the project is too large, and StorageFailed when the disk refuses.
+        Raises SnapshotsOff when the project is too large, and StorageFailed when the disk fails.
         """
         with self._lock:
             self._look_before(leave_out)
@@ -162,17 +165,17 @@ class Snapshots:
             return known
 
     def asks(self, path: str, snapshot: str) -> bool:
-        """Tell whether bringing a file back from a snapshot needs a person who names it."""
+        """Return whether a protected file is only restored from a snapshot if the user names it."""
         return snapshot not in self._own and self._protection(path) is not None
 
     def hides(self, path: str) -> bool:
-        """Tell whether a file usually holds keys, so that its lines are shown to nobody."""
+        """Return whether a file usually contains keys, so that its lines are never shown."""
         return self._protection(path) == "key"
 
     def changed(self, before: str, after: str) -> tuple[str, ...]:
-        """Return the files that differ between two snapshots, in order, and empty folders that went.
+        """Return the paths that differ between two snapshots, sorted: files, and empty folders that are gone.
 
-        Other folders are not named: they go and come with what is in them.
+        Other folders are not included: they are created and deleted with their files.
         """
         if before == after:
             return ()
@@ -194,7 +197,7 @@ class Snapshots:
             return self.objects.get(sha256)
 
     def keep(self, path: str) -> TreeEntry | None:
-        """Return what stands at a path now, with its content kept in memory to be compared."""
+        """Return the entry of a path now, with its content kept in memory; None for a folder or nothing."""
         place = self.root / path
         try:
             found = place.lstat()
@@ -206,7 +209,7 @@ class Snapshots:
             return None
 
     def look(self, path: str) -> TreeEntry | None:
-        """Return what stands at a path now; None for nothing."""
+        """Return the entry of a path now; None for nothing."""
         place = self.root / path
         try:
             found = place.lstat()
@@ -220,7 +223,7 @@ class Snapshots:
     # With the lock held
 
     def _look_before(self, leave_out: frozenset[str]) -> None:
-        """Raise SnapshotsOff before anything is read, where the project is or was found too large."""
+        """Raise SnapshotsOff, before any file is read, if the project is or was recently found too large."""
         if self._refused is not None:
             at, rules, words = self._refused
             if time.monotonic() - at < LOOK_AGAIN_SECONDS and rules == self._rules_stamp():
@@ -235,7 +238,7 @@ class Snapshots:
         self._fits, self._refused = True, None
 
     def _refuse(self, problem: SnapshotsOff) -> None:
-        """Remember that the project is too large, and nothing of it."""
+        """Remember that the project is too large, and drop everything cached of it."""
         self._refused = time.monotonic(), self._rules_stamp(), str(problem)
         self._fits = False
         self.objects.drop()
@@ -249,7 +252,7 @@ class Snapshots:
             return None
 
     def _scan(self, walk: _ProjectScan, prefix: str, parent: _Folder | None) -> str:
-        """Look at one folder and keep it; returns the name of its tree."""
+        """Store one folder with everything below it; returns the hash of its tree."""
         here = self.root / prefix if prefix else self.root
         try:
             with os.scandir(here) as found:
@@ -261,11 +264,11 @@ class Snapshots:
         for one in listed:
             if one.name in self.never or f"{prefix}{one.name}" in walk.leave_out:
                 continue
-            if not _is_text(one.name):  # a log holds only text, so no record could name it
+            if not _is_text(one.name):  # no record could name it, since a log is UTF-8
                 continue
             try:
                 entry = self._met(walk, one, prefix, folder)
-            except FileNotFoundError:  # it went while we looked
+            except FileNotFoundError:  # deleted meanwhile
                 continue
             if entry is not None:
                 entries[one.name] = entry
@@ -274,7 +277,10 @@ class Snapshots:
     def _met(
         self, walk: _ProjectScan, one: "os.DirEntry[str]", prefix: str, folder: _Folder
     ) -> TreeEntry | None:
-        """Return what stands at one entry of a folder; None when a rule leaves it out."""
+        """Return the tree entry of one directory entry; None when a rule leaves it out.
+
+        Raises SnapshotsOff when a limit is exceeded.
+        """
         path = f"{prefix}{one.name}"
         is_dir = one.is_dir(follow_symlinks=False)
         key = (one.name, is_dir)
@@ -313,7 +319,7 @@ class Snapshots:
     def _folder(
         self, prefix: str, listed: "list[os.DirEntry[str]]", parent: _Folder | None
     ) -> _Folder:
-        """Return the rules that hold in a folder, as remembered while no rule file changed."""
+        """Return the rules that apply in a folder, cached while no rule file changed."""
         own: tuple[int, ...] | None = None
         for one in listed:
             if one.name == ".gitignore":
@@ -334,7 +340,7 @@ class Snapshots:
     def _entry(
         self, place: str, path: str, found: os.stat_result, now_ns: int, *, keep: bool
     ) -> TreeEntry:
-        """Return what a file, link or other thing is; with ``keep`` its content is kept."""
+        """Return the tree entry of a path that is no folder; with ``keep`` a file's content is stored."""
         mode = stat.S_IMODE(found.st_mode)
         if stat.S_ISLNK(found.st_mode):
             return TreeEntry("link", 0, str(Path(place).readlink()))
@@ -361,7 +367,7 @@ class Snapshots:
 
 
 def reason(entry: TreeEntry) -> str:
-    """Say why something is not kept."""
+    """Return why the content of an ``unkept`` entry is not stored."""
     match entry.key.partition(":")[0]:
         case "large":
             return f"larger than {FILE_BYTES >> 20} MiB"
@@ -372,12 +378,12 @@ def reason(entry: TreeEntry) -> str:
 
 
 def is_work(entry: TreeEntry) -> bool:
-    """Tell whether what is not kept holds something that would be lost with it."""
+    """Return whether an ``unkept`` entry has content that would be lost with the file."""
     return entry.key.partition(":")[0] in ("large", "unreadable")
 
 
 def _is_unknown(path: str, one: Tree, other: Tree) -> bool:
-    """Tell whether a rule left the path out on one side, so that nothing is known of it there."""
+    """Return whether an ignore rule left the path out of one snapshot, so that its state there is unknown."""
     if one.ignored == other.ignored and not one.ignored_cut:
         return False
     return (one.get(path) is None and (one.ignored_cut or one.left_out(path))) or (
@@ -397,7 +403,7 @@ def _stamp(found: os.stat_result) -> Stamp:
 
 
 def _is_racy(stamp: Stamp, now_ns: int) -> bool:
-    """Tell whether the file could change once more and keep its stamp."""
+    """Return whether the file could change once more without a change of its stamp."""
     modified, changed = stamp[3], stamp[4]
     tick = COARSE_NS if modified % 1_000_000 == 0 else RACY_NS
     return max(modified, changed) + tick > now_ns
@@ -412,7 +418,7 @@ def _is_text(name: str) -> bool:
 
 
 def _content(place: str) -> bytes:
-    """Read a file whole, following no link that came in its place."""
+    """Return a file's content; raises OSError for a link that replaced it."""
     fd = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(fd, "rb") as file:  # noqa: PTH123  a descriptor has no path
         return file.read()

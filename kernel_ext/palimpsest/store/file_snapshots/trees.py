@@ -1,7 +1,7 @@
-"""Keep the state of a folder as trees of hashes, one small object for each folder in it.
+"""Encode and read snapshots as trees of hashes, one small object for each folder.
 
-A folder in which nothing changed is the very object of the snapshot before, so that a step that
-writes one file adds that file and the folders above it. Nothing here looks at the project.
+An unchanged folder is the same object as in the snapshot before, so a step that writes one file adds
+that file and the folders above it. Nothing here reads the project's files.
 """
 
 import json
@@ -21,80 +21,80 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 Kind = Literal["file", "link", "folder", "unkept"]
 KINDS: Mapping[str, Kind] = {one: one for one in get_args(Kind)}
 MOST_ENTRIES = 200_000
-"""Ten times as many files as a snapshot of ours takes; a small planted tree can unfold without end."""
+"""Ten times the files of a snapshot of ours; a small malicious tree could expand without end."""
 LARGEST = 1 << 63
-"""Bytes; no file is as large."""
+"""Upper bound of sizes in bytes and of modes in a valid entry."""
 NO_SNAPSHOT = "the snapshot {name} is not used: it is none"
 
 
 class TreeEntry(NamedTuple):
-    """What stands at one path."""
+    """What is at one path of a snapshot."""
 
     kind: Kind
     mode: int
-    """Permission bits; 0 for what has none of its own."""
+    """Permission bits; 0 for a link or folder."""
     key: str
-    """Hash of a file's content or of a folder's tree, target of a link, or a stamp of what is not kept."""
+    """Hash of a file's content or of a folder's tree, target of a link, or a stamp of an unkept file."""
     size: int = 0
 
     @property
     def name(self) -> str:
-        """Return what tells this content from any other, in one word."""
+        """The entry as one string, ``kind:mode:key``, which is equal only for equal content."""
         return f"{self.kind}:{self.mode:o}:{self.key}"
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A snapshot, read: what stood where."""
+    """A snapshot that was read: its entries by path."""
 
     id: str
     entries: Mapping[str, TreeEntry]
-    """By path below the project, folders too."""
+    """By path relative to the project, including folders."""
     ignored: tuple[str, ...] = ()
-    """What was there and left out by a rule."""
+    """Paths that existed and were left out by an ignore rule."""
     ignored_cut: bool = False
-    """More was left out than is listed."""
+    """More paths were left out than are listed."""
 
     @cached_property
     def unkept(self) -> dict[str, TreeEntry]:
-        """What was there and is not kept, with the reason in its key."""
+        """The entries whose content is not stored, with the reason in the key."""
         return {path: entry for path, entry in self.entries.items() if entry.kind == "unkept"}
 
     @cached_property
     def filled(self) -> frozenset[str]:
-        """The folders in which something stood."""
+        """The folders that were not empty."""
         return frozenset(path.rpartition("/")[0] for path in self.entries)
 
     def get(self, path: str) -> TreeEntry | None:
-        """Return what stood at a path; None for nothing."""
+        """Return the entry of a path; None for nothing."""
         return self.entries.get(path)
 
     def left_out(self, path: str) -> bool:
-        """Tell whether a rule left this path out, so that nothing is known of it."""
+        """Return whether an ignore rule left this path out, so that its state is unknown."""
         return any(path == one or path.startswith(f"{one}/") for one in self.ignored)
 
 
 def encode(entries: Mapping[str, TreeEntry]) -> bytes:
-    """Return one folder as it is kept."""
+    """Return one folder's entries as the bytes of its object."""
     return json.dumps(dict(sorted(entries.items())), separators=(",", ":")).encode(
         "utf-8", "surrogatepass"
     )
 
 
 def encode_root(tree: str, ignored: list[str], *, cut: bool) -> bytes:
-    """Return a snapshot as it is kept."""
+    """Return the bytes of a snapshot's root object, which names the tree of the project folder."""
     fields = {"v": TREE_VERSION, "tree": tree, "ignored": ignored, "cut": cut}
     return json.dumps(fields, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 class UnsafeTree(NotFound):
-    """A snapshot that names what no snapshot of ours could; nothing of it is used."""
+    """A snapshot that is malformed or has unsafe paths; nothing of it is used."""
 
 
 def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()) -> Tree:
-    """Read a snapshot; raises NotFound, and UnsafeTree for one with a name that leads elsewhere.
+    """Read a snapshot; raises NotFound, and UnsafeTree if it is malformed or has unsafe paths.
 
-    ``never`` are names that no snapshot holds.
+    ``never`` are file and folder names that no snapshot includes.
     """
     tree, ignored, cut = _root(objects, snapshot)
     found: dict[str, TreeEntry] = {}
@@ -119,7 +119,7 @@ def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()
 
 
 def _root(objects: PackedObjects, snapshot: str) -> tuple[str, tuple[str, ...], bool]:
-    """Return the tree of a snapshot, what was left out, and whether more was; raises NotFound."""
+    """Return a snapshot's tree hash, the ignored paths, and whether that list is cut; raises NotFound."""
     fields = _table(objects, snapshot)
     tree, ignored = fields.get("tree"), fields.get("ignored", [])
     if (
@@ -132,7 +132,7 @@ def _root(objects: PackedObjects, snapshot: str) -> tuple[str, tuple[str, ...], 
 
 
 def _folder(objects: PackedObjects, sha256: str) -> dict[str, TreeEntry]:
-    """Return what one folder held; raises NotFound."""
+    """Return the entries of one folder's tree by name; raises NotFound."""
     return {name: _entry(fields, sha256) for name, fields in _table(objects, sha256).items()}
 
 
@@ -158,12 +158,12 @@ def _table(objects: PackedObjects, sha256: str) -> dict[str, Any]:
 
 
 def _is_plain(name: str, never: Collection[str]) -> bool:
-    """Tell quickly that a name is one of the many in which nothing can be wrong."""
+    """Return whether a name is certainly safe; a fast check that most names pass."""
     return _PLAIN.fullmatch(name) is not None and name not in never
 
 
 def reachable(objects: PackedObjects, snapshot: str, known: set[str]) -> None:
-    """Add every object that a snapshot needs; what is not there is passed over."""
+    """Add the hashes of all objects that a snapshot needs to ``known``; missing objects are skipped."""
     waiting = [(snapshot, True)]
     while waiting:
         sha256, is_root = waiting.pop()

@@ -1,1 +1,1 @@
-"""How one record is a line of the log: read without parsing, numbered, shortened, redacted."""
+"""The format of a log line: fast reading, numbering, shortened requests, redaction of secrets."""

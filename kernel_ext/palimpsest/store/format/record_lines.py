@@ -1,13 +1,13 @@
-"""Read a line of the log no further than is needed: its number, and its head without its JSON.
+"""Read a line of the log lazily: its sequence number and its head, without parsing its JSON.
 
-The fold of a long session needs the place of every record but the content of few: a part that
-was written ten times counts once. A line in the form that we write ourselves is recognised by
-its head, so that its JSON is read only when somebody asks for the part. Any other line, such as
-one that a person edited, is parsed by ``json.loads``.
+Loading a long session needs the number and type of every record but the content of few: a part that
+was written ten times counts once. A line in the format that we write is recognised by its head, so
+that its JSON is parsed only when the value is read. Any other line, such as one that was edited by
+hand, is parsed by ``json.loads``.
 
-A log is read in the order of its lines, and a record that was taken in before changes nothing. One
-damaged digit must not make all that follows look old: a number that jumps ahead is believed, but
-where the very next record falls back into what was jumped over, reading goes on from that one.
+A log is read in the order of its lines, and a record that was applied before changes nothing. One
+damaged digit must not make all later records look old: a number that jumps ahead is accepted, but
+if the next record falls back into the skipped range, numbering continues from that record.
 """
 
 import json
@@ -23,16 +23,16 @@ from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
 
 class RecordNumbering:
-    """Something that takes in records in order."""
+    """Tracks the sequence numbers of records that are read in order."""
 
     def __init__(self, seq: int = 0) -> None:
         self.seq = seq
-        """The number of the newest record that was taken in."""
+        """The sequence number of the newest record."""
         self._jumped = (0, 0)
-        """The numbers between which the last jump left some out."""
+        """The numbers before and after the last jump."""
 
     def is_new(self, seq: int) -> bool:
-        """Take note of a record's number; False for one that was taken in before."""
+        """Note a record's sequence number; False for a record that was noted before."""
         low, high = self._jumped
         if seq > self.seq:
             if seq > self.seq + 1:
@@ -55,21 +55,21 @@ HEAD = re.compile(
     rb'|([a-z.]+)")'
 )
 Head = re.Match[bytes]
-"""The beginning of a line in our own form: group 1 is its number; which group matched last tells
-the kind of record. Ids are plain ASCII in it: any other line is parsed before anything is believed."""
+"""The beginning of a line in our own format: group 1 is its number, and the last group that matched shows
+the kind of record. Ids in it are plain ASCII; a line with others is parsed as JSON."""
 
 HIGHEST = (1 << 53) - 1
-"""A larger number is none that we write, and a front end could not hold it."""
+"""The largest valid sequence number or time: JavaScript cannot represent larger integers exactly."""
 
 DEEPEST = 200
-"""Values in values; pydantic writes no deeper ones than 255."""
+"""Maximum nesting depth of a line's JSON; pydantic cannot serialize more than 255 levels."""
 
 _CHECK = re.compile(rb',"check":"([0-9a-f]{8})"\}$')
 _HALVES = rb"\ud", rb"\uD"
-"""How half a character is escaped; whole ones stand in a line as they are, as we write it."""
+"""How the escape of a surrogate begins; we write whole characters unescaped."""
 
 PART, DELTA, INFO, OTHER = 4, 6, 7, 8
-"""``lastindex`` of a head: a part (groups 2 to 4: id, message, type), new words (5 and 6: message,
+"""``lastindex`` of a head: a part (groups 2 to 4: id, message, type), a delta (5 and 6: message,
 part), a message's info (7: id), anything else (8: its type)."""
 
 REQUEST = "step.requested"
@@ -80,13 +80,13 @@ _TYPES = {PART: "message.part.updated", DELTA: "message.part.delta", INFO: "mess
 
 
 def head_of(line: bytes) -> Head | None:
-    """Read the head of a line in our own form, or return None."""
+    """Return the head of a line in our own format, or None."""
     found = HEAD.match(line)
     return found if found is not None and line[-1:] == b"}" else None
 
 
 def seq_of(line: bytes) -> int | None:
-    """Return the sequence number of a line, whatever its form, or None when it has none."""
+    """Return the sequence number of a line in any format, or None when it has none."""
     found = HEAD.match(line)
     if found is not None:
         return int(found[1])
@@ -100,7 +100,7 @@ def _is_number(value: Any) -> TypeGuard[int]:
 
 
 def type_of(line: bytes) -> str:
-    """Return the type of a line's record, whatever the line's form; empty when it has none."""
+    """Return the record type of a line in any format; empty when it has none."""
     found = HEAD.match(line)
     if found is not None:
         kind = found.lastindex or 0
@@ -110,7 +110,7 @@ def type_of(line: bytes) -> str:
 
 
 def load_line(line: bytes) -> dict[str, Any] | None:
-    """Parse a line to an object; None when it is not one, or one that could not be written again."""
+    """Parse a line to a dict; None when it is not a JSON object or is nested too deep to be written again."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -121,7 +121,7 @@ def load_line(line: bytes) -> dict[str, Any] | None:
 
 
 def _is_too_deep(line: bytes, data: Any) -> bool:
-    """Tell whether values are nested deeper than they can be written; looks only where they may be."""
+    """Return whether values are nested deeper than ``DEEPEST``; walks them only if brackets allow it."""
     if line.count(b"[") + line.count(b"{") <= DEEPEST:
         return False
     level = [data]
@@ -134,31 +134,31 @@ def _is_too_deep(line: bytes, data: Any) -> bool:
 
 
 def checked_line(line: bytes) -> bytes:
-    """Return an object's line with a checksum of it as the last field: for lines that others depend on."""
+    """Return an object's line with its CRC-32 as the last field, for lines that others depend on."""
     return line[:-1] + b',"check":"%08x"}' % zlib.crc32(line[:-1])
 
 
 def is_intact(line: bytes) -> bool:
-    """Tell whether a line is as it was written; one without a checksum, of older versions, is believed."""
+    """Return whether a line's checksum matches; also true without one, as in lines of older versions."""
     found = _CHECK.search(line)
     return found is None or int(found[1], 16) == zlib.crc32(line[: found.start()])
 
 
 class UnreadableLine(ValueError):
-    """A line of the log that is no record, or a record that breaks its type's promise."""
+    """A line of the log that is not a record, or a record that is invalid for its type."""
 
 
 def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Record | None:
     """Parse a line to a record; None for a type that this version does not know.
 
-    ``whole`` gives the whole of what is written short (``FullRequests``). Raises Unreadable for
-    anything broken, so that readers can skip and report it.
+    ``whole`` expands shortened requests (``FullRequests.fill``). Raises UnreadableLine for anything
+    broken, so that readers can skip and report it.
     """
     data = load_line(line)
     if data is None:
         raise UnreadableLine("The line is not a JSON object.")
     if data.get("type") == HEADER:
-        return None  # a writer's that came too late, and somebody had said it for it
+        return None  # a late header of a writer for which another process had written one already
     if whole is not None and data.get("type") == REQUEST:
         try:
             data = whole(data)
@@ -179,9 +179,9 @@ def record_of(line: bytes, whole: Callable[[Json], Json] | None = None) -> Recor
 
 
 def event_in(line: bytes) -> Event | None:
-    """Parse a line to its event only, which is faster; raises and returns as ``record_of`` does.
+    """Parse a line to its event only, which is faster; returns None and raises as ``record_of`` does.
 
-    Fields that the record has and the event has not end up as extra fields of the event.
+    Fields of the record, such as its number, become extra fields of the event.
     """
     try:
         return EVENT_ADAPTER.validate_json(line)
@@ -191,5 +191,5 @@ def event_in(line: bytes) -> Event | None:
 
 
 def is_unknown(error: ValidationError) -> bool:
-    """Tell whether a value failed only because a newer version wrote a type we do not know."""
+    """Return whether validation failed only because of a type that this version does not know."""
     return all(problem["type"] == "union_tag_invalid" for problem in error.errors())

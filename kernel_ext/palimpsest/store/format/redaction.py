@@ -1,7 +1,7 @@
-"""Keep secrets and halves of characters out of a session's log: of events, and of words in pieces.
+"""Redact secrets and join split surrogates in events and streamed deltas before they are journaled.
 
-Border: knows events; forms of secrets stand in ``transcript/redaction/secret_patterns.py``. The state is folded from what
-was cleaned, and requests are made from the state, so that what stands in the log is what was sent.
+Border: knows events; the patterns of secrets are in ``transcript/redaction/secret_patterns.py``. The state
+is built from the redacted events, and requests from the state, so the log contains what was sent.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
 
 Known = Callable[[], Iterable[str]]
-"""Returns the values that are secret now."""
+"""A function that returns the values that are secret now."""
 
 TEXT = "text"
 RAW = "state.raw"
@@ -34,25 +34,25 @@ OUTPUT = "state.metadata.output"
 
 
 def nothing_known() -> Iterable[str]:
-    """Return no values; forms of secrets are found all the same."""
+    """Return no values; secrets are then found by their patterns only."""
     return ()
 
 
 class Redaction:
-    """Cleans what one journal is given.
+    """Redacts the events and deltas of one journal.
 
-    Responsibilities: remember, for each string that still grows, what may become a secret.
+    Responsibilities: hold back, for each string that is still streamed, text that may become a secret.
     """
 
     def __init__(self, known: Known = nothing_known) -> None:
         self._known = known
         self._streams: dict[str, tuple[str, SecretStream]] = {}
-        """By part: the field that grows, and how far it came."""
+        """By part id: the field that is streamed, and the state of its redaction."""
         self._messages: dict[str, str] = {}
-        """The message of each part that grew piece by piece."""
+        """The message id of each part that received deltas."""
 
     def piece(self, message_id: str, part_id: str, field: str, text: str) -> str:
-        """Return what of a new piece may be written now."""
+        """Return the text that may be written now that a delta arrived; the rest is held back."""
         self._messages[part_id] = message_id
         name, stream = self._streams.get(part_id, ("", None))
         if stream is None or name != field:
@@ -61,7 +61,7 @@ class Redaction:
         return stream.feed(text, self._known())
 
     def ends(self) -> Iterator[PartDelta]:
-        """Yield what is written for halves of characters that nothing completed, when no more comes."""
+        """Yield, when no more deltas come, those for surrogates whose second half never arrived."""
         for part_id, (field, stream) in self._streams.items():
             if stream.half and part_id in self._messages:
                 yield PartDelta(
@@ -72,7 +72,7 @@ class Redaction:
                 )
 
     def event(self, event: Event, before: Callable[[str, str], Part | None]) -> Event:
-        """Return an event as it may be written; ``before`` finds a part by message and part id."""
+        """Return the redacted event; ``before`` returns a part's state by message id and part id."""
         values = tuple(self._known())
         found = redacted_event(_whole(event), lambda text: scrub(joined_surrogates(text), values))
         if not isinstance(event, PartUpdated) or not isinstance(found, PartUpdated):
@@ -85,7 +85,7 @@ class Redaction:
         field, text = growing
         if self._streams.get(event.part.id, ("", None))[0] == field:
             written = before(event.part.message_id, event.part.id)
-            # What was held back comes with the next piece: the part changed elsewhere.
+            # The part changed in another field: held-back text is written with the next delta.
             if written is not None and _growing(found.part) == _growing(written):
                 return found
         stream = SecretStream()
@@ -94,12 +94,12 @@ class Redaction:
 
 
 def _whole(event: Event) -> Event:
-    """Return the event with whole characters; what repeats the log has them already."""
+    """Return the event with surrogates joined; checkpoints and requests repeat text that has them joined."""
     return event if isinstance(event, Checkpoint | StepRequested) else with_joined_surrogates(event)
 
 
 def _growing(part: Part) -> tuple[str, str] | None:
-    """Return the string of a part that is not finished yet."""
+    """Return the field and text of a part's string that is still streamed, or None."""
     if isinstance(part, TextPart | ReasoningPart):
         open_ended = part.time is not None and part.time.end is None
         return (TEXT, part.text) if open_ended else None
@@ -112,7 +112,7 @@ def _growing(part: Part) -> tuple[str, str] | None:
 
 
 def _with(part: Part, text: str) -> Part:
-    """Return a growing part with this as its string."""
+    """Return a part that is still streamed with ``text`` as its string."""
     if isinstance(part, TextPart | ReasoningPart):
         return part if part.text == text else part.model_copy(update={"text": text})
     if isinstance(part, ToolPart) and isinstance(part.state, ToolPending):

@@ -1,9 +1,9 @@
-"""Write a model request short: what it shares with an earlier one is named, and not said again.
+"""Shorten a model request for the log: fields that equal those of an earlier request are omitted.
 
 Border: pure. A request repeats its model, its policy and its tools, and a step adds two messages to
-hundreds. So a line says ``like``, the number of a request of the same segment that is written in
-full, and what differs; whatever cannot be read back exactly is written in full. Only lines are
-short: whoever reads the log is given whole requests (``FullRequests``, ``Requests``).
+hundreds. So a line has ``like``, the number of a request of the same segment that is written in
+full, and the fields that differ; a request that could not be read back exactly is written in full. Only
+lines are shortened: readers of the log receive full requests (``FullRequests``, ``Requests``).
 """
 
 import base64
@@ -13,9 +13,9 @@ from typing import Any
 
 LIKE = "like"
 SHORT = f'"type":"step.requested","request":{{"{LIKE}":'.encode()
-"""Stands in a line that is written short, and in no other."""
+"""These bytes are in every shortened line, and in no other."""
 REFRESH = 100
-"""Requests after which one is written in full again, so that one damaged line costs no more."""
+"""Number of shortened requests after which one is written in full, to limit the loss by a damaged line."""
 
 SHARED = (
     "purpose",
@@ -38,7 +38,10 @@ Json = dict[str, Any]
 
 
 def shorten_request(request: Json, base: Json, number: int) -> Json | None:
-    """Return a request as it differs from an earlier one; None where that would lose something."""
+    """Return a request shortened by an earlier one, or None where that would lose information.
+
+    ``number`` is the sequence number of the earlier one, ``base``.
+    """
     if LIKE in request or any(name in base and name not in request for name in SHARED):
         return None
     try:
@@ -74,7 +77,7 @@ def _shortened(request: Json, base: Json) -> Json:
 
 
 def expand_request(short: Json, base: Json) -> Json:
-    """Return the whole of a request that is written short; raises ValueError where it is none."""
+    """Return the full request of a shortened one; raises ValueError if it is malformed."""
     try:
         return _filled(short, base)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
@@ -102,13 +105,13 @@ def _total(request: Json) -> int:
 
 
 def _from_end(request: Json) -> list[int]:
-    """Return the cache marks, those of the newest messages counted from the end."""
+    """Return the cache marks; those of the newest items are negative, counted from the end."""
     total = _total(request)
     return [mark - total if mark >= total - NEWEST_MARKS else mark for mark in request["marks"]]
 
 
 def _rows(items: Sequence[Json]) -> list[list[Any]]:
-    """Return items as rows: role, message (empty for that of the row above), hash, tokens, parts."""
+    """Return items as rows: role, message id (empty if as in the row above), hash, tokens, part ids."""
     rows: list[list[Any]] = []
     above = None
     for item in items:
@@ -139,7 +142,7 @@ def _items(rows: Sequence[Sequence[Any]]) -> list[Json]:
 
 
 def _short_hash(sha256: str) -> str:
-    """Return a hash in the 43 letters of base64 instead of its 64 digits."""
+    """Return a hash as 43 characters of base64 instead of 64 hex digits."""
     if len(sha256) != HASH_HEX:
         return sha256
     try:
@@ -158,15 +161,15 @@ def _long_hash(short: str) -> str:
 
 
 class FullRequests:
-    """Gives the whole of what is written short, as lines of one segment are read in any order."""
+    """Expands the shortened requests of one segment, whose lines may be read in any order."""
 
     def __init__(self, find: Callable[[int], Mapping[str, Any] | None]) -> None:
         self._find = find
-        """Return the record with a number, as the segment has it."""
+        """Returns the record with a sequence number as it is in the segment, or None."""
         self._bases: dict[int, Json] = {}
 
     def fill(self, data: Json) -> Json:
-        """Return a record whole; raises ValueError when the request that it names is not there."""
+        """Return a record with its request in full; raises ValueError if the base request is missing."""
         request = data.get("request")
         if not isinstance(request, dict):
             return data

@@ -1,1 +1,1 @@
-"""The append-only log: segments of JSON lines, one writer each, and who reads them."""
+"""The append-only session log: segments of JSON lines, their writers and readers, journal and stores."""

@@ -1,8 +1,8 @@
-"""Follow a session that another kernel writes.
+"""Follow a session that another kernel writes, by polling its log.
 
-Asks the folder again and again, since that is what works on network disks too. What was told may
-turn out not to be part of the session, when a take-over cut it off: ``resets`` then goes up, and
-the records come again from the beginning.
+Polling works on network disks too. Records that were returned may turn out not to belong to the
+session, when a takeover cut them off: ``resets`` is then incremented, and the records are returned
+again from the beginning.
 """
 
 import asyncio
@@ -15,22 +15,22 @@ from palimpsest.store.log.segments import SegmentRange, full_requests, lines_for
 from palimpsest.transcript.session_record.events import Record
 
 POLL_SECONDS = 0.1
-"""Ten looks a second cost a kernel 0.2 % of a core and a reader sees text flow."""
+"""Ten polls a second cost a kernel 0.2 % of a core, and the reader sees text stream."""
 
 
 class Follower(RecordNumbering):
-    """A reader that remembers how far it came."""
+    """Reads new records of one session's log, and remembers its position."""
 
     def __init__(self, store: JsonlStore, session_id: str, after: int = 0) -> None:
         super().__init__(after)
         self.session_id = session_id
         self.resets = 0
-        """How often the records began again."""
+        """How often the records began again from the first one."""
         self._store = store
         self._place: tuple[SegmentRange, int] | None = None
 
     def poll(self) -> Sequence[Record]:
-        """Return the records that came since the last call."""
+        """Return the records written since the last call."""
         pieces = self._store.segments.pieces(self.session_id)
         rest = self._rest(pieces)
         found: list[Record] = []
@@ -67,7 +67,7 @@ class Follower(RecordNumbering):
         return [found, *((piece, piece.start) for piece in pieces[index + 1 :])]
 
     async def records(self, poll_seconds: float = POLL_SECONDS) -> AsyncIterator[Sequence[Record]]:
-        """Yield the records as they come, without end."""
+        """Yield new records as they are written, without end."""
         while True:
             found = await asyncio.to_thread(self.poll)
             if found:

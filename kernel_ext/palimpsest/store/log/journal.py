@@ -1,11 +1,11 @@
-"""Append, then tell: the only writer of a session and the only bus.
+"""The journal of a session: the only writer of its log, and its event bus.
 
-Events are applied to the state at once, so that the engine sees its own doing; a writer thread
-gathers them for a tick, writes them, and then tells the subscribers, so that nobody hears of
-what could still be lost, and a slow disk never stalls the loop. A write that does not return is
-told at once by another thread (``write_watch``), and ``stall`` says so until it does. Words of a streaming answer cost
-one list append each; the tick makes one record of them per part and field. What has the form of
-a secret, or is one that this kernel knows, is taken out before anything is applied.
+Events are applied to the state at once, so that the engine sees its own changes; a writer thread
+collects them for a tick, writes them, and then calls the subscribers, so that no subscriber receives
+what could still be lost, and a slow disk never blocks the loop. A write that does not return is
+reported by another thread (``write_watch``), and ``stall`` describes it until it does. A delta of a
+streaming answer costs one list append; the tick joins them to one record per part and field. Text that
+looks like a secret, or is one that this kernel knows, is redacted before anything is applied.
 """
 
 import asyncio
@@ -38,12 +38,12 @@ Subscriber = Callable[[Sequence[Record]], None]
 T = TypeVar("T")
 
 TICK_SECONDS = 0.04
-"""A reader sees 25 updates a second as flowing text, and 200 deltas a second become 25 lines."""
+"""25 updates a second look like continuous text, and 200 deltas a second become 25 lines."""
 
 WIDEN_TRIES = 3
 
 RETRY_SECONDS = 1.0
-"""How often a full or vanished disk is tried again while nothing else is written."""
+"""Interval at which a failed write is retried while nothing else is written."""
 
 LOG = logging.getLogger(__name__)
 
@@ -56,10 +56,10 @@ class _Waiter:
 
 
 class Journal:
-    """One session's log while it is written.
+    """Writes one session's log, keeps its state, and notifies its subscribers.
 
-    ``append`` and ``delta`` may be called from any thread. ``state`` is the fold of everything
-    appended so far; other threads read it through ``read_state``.
+    ``append`` and ``delta`` may be called from any thread. ``state`` includes everything appended so
+    far; other threads read it through ``read_state``.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class Journal:
         self.lock = threading.RLock()
         """Protects ``state`` and the order of records."""
         self.failed: str | None = None
-        """One sentence while what is appended cannot be kept as it should be."""
+        """One sentence while records cannot be written, or since another kernel took over; else None."""
         self.stall = Stall(lambda: self.session_id)
-        """Says what is wrong while a write does not return; nobody is told of records meanwhile."""
+        """Describes a write that does not return; subscribers receive no records meanwhile."""
         self._writer = writer
         self._clock = clock
         self._tick_seconds = tick_seconds
@@ -108,7 +108,7 @@ class Journal:
 
     @property
     def session_id(self) -> str:
-        """The session whose log is written; a fork's after another kernel took over."""
+        """The id of the session whose log is written; the fork's after another kernel took over."""
         return self._writer.session_id
 
     # Appending
@@ -116,8 +116,8 @@ class Journal:
     def append(self, *events: Event, sync: bool = False) -> int:
         """Append events in order and return the last one's sequence number.
 
-        With ``sync`` they are written without waiting for the tick and put on the disk; await
-        ``flush`` to know that they are.
+        With ``sync`` they are written without waiting for the tick and synced to the disk; await
+        ``flush`` to know that they are. Raises StorageFailed when the journal is closed.
         """
         with self._wake:
             if self._closed or self._closing:
@@ -134,7 +134,7 @@ class Journal:
             return self.state.seq
 
     def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
-        """Append words to a string of a part; ``field`` is a dotted path to it."""
+        """Append text to a string field of a part; ``field`` is a dotted path to it."""
         self._deltas.append((message_id, part_id, field, text))
         if self._sleeping:
             with self._wake:
@@ -148,7 +148,7 @@ class Journal:
             self._since.append(record)
 
     def _take_deltas(self) -> None:
-        """Make records of the words that arrived, one per part and field."""
+        """Create records of the deltas that arrived, one per part and field."""
         words: dict[tuple[str, str, str], list[str]] = {}
         while self._deltas:
             message_id, part_id, field, text = self._deltas.popleft()
@@ -163,16 +163,16 @@ class Journal:
     # Reading and listening
 
     def read_state(self, read: Callable[[State], T]) -> T:
-        """Return what ``read`` makes of the state, which holds everything appended so far."""
+        """Return the result of ``read`` on the state, which includes everything appended so far."""
         with self._wake:
             if not self._closed:
                 self._take_deltas()
             return read(self.state)
 
     def widen(self, load: Callable[[], State]) -> None:
-        """Go on with the whole session instead of its live window; not on the engine's thread.
+        """Replace the live-window state by that of the whole session; not on the engine's thread.
 
-        ``load`` reads it from the store; what is appended meanwhile is taken in as well.
+        ``load`` reads it from the store; what is appended meanwhile is included. Raises StorageFailed.
         """
         try:
             for _ in range(WIDEN_TRIES):
@@ -185,7 +185,7 @@ class Journal:
         )
 
     def _widened(self, load: Callable[[], State]) -> bool:
-        """Read the session and go on with it; False when another kernel took it over meanwhile."""
+        """Load the whole state and use it; False when another kernel took the session over meanwhile."""
         with self._wake:
             self._take_deltas()
             since = self._since = []
@@ -193,7 +193,7 @@ class Journal:
         self._written_or_refused()
         whole = load()
         with self._wake:
-            # Who took over may have written already, and that was read as this kernel's own.
+            # A kernel that took over may have written already, and its records would be read as our own.
             self._looking = True
         self._written_or_refused()
         with self._wake:
@@ -212,9 +212,9 @@ class Journal:
             )
 
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
-        """Call back on the writer thread with records that were written; returns the way out.
+        """Call back on the writer thread with records once they are written; returns an unsubscriber.
 
-        A subscriber that raises is reported to the log and hurts nobody else.
+        An exception of a subscriber is logged and does not affect the others.
         """
         with self.lock:
             self._subscribers = [*self._subscribers, callback]
@@ -230,7 +230,7 @@ class Journal:
     async def flush(self, *, sync: bool = False) -> bool:
         """Wait until everything so far is written, with ``sync`` until it is on the disk.
 
-        False means that the disk refused: everything is in memory and will be tried again.
+        False means that the write failed: everything is kept in memory and will be retried.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bool] = loop.create_future()
@@ -242,7 +242,10 @@ class Journal:
         return await future
 
     def flush_sync(self, timeout: float = 10.0, *, sync: bool = False) -> bool:
-        """Do the same for a thread; False also when the time is over, or a listener waits for itself."""
+        """Do the same as ``flush`` for a thread; False also on timeout.
+
+        Called by a subscriber, it does not wait, and returns whether nothing is left to write.
+        """
         if threading.current_thread() is self._thread:
             return not self._unwritten and not self._queue
         event = threading.Event()
@@ -268,9 +271,9 @@ class Journal:
     # Ending
 
     def checkpoint(self, first_message_id: str | None = None) -> None:
-        """Write a checkpoint with the next records; the live window begins at the message.
+        """Write a checkpoint with the next records; the live window begins at ``first_message_id``.
 
-        Without a message it begins where the last compaction lets it.
+        Without an id it begins where the last compaction allows.
         """
         with self._wake:
             self._checkpoints.append(first_message_id)
@@ -278,7 +281,7 @@ class Journal:
             self._wake.notify()
 
     def close(self, timeout: float = 10.0) -> None:
-        """Write what is left and, when anything was appended, a checkpoint; give the session back."""
+        """Write what is left, and a checkpoint if anything was appended; then release the session."""
         with self._wake:
             if self._closing:
                 return
@@ -314,11 +317,11 @@ class Journal:
             self._take_deltas()
             self._queue_checkpoint()
         except Exception:
-            # Such as words that are no text: their sender's mistake must not end the thread.
+            # Such as a delta that is no text: a caller's mistake must not end the thread.
             LOG.exception("What was to be journaled is no record.")
 
     def _rest(self) -> None:
-        """Sleep while nothing is pending, then gather for a tick unless somebody waits."""
+        """Sleep while nothing is pending, then collect for a tick unless a caller waits."""
         self._sleeping = True
         while not self._pending():
             owes = bool(self._unwritten) or self._sync_seq > self._synced_seq
@@ -357,7 +360,7 @@ class Journal:
         except (UserError, OSError) as refused:
             self._fail(str(refused))
         except Exception as error:
-            # Whatever it is, the thread must live: everything stays in memory and is tried again.
+            # The thread must survive any error: everything stays in memory and is retried.
             LOG.exception("Records could not be written.")
             self._fail(f"Records could not be written: {error}.")
         else:
@@ -400,11 +403,11 @@ class Journal:
     def _answer(self, waiters: Sequence[_Waiter]) -> None:
         kept = not self._unwritten
         for waiter in waiters:
-            with suppress(RuntimeError):  # its event loop was closed: nobody waits any more
+            with suppress(RuntimeError):  # its event loop was closed, so no caller waits any more
                 waiter.done(kept and (not waiter.sync or waiter.seq <= self._synced_seq))
 
     def _queue_checkpoint(self) -> None:
-        """Put a checkpoint behind what is queued, when one was asked for."""
+        """Queue a checkpoint after what is queued, if one was requested."""
         if not self._checkpoints or self._unwritten:
             return
         asked, self._checkpoints = self._checkpoints[-1], []

@@ -1,7 +1,7 @@
-"""Keep sessions as logs of JSON lines below the project's directory.
+"""The file store: sessions as logs of JSON lines below the project's directory.
 
-One append-only log per session is the only truth: it survives kill -9, network home directories
-and a curious person with an editor. Everything else in the folder is derived from it.
+One append-only log per session is the only source of truth: it survives kill -9, network home
+directories and manual edits. Everything else in the folder is derived from it.
 """
 
 import logging
@@ -73,11 +73,11 @@ from palimpsest.transcript.values import BlobRef
 LOG = logging.getLogger(__name__)
 
 PUT_BACK_SECONDS = 1.0
-"""How long who deletes a session may take to find a fork of it, and to put it back."""
+"""How long a deletion may take to find a new fork of the session and to restore its folder."""
 
 
 class JsonlStore:
-    """Sessions and blobs in one ``.palimpsest`` folder."""
+    """Stores sessions and blobs in one ``.palimpsest`` folder; implements ``Store``."""
 
     def __init__(
         self,
@@ -103,9 +103,9 @@ class JsonlStore:
     def acquire(
         self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
     ) -> JsonlWriter:
-        """Become the writer of a session.
+        """Become the writer of a session; raises SessionHeld while another kernel writes it.
 
-        May watch another kernel's lease for a few seconds before it takes a session over.
+        May watch another kernel's lease for a few seconds before it takes the session over.
         """
         with storage_errors(self.layout.session(session_id)):
             return self._acquire(session_id, owner, create=create, steal=steal)
@@ -122,7 +122,7 @@ class JsonlStore:
             raise _held(session_id, file.read())
         path: Path | None = None
         try:
-            # After the lease: who brings the folder to another layout says so, and then looks at leases.
+            # After the lease: a migrating kernel records the migration first, and then checks leases.
             self._layout_watch.check()
             path = begin_segment(self.segments, directory, epoch, owner)
         finally:
@@ -147,7 +147,7 @@ class JsonlStore:
         return writer
 
     def _take_lease(self, file: LeaseFile, lease: Lease, *, steal: bool) -> bool:
-        """Write our lease; True when nobody held the session before."""
+        """Write our lease; True when there was no lease before."""
         held = file.read()
         if held is None and not file.path.exists():
             if file.create(lease):
@@ -159,7 +159,7 @@ class JsonlStore:
         return False
 
     def _watch(self, file: LeaseFile, held: Lease) -> None:
-        """Raise SessionHeld unless the holder is gone, or silent for as long as we watch."""
+        """Raise SessionHeld unless the holder is gone, or its lease does not change while we watch."""
         seconds = self._watch_seconds * (PATIENCE if is_running(held) else 1)
         if not is_dead(held) and file.is_fresh(seconds):
             raise _held(file.path.parent.name, held)
@@ -175,7 +175,7 @@ class JsonlStore:
     def _fork_refused(
         self, writer: JsonlWriter, owner: Owner, cut: int, records: Sequence[Record]
     ) -> TakenOver:
-        """Keep what a writer wrote after the cut, and what it still holds, in a fork."""
+        """Save to a fork what a writer wrote after the cut and the records it still holds."""
         place, session, late = late_records(self.segments, writer, cut, records)
         if session is None:
             raise _held(writer.session_id, None)
@@ -186,7 +186,7 @@ class JsonlStore:
             kept = self.acquire(begun.id, owner)
             kept.append(renumbered(late, 1, begun), sync=True)
         except (OSError, StorageFailed) as refused:
-            # Half a fork would be read as one: nothing is left of it, and all is tried again later.
+            # Half a fork would be read as a whole one: it is deleted, and everything is retried later.
             if kept is not None:
                 kept.close()
             shutil.rmtree(self.layout.session(fork.id), ignore_errors=True)
@@ -197,7 +197,7 @@ class JsonlStore:
         )
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
-        """Begin a session with everything of the parent up to ``seq``, by reference."""
+        """Create a session with the parent's records up to ``seq``, by reference."""
         with storage_errors(self.layout.session(session.id)):
             self._layout_watch.check()
             return self._begin_fork(session, self._place(parent_id, seq))
@@ -251,9 +251,9 @@ class JsonlStore:
         return begun
 
     def _look_for_parent(self, session_id: str, parent_id: str) -> None:
-        """Raise NotFound and leave no fork when its parent was deleted in the same moment.
+        """Raise NotFound and remove the fork if its parent was deleted at the same time.
 
-        Who deletes takes the parent away, looks for forks, and puts it back when it finds one.
+        A deletion renames the parent's folder, looks for forks, and renames it back if it finds one.
         """
         until = time.monotonic() + PUT_BACK_SECONDS
         while not self.layout.session(parent_id).exists():
@@ -320,7 +320,7 @@ class JsonlStore:
         note_unneeded(self.layout, directory, time.time())
         grave = directory.with_name(f".{session_id}.{uuid4().hex[:8]}")
         directory.rename(grave)
-        if self._needed(session_id):  # somebody forked it in this moment
+        if self._needed(session_id):  # it was forked meanwhile
             grave.rename(directory)
             return
         shutil.rmtree(grave, ignore_errors=True)
@@ -329,7 +329,7 @@ class JsonlStore:
             self._remove_unneeded(place.session_id)
 
     def _remove_unneeded(self, session_id: str) -> None:
-        """Remove a hidden parent once its last fork is gone."""
+        """Remove a hidden parent if its last fork is gone."""
         summary = self._index.summaries().get(session_id)
         if summary is not None and summary.deleted and not self._needed(session_id):
             self._remove(session_id)
@@ -348,20 +348,20 @@ class JsonlStore:
         return _records(pieces, start, after, only)
 
     def stream(self, session_id: str) -> Iterator[Record]:
-        """Yield the records newest first, reading no more than asked for."""
+        """Yield the records newest first, reading the log lazily."""
         pieces = self.segments.pieces(session_id)
         return chain.from_iterable(_backward(piece) for piece in reversed(pieces))
 
     def load(self, session_id: str) -> State:
-        """Fold the whole session."""
+        """Return the state after all records of the session."""
         return whole_state(self.segments.pieces(session_id))
 
     def open_live(self, session_id: str) -> State:
-        """Fold the live window: the last checkpoint and what follows."""
+        """Return the state built from the last checkpoint and the records after it."""
         return live_state(self.segments.pieces(session_id))
 
     def says(self, session_id: str, *words: bytes) -> bool:
-        """Tell whether any of these bytes stand in any line of a session, its fork's parents included."""
+        """Return whether any line of a session, its fork's parents included, contains any of these bytes."""
         return any(
             word in line
             for piece in self.segments.pieces(session_id)
@@ -374,7 +374,7 @@ class JsonlStore:
         return _listed(self._index.summaries())
 
     def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:
-        """List the newest sessions at least; the others are read meanwhile, on a thread."""
+        """Return at least the newest sessions and how many are missing; a thread reads those meanwhile."""
         found, missing = self._index.recent(count)
         with self._lock:
             if missing and (self._lister is None or not self._lister.is_alive()):
@@ -416,7 +416,7 @@ class JsonlStore:
     # Blobs
 
     def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
-        """Keep content under its hash."""
+        """Store content under its SHA-256."""
         with storage_errors(self.layout.blobs):
             return self._blobs.put(content, mime)
 
@@ -426,7 +426,7 @@ class JsonlStore:
 
 
 def _listed(summaries: Mapping[str, SessionSummary]) -> Sequence[SessionSummary]:
-    """Return what a person may see of a list, newest first."""
+    """Return the sessions that are not deleted, newest first."""
     found = [summary for summary in summaries.values() if not summary.deleted]
     return sorted(found, key=lambda summary: summary.updated, reverse=True)
 
@@ -447,7 +447,7 @@ def _readable(line: bytes, whole: FullRequests) -> Record | None:
 
 
 def _what_is_wrong(line: bytes, whole: FullRequests, numbers: RecordNumbering) -> str | None:
-    """Return why a line is not read, in one sentence."""
+    """Return one sentence about why a line is not read, or None."""
     try:
         record = record_of(line, whole.fill)
     except UnreadableLine as problem:

@@ -1,8 +1,8 @@
-"""Gather what a writer that was robbed wrote too late, so that it can go on in a fork.
+"""Collect the records that a writer wrote after another kernel took its session over, for a fork.
 
-What counts is the chain that this writer follows, which is not what is read as the session where
-its segment was passed over. The cut may lie in the middle of a line: a file is seen growing while a
-long line is written, and what is cut in two is kept by nobody else.
+The segments that this writer continues count, which are not those read as the session if its segment
+was skipped. The cut may be in the middle of a line, since the new writer may see the file while a long
+line is written; that record is included, since it is not kept anywhere else.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInf
 def late_records(
     segments: Segments, writer: JsonlWriter, cut: int, records: Sequence[Record]
 ) -> tuple[ForkedFrom, SessionInfo | None, list[Record]]:
-    """Return where the fork begins, the session as it was there, and what comes behind.
+    """Return the fork point, the session's info at it (None if unknown), and the records after it.
 
     ``records`` are those that the writer still holds; some of them may be in its segment already.
     """
@@ -37,7 +37,7 @@ def late_records(
 
 
 def _after(writer: JsonlWriter, cut: int) -> list[Record]:
-    """Return the records of a writer's segment of which any byte lies behind the cut."""
+    """Return the records of a writer's segment that extend beyond the cut."""
     piece = writer.piece()
     whole = full_requests(piece)
     end = max(cut, piece.start)

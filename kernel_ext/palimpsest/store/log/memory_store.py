@@ -1,6 +1,6 @@
-"""Keep sessions in memory: for tests, and for a kernel that finds no writable directory.
+"""The in-memory store, for tests and for a kernel that finds no writable directory.
 
-Promises what every store promises, and forgets everything when the process ends.
+It keeps the contract of ``Store``; everything is lost when the process ends.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ SEGMENT = "memory"
 
 @dataclass(slots=True)
 class MemoryLog:
-    """One session's records, and who may add to them."""
+    """One session's records and its writer."""
 
     parent: ForkedFrom | None = None
     records: list[Record] = field(default_factory=list)
@@ -58,13 +58,13 @@ class MemoryWriter:
         return SEGMENT, older
 
     def close(self) -> None:
-        """Give the session back."""
+        """Release the session, so that another writer can acquire it."""
         if self._log.epoch == self.epoch:
             self._log.owner = None
 
 
 class MemoryStore:
-    """Sessions and blobs in dictionaries."""
+    """Stores sessions and blobs in dictionaries; implements ``Store``."""
 
     def __init__(self, project_id: str | None = None) -> None:
         self.project_id = project_id or uuid4().hex
@@ -75,7 +75,7 @@ class MemoryStore:
     def acquire(
         self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
     ) -> MemoryWriter:
-        """Become the writer of a session."""
+        """Become the writer of a session; raises SessionHeld if another has it, unless ``steal``."""
         with self.lock:
             if create and session_id not in self._logs:
                 self._logs[session_id] = MemoryLog()
@@ -102,11 +102,11 @@ class MemoryStore:
             return reversed(self._records(session_id))
 
     def load(self, session_id: str) -> State:
-        """Fold the whole session."""
+        """Return the state after all records of the session."""
         return fold(self.read(session_id))
 
     def open_live(self, session_id: str) -> State:
-        """Fold the whole session, since nothing is gained by less."""
+        """Do the same as ``load``, since memory gains nothing from a checkpoint."""
         return self.load(session_id)
 
     def list(self) -> Sequence[SessionSummary]:
@@ -121,11 +121,11 @@ class MemoryStore:
         return sorted(listed, key=lambda summary: summary.updated, reverse=True)
 
     def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:  # noqa: ARG002
-        """List all: nothing is gained by less."""
+        """List all sessions, since memory gains nothing from fewer."""
         return self.list(), 0
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
-        """Begin a session with everything of the parent up to ``seq``."""
+        """Create a session with the parent's records up to ``seq``."""
         with self.lock:
             records = self._records(parent_id)
             kept = [record for record in records if seq is None or record.seq <= seq]
@@ -138,7 +138,7 @@ class MemoryStore:
             return begun
 
     def fork_refused(self, session_id: str, log: MemoryLog, records: Sequence[Record]) -> TakenOver:
-        """Keep records that came too late in a fork, and say so."""
+        """Save records that came after a takeover to a fork; returns the error that reports it."""
         first = records[0].seq if records else 0
         state = fold(record for record in self._records(session_id) if record.seq < first)
         if state.session is None:
@@ -184,7 +184,7 @@ class MemoryStore:
         return ()
 
     def put_blob(self, content: bytes, mime: str = "text/plain") -> BlobRef:
-        """Keep content under its hash."""
+        """Store content under its SHA-256."""
         sha256 = hashlib.sha256(content).hexdigest()
         self._blobs.setdefault(sha256, content)
         return BlobRef(sha256=sha256, bytes=len(content), mime=mime)
@@ -216,7 +216,7 @@ class MemoryStore:
 
 
 def _summary(session_id: str, state: State) -> SessionSummary | None:
-    """Return the session's line in a list, or None when it never got a record of its own."""
+    """Return the session's entry in the session list, or None when it has no session record."""
     session = state.session
     if session is None:
         return None

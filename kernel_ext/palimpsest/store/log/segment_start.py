@@ -1,12 +1,11 @@
-"""Begin a segment, so that every segment in which something was kept stays on the chain.
+"""Create a segment such that every segment with records stays linked to the ones before it.
 
-A segment exists from the moment its file is made, but says only a moment later which segment it
-follows and where it cuts that one. In this moment two things could lose what was written: a third
-kernel that passes over a segment without a header while its writer goes on, and two writers that
-cut the same segment at two places. So the segments below ours are settled before ours says
-anything: their writers are given time, and for one that says nothing (it was killed or stopped in
-that moment) we say it. The first line of a file counts, whoever wrote it and whatever comes later,
-so all who look agree.
+A segment exists as soon as its file is created, but its header, which names the segment before it and
+where it cuts that one, is written a moment later. In between, records could be lost in two ways: a third
+kernel skips a segment without a header while its writer continues, or two writers cut the same segment
+at two places. So the earlier segments are settled before our header is written: their writers are given
+time, and we write the header for one that was killed or stopped before it did. The first line of a file
+counts, whichever process wrote it, so all readers agree.
 """
 
 import os
@@ -20,13 +19,13 @@ from palimpsest.store.interface import Owner
 from palimpsest.store.log.segments import Segments, header_line, segment_epochs, segment_name
 
 HEADER_WAIT_SECONDS = 2.0
-"""How long a new writer may take between making its segment and saying where it cuts the last."""
+"""How long a new writer may take between creating its segment and writing its header."""
 
 POLL_SECONDS = 0.01
 
 
 def begin_segment(segments: Segments, directory: Path, epoch: int, owner: Owner) -> Path | None:
-    """Make a session's segment and cut the one before it; None when somebody was faster.
+    """Create a session's segment and cut the one before it; None when another process created it first.
 
     Raises OSError when the folder cannot be written.
     """
@@ -36,7 +35,7 @@ def begin_segment(segments: Segments, directory: Path, epoch: int, owner: Owner)
     except FileExistsError:
         return None
     try:
-        # After our segment exists: who writes below looks for it after each write.
+        # After our segment exists: the writer of an earlier one looks for it after each write.
         settle_segments(segments, directory, below=epoch)
         write_fully(fd, _header(segments, directory, epoch, owner))
     finally:
@@ -48,7 +47,7 @@ def settle_segments(segments: Segments, directory: Path, *, below: int | None = 
     """Wait until the newest segments (below an epoch) have headers, and write those that are missing.
 
     Raises NotFound when the session is gone. A file with half a header, as a full disk may leave it,
-    is passed over: its writer gave up.
+    is skipped: its writer gave up.
     """
     until = time.monotonic() + HEADER_WAIT_SECONDS
     while silent := _silent(segments, directory, below):
@@ -60,7 +59,7 @@ def settle_segments(segments: Segments, directory: Path, *, below: int | None = 
 
 
 def _silent(segments: Segments, directory: Path, below: int | None) -> list[int]:
-    """Return the epochs whose segments say nothing, above the newest that does, lowest first."""
+    """Return the epochs without a header above the newest that has one, lowest first."""
     found: list[int] = []
     for epoch in segment_epochs(directory):
         path = directory / segment_name(epoch)
@@ -72,14 +71,14 @@ def _silent(segments: Segments, directory: Path, below: int | None) -> list[int]
 
 
 def _help(segments: Segments, directory: Path, epoch: int) -> None:
-    """Write a segment's header in its writer's place, unless it holds anything by now."""
+    """Write a segment's header for its writer, unless the file has content by now."""
     with suppress(OSError):
         fd = os.open(directory / segment_name(epoch), os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         try:
             found = os.fstat(fd)
             if (
                 found.st_size == 0 and found.st_nlink == 1
-            ):  # else it is a file of somebody else, too
+            ):  # otherwise it is a hard link to another file
                 write_fully(fd, _header(segments, directory, epoch, None))
         finally:
             os.close(fd)

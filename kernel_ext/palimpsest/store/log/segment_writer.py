@@ -3,7 +3,7 @@
 Each record is one line and one ``os.write`` on a file opened for appending, so a killed process
 leaves at most one unfinished line. A higher segment in the directory means that the session has a
 new writer: its header says up to which byte our segment counts. What we wrote after that byte,
-and what we still hold, goes on in a fork.
+and the records we still hold, are saved to a fork.
 """
 
 import json
@@ -34,7 +34,7 @@ Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
 
 
 def encode(record: Record) -> bytes:
-    """Return a record as a line; what JSON cannot hold is written as text rather than lost."""
+    """Return a record as a line of JSON; values that JSON cannot represent are written as text."""
     try:
         return record.line().encode() + b"\n"
     except (PydanticSerializationError, UnicodeEncodeError):
@@ -59,7 +59,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """A request that was written in full."""
+    """A request record that was written in full, and how many later ones refer to it."""
 
     seq: int
     request: dict[str, Any]
@@ -67,7 +67,7 @@ class _Base:
 
 
 class JsonlWriter:
-    """The right to append to one session's log."""
+    """Appends to one session's log; implements ``Writer``."""
 
     def __init__(
         self,
@@ -91,16 +91,16 @@ class JsonlWriter:
         self._release = release
         self._lost = lost
         self._allowed = allowed
-        """Raises UserError where the folder is of another layout by now."""
+        """Raises UserError if the folder has another layout by now."""
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         self._size = os.fstat(self._fd).st_size
         self._torn = False
         self._folder_synced = False
         self._base: _Base | None = None
-        """The request that later ones of this segment may be like."""
+        """The full request to which later ones of this segment may refer."""
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
-        """Append records in order; with ``sync`` they are on the disk afterwards."""
+        """Append records in order; with ``sync`` they are on the disk when it returns."""
         if self.closed:
             raise StorageFailed(f"The log of session {self.session_id!r} was closed.")
         self._allowed()
@@ -121,7 +121,7 @@ class JsonlWriter:
         return self.path.name, self._size
 
     def locate(self, seq: int) -> tuple[str, int]:
-        """Return segment and offset of the first record numbered ``seq`` or more."""
+        """Return the segment and byte offset of the first record numbered ``seq`` or more."""
         try:
             found = locate_record(self._segments.pieces(self.session_id), seq)
         except OSError as error:
@@ -133,7 +133,7 @@ class JsonlWriter:
         return (f"{piece.session_id}/{piece.segment}" if foreign else piece.segment), offset
 
     def close(self) -> None:
-        """Give the session back."""
+        """Sync and close the file, and release the session."""
         if not self.closed:
             self.closed = True
             with suppress(OSError):
@@ -143,15 +143,15 @@ class JsonlWriter:
             self._release(self)
 
     def piece(self, end: int | None = None) -> SegmentRange:
-        """Return this writer's own segment, up to a byte."""
+        """Return the range of this writer's own segment, up to a byte offset."""
         header = self._segments.header(self.path)
         start = 0 if header is None else header.length
         return SegmentRange(self.session_id, self.path.name, self.path, start, end)
 
     def _short(self, record: Record) -> tuple[bytes, "_Base | None"]:
-        """Return a record's line, a request's short where it can be, and what the next may be like.
+        """Return a record's line, shortened if it is a request like the base, and the base for the next.
 
-        After a checkpoint one is written in full, since a reader may begin there.
+        The first request after a checkpoint is written in full, since a reader may begin there.
         """
         base = self._base
         if isinstance(record.event, Checkpoint):
@@ -161,7 +161,9 @@ class JsonlWriter:
         whole = load_line(encode(record)) or {}
         request = whole.get("request", {})
         if record.event.request.purpose in BESIDE:
-            return encode(record), base  # it stands beside the chain of requests, and is like none
+            return encode(
+                record
+            ), base  # not one of the agent's requests, so it shares little with them
         if base is not None and base.uses < REFRESH:
             short = shorten_request(request, base.request, base.seq)
             if short is not None:
@@ -171,7 +173,7 @@ class JsonlWriter:
         return encode(record), _Base(record.seq, request)
 
     def _write(self, line: bytes, *, written: int) -> None:
-        # A space before the newline: what was torn can never look like a line in our own form.
+        # A space before the newline: a torn line can never look like one in our own format.
         content = (b" \n" if self._torn else b"") + line
         try:
             write_fully(self._fd, content)
@@ -198,7 +200,7 @@ class JsonlWriter:
             raise WriteFailed(self._sentence(error), written=written) from error
 
     def _check_place(self) -> None:
-        """Raise WriteFailed when the file was taken away under us; find it when it is back."""
+        """Raise WriteFailed if the open file was deleted; reopen it if it was put back unchanged."""
         if os.fstat(self._fd).st_nlink > 0:
             return
         try:
@@ -216,7 +218,7 @@ class JsonlWriter:
         self._fd = fd
 
     def _cut(self) -> int:
-        """Return the byte up to which our segment counts; waits for the new writer to say it."""
+        """Return the byte up to which our segment counts; waits for the new writer's header."""
         until = time.monotonic() + HEADER_WAIT_SECONDS
         while not self._next.exists():  # a lease was lost, and its new holder is about to begin
             if time.monotonic() > until:
@@ -231,7 +233,7 @@ class JsonlWriter:
         return self._size
 
     def _stop(self, records: Sequence[Record]) -> TakenOver:
-        """Let the session go, once what came too late is kept; until then this can be tried again."""
+        """Save late records to a fork and release the session; if saving fails, it can be retried."""
         taken = self._refuse(self, self._cut(), records)
         self.closed = True
         with suppress(OSError):

@@ -2,8 +2,8 @@
 
 A segment is written by one writer and begins with a header that names the segment before it and
 the byte at which it cuts that one: what an old writer appended after the cut is not part of the
-session. A fork's log begins where its first record says, in its parent's segments. Reading never
-changes a file.
+session. A fork's first record names the place in its parent's segments up to which the parent's records
+belong to it. Reading never changes a file.
 """
 
 import json
@@ -24,10 +24,10 @@ from palimpsest.transcript.session_record.sessions import ForkedFrom
 
 SEGMENT_NAME = re.compile(r"log-(\d+)\.jsonl")
 CHUNK = 1 << 20
-"""Bytes read at once; more is slower, since it no longer fits the processor's cache."""
+"""Bytes read at once; more is slower, since it does not fit the processor's cache."""
 
 HEAD_BYTES = 512
-"""A header is shorter, and says which kernel wrote it."""
+"""Bytes read to identify a segment or a record: a segment's header is shorter."""
 
 NARROW = 64 << 10
 """Below this many bytes a linear scan is faster than another bisection."""
@@ -46,22 +46,22 @@ class Header:
     length: int
     """Bytes of the header line, its newline included."""
     damaged: bool = False
-    """It could not be read, and the names of the files say what it must have said."""
+    """The line could not be read, and the values were derived from file names and record numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentRange:
-    """A stretch of one segment that belongs to a session."""
+    """A byte range of one segment that belongs to a session."""
 
     session_id: str
     segment: str
     path: Path
     start: int
     end: int | None
-    """None: the newest segment, which may still grow."""
+    """None for the newest segment, which may still grow."""
 
     def size(self) -> int:
-        """Return where the piece ends now; its start when the file is gone."""
+        """Return the byte offset at which the range ends now; its start when the file is gone."""
         if self.end is not None:
             return self.end
         try:
@@ -101,18 +101,18 @@ def header_line(
 
 
 class Segments:
-    """Find and read the pieces of sessions; headers and fork points are remembered."""
+    """Finds the segment ranges of sessions; caches headers and fork points."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._headers: dict[str, dict[Path, Header]] = {}
-        """By the name of the session's folder."""
+        """By the name of the session's folder, then by path."""
         self._forks: dict[str, ForkedFrom | None] = {}
         self._first: dict[str, bytes] = {}
-        """How each session's first segment begins: an import may give the id of a deleted one again."""
+        """The first line of each session's first segment: an import may reuse the id of a deleted session."""
 
     def header(self, path: Path) -> Header | None:
-        """Return a segment's header; None while it is not wholly written."""
+        """Return a segment's header; None while it is not completely written."""
         headers = self._headers.setdefault(path.parent.name, {})
         if path in headers:
             return headers[path]
@@ -140,12 +140,12 @@ class Segments:
         return _guessed(path, len(line) + 1)
 
     def forget(self, session_id: str) -> None:
-        """Forget what is remembered of a session that was deleted."""
+        """Drop the cached values of a session that was deleted."""
         self._headers.pop(session_id, None)
         self._forks.pop(session_id, None)
 
     def _recognise(self, session_id: str, directory: Path) -> None:
-        """Forget what is remembered of a session whose folder is another one by now."""
+        """Drop the cached values of a session whose folder was replaced by another."""
         with suppress(OSError), open_regular(directory / segment_name(1)) as file:
             first = file.read(HEAD_BYTES).partition(b"\n")[0]
             if self._first.get(session_id) != first:
@@ -153,9 +153,9 @@ class Segments:
                 self._first[session_id] = first
 
     def own(self, session_id: str, *, below: int | None = None) -> list[SegmentRange]:
-        """Return the pieces in the session's own directory, oldest first.
+        """Return the segment ranges in the session's own directory, oldest first.
 
-        ``below`` leaves away the segments from an epoch on.
+        With ``below``, only segments of lower epochs are included.
         """
         directory = self._layout.session(session_id)
         self._recognise(session_id, directory)
@@ -168,7 +168,7 @@ class Segments:
         return []
 
     def pieces(self, session_id: str) -> list[SegmentRange]:
-        """Return all pieces of a session, its fork parents' first."""
+        """Return all segment ranges of a session, oldest first, beginning with its fork parents'."""
         own = self.own(session_id)
         place = self.forked_from(session_id, own)
         if place is None:
@@ -176,7 +176,7 @@ class Segments:
         return [*self.until(place, seen={session_id}), *own]
 
     def forked_from(self, session_id: str, own: Sequence[SegmentRange]) -> ForkedFrom | None:
-        """Return where a session leaves its parent, as its first record says."""
+        """Return the fork point in a session's first record; None if it is not a fork."""
         if session_id not in self._forks:
             if not own:
                 return None
@@ -187,9 +187,9 @@ class Segments:
         return self._forks[session_id]
 
     def until(self, place: ForkedFrom, seen: Collection[str] = ()) -> list[SegmentRange]:
-        """Return what a fork that begins at a place has of its parents, oldest first.
+        """Return the segment ranges that a fork at ``place`` has from its parents, oldest first.
 
-        ``seen`` are sessions that are not gone through again.
+        ``seen`` are session ids that are not followed again.
         """
         if place.session_id in seen:
             return []
@@ -204,7 +204,7 @@ class Segments:
         return []
 
     def _back(self, session_id: str, name: str, end: int | None) -> list[SegmentRange]:
-        """Return the pieces up to a segment, following the headers backwards."""
+        """Return the ranges up to a segment, oldest first, following the headers backwards."""
         directory = self._layout.session(session_id)
         found: list[SegmentRange] = []
         current: str | None = name
@@ -220,7 +220,7 @@ class Segments:
 
 
 def locate_record(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRange, int] | None:
-    """Return the piece and offset of the first record numbered ``seq`` or more."""
+    """Return the range and byte offset of the first record numbered ``seq`` or more, or None."""
     best: tuple[SegmentRange, int] | None = None
     for piece in reversed(pieces):
         offset = bisect(piece, seq)
@@ -233,7 +233,7 @@ def locate_record(pieces: Sequence[SegmentRange], seq: int) -> tuple[SegmentRang
 
 
 def full_requests(piece: SegmentRange) -> FullRequests:
-    """Return what gives the whole of the requests that are written short in a piece."""
+    """Return a reader that restores the shortened requests of a segment to full ones."""
     segment = SegmentRange(piece.session_id, piece.segment, piece.path, piece.start, None)
 
     def find(seq: int) -> dict[str, Any] | None:
@@ -256,9 +256,9 @@ def _fork_place(line: bytes) -> ForkedFrom | None:
 
 
 def _guessed(path: Path, length: int) -> Header | None:
-    """Return what the header of a segment must have said, when the line is damaged.
+    """Return a replacement for a segment's damaged header line.
 
-    It cut the segment before it where the numbers of its own records begin.
+    Its cut is where the previous segment's record numbers reach the first of its own.
     """
     match = SEGMENT_NAME.fullmatch(path.name)
     if match is None:
@@ -276,7 +276,7 @@ def _guessed(path: Path, length: int) -> Header | None:
 
 
 def _cut_of(previous: Path, own: SegmentRange) -> int:
-    """Return the byte at which a segment's numbers reach those of the one that follows it."""
+    """Return the byte offset at which a segment's record numbers reach those of the one after it."""
     first = next(_numbered(own, own.start, None), None)
     whole = SegmentRange("", previous.name, previous, 0, None)
     found = None if first is None else bisect(whole, first[1])
@@ -284,7 +284,7 @@ def _cut_of(previous: Path, own: SegmentRange) -> int:
 
 
 def _checked_cut(path: Path, header: Header) -> Header:
-    """Return a header whose cut is right, also where bytes came or went in the segment before."""
+    """Return the header with its cut corrected, if an edit moved bytes in the previous segment."""
     if header.cut is None or header.previous is None:
         return header
     first = _number_at(path, header.length)
@@ -294,10 +294,9 @@ def _checked_cut(path: Path, header: Header) -> Header:
 
 
 def noted_place(path: Path, offset: int, seq: int) -> int:
-    """Return the byte from which a segment's records are numbered ``seq`` or more.
+    """Return the byte offset from which a segment's records are numbered ``seq`` or more.
 
-    It is the one that was noted; where that is no beginning of such a line any more, since bytes before it
-    came or went, it is looked for.
+    It is ``offset`` if such a line begins there; otherwise an edit moved bytes before it, and it is searched.
     """
     size = SegmentRange("", path.name, path, 0, None).size()
     if not size or (offset == size and _begins_line(path, offset)):
@@ -316,11 +315,11 @@ def _begins_line(path: Path, offset: int) -> bool:
             file.seek(max(0, offset - 1))
             return offset == 0 or file.read(1) == b"\n"
     except OSError:
-        return True  # it is gone, and nothing better can be known
+        return True  # the file is gone, so the recorded offset is all there is
 
 
 def _number_at(path: Path, offset: int) -> int | None:
-    """Return the number of the record that begins at a byte, where its line is in our own form."""
+    """Return the number of the record that begins at a byte offset; None if the line is not in our format."""
     try:
         with open_regular(path) as file:
             file.seek(offset)
@@ -347,14 +346,14 @@ def read_line(path: Path, start: int, end: int) -> bytes | None:
 
 
 def line_blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[bytes]]:
-    """Yield the finished lines in large lists, oldest first; the fast way to read everything.
+    """Yield the finished lines in large lists, oldest first; the fastest way to read everything.
 
-    Empty lines are among them, so that offsets can be counted.
+    Empty lines are included, so that offsets can be counted.
     """
     position = piece.start if start is None else start
     end = piece.size()
     rest: list[bytes] = []
-    """The line that is not finished yet: joined once, since it may be of 100 MB."""
+    """Pieces of the line that is not finished yet; joined only once, since it may have 100 MB."""
     try:
         file = open_regular(piece.path)
     except FileNotFoundError:
@@ -375,7 +374,7 @@ def line_blocks(piece: SegmentRange, start: int | None = None) -> Iterator[list[
 
 
 def lines_forward(piece: SegmentRange, start: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and content of the finished lines, oldest first."""
+    """Yield byte offset and content of the finished lines, oldest first."""
     offset = piece.start if start is None else start
     for lines in line_blocks(piece, start):
         for line in lines:
@@ -385,7 +384,7 @@ def lines_forward(piece: SegmentRange, start: int | None = None) -> Iterator[tup
 
 
 def unfinished(piece: SegmentRange) -> int | None:
-    """Return the offset of a last line without a newline, or None."""
+    """Return the byte offset of a last line without a newline, or None."""
     end = piece.size()
     position, kept = end, 0
     if not piece.path.exists():
@@ -403,7 +402,7 @@ def unfinished(piece: SegmentRange) -> int | None:
 
 
 def lines_backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
-    """Yield offset and content of the finished lines, newest first, reading no more than asked."""
+    """Yield byte offset and content of the finished lines, newest first, reading the file lazily."""
     try:
         file = open_regular(piece.path)
     except FileNotFoundError:
@@ -411,7 +410,7 @@ def lines_backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
     with file:
         position, block = piece.size(), NARROW
         carry: list[bytes] = []
-        """The ends of the line whose beginning was not read yet, last one first."""
+        """Later pieces of the line whose beginning was not read yet, last one first."""
         while position > piece.start:
             size = min(block, position - piece.start)
             position, block = position - size, min(block * 2, CHUNK)
@@ -423,7 +422,7 @@ def lines_backward(piece: SegmentRange) -> Iterator[tuple[int, bytes]]:
             *lines, _unfinished = b"".join([data, *reversed(carry)]).split(b"\n")
             offset = position
             if position > piece.start:
-                # The first line may lack its beginning: it comes with the next block.
+                # The first line may lack its beginning, which is in the next block.
                 carry = [lines.pop(0) + b"\n"]
                 offset += len(carry[0])
             yield from reversed([entry for entry in _placed(offset, lines) if entry[1]])
@@ -436,9 +435,9 @@ def _placed(offset: int, lines: Sequence[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def bisect(piece: SegmentRange, seq: int) -> int | None:
-    """Return the offset of the first record numbered ``seq`` or more, or None.
+    """Return the byte offset of the first record numbered ``seq`` or more, or None.
 
-    One number that is wrong leads nowhere else: what is looked at is the middle one of three.
+    A single wrong number does not mislead the search: it compares the median of three.
     """
     low, high = piece.start, piece.size()
     while high - low > NARROW:
@@ -460,7 +459,7 @@ def bisect(piece: SegmentRange, seq: int) -> int | None:
 
 
 def _numbered(piece: SegmentRange, start: int, end: int | None) -> Iterator[tuple[int, int]]:
-    """Yield offset and number of the records that begin at or after a byte."""
+    """Yield byte offset and sequence number of the records that begin at or after a byte."""
     position, stop = start, piece.size()
     if start > piece.start:
         line = read_line(piece.path, start - 1, stop)

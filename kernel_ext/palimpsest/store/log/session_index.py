@@ -1,9 +1,9 @@
-"""Keep the session list at hand, derived from the logs and rebuilt whenever in doubt.
+"""Cache the session list in a file, derived from the logs and rebuilt where it is out of date.
 
-An entry is good while the newest segment of its session has the name, size and time that it had
-when the entry was made; otherwise the head and the tail of the log are read again. Where much is to
-be read, the newest sessions come first, and what was read is kept pass by pass: a kernel that is
-killed half-way leaves the next one the rest.
+An entry is valid while the newest segment of its session has the name, size and time that it had
+when the entry was made; otherwise the head and the tail of the log are read again. If many must be
+read, the newest sessions are first, and the cache is written at intervals, so that after a kill the
+next kernel only reads the rest.
 """
 
 import json
@@ -36,23 +36,23 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 
 INDEX_VERSION = 4
 TAIL_BYTES = 4 << 20
-"""As far back as a session's newest record of itself is looked for; beyond, its first one serves."""
+"""Maximum bytes read backwards for a session's newest info; beyond them its first record is used."""
 
 PASS_SECONDS = 1.0
-"""How often what was read so far is written, while many sessions are read."""
+"""Interval at which the cache is written while many sessions are read."""
 
 LARGEST_BYTES = 256 << 20
-"""A larger list than one of half a million sessions is none of ours, and is made again."""
+"""About half a million sessions; a larger file was not written by us and is rebuilt."""
 
 LAST_MS = 253_402_300_799_000
-"""The end of the year 9999: no later time can be shown."""
+"""The end of the year 9999 in milliseconds since 1970; no later time can be formatted."""
 
 Stamp = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """What is known of a session, and what its folder looked like then."""
+    """A session's summary, and the state of its folder when the summary was read."""
 
     stamp: Stamp
     summary: SessionSummary | None
@@ -63,7 +63,7 @@ _MARK = b',"sessions":'
 
 
 class Index:
-    """The session list of one folder."""
+    """Reads and caches the session list of one folder."""
 
     def __init__(self, layout: Layout, segments: Segments) -> None:
         self._layout = layout
@@ -71,12 +71,12 @@ class Index:
         self._entries: dict[str, IndexEntry] = {}
         self._changed = False
         self._file: tuple[int, int, int] | None = None
-        """What told the file apart when it was last read or written."""
+        """Inode, size and modification time of the cache file when it was last read or written."""
         self._building = threading.Lock()
         self._filing = threading.Lock()
 
     def summaries(self) -> dict[str, SessionSummary]:
-        """Return the line of every session, deleted ones that a fork needs included."""
+        """Return the summary of every session by id, including deleted ones that a fork needs."""
         with self._building:
             self._load()
             stamps = self._stamps()
@@ -86,9 +86,9 @@ class Index:
             return self._told(stamps)
 
     def recent(self, count: int) -> tuple[dict[str, SessionSummary], int]:
-        """Return the lines that are known and those of the newest sessions, and how many are missing.
+        """Return the summaries that are cached and those of the newest sessions, and how many are missing.
 
-        Does not wait for who reads the rest.
+        Does not wait for a thread that reads the rest.
         """
         self._load()
         stamps = self._stamps()
@@ -98,12 +98,12 @@ class Index:
         return self._told(stamps), sum(1 for one in stamps if not self._is_known(*one))
 
     def _fill(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
-        """Read what is not known yet, and keep it from time to time."""
+        """Read the summaries that are not cached, and write the cache at intervals."""
         kept = time.monotonic()
         for session_id, stamp in stamps:
             if self._is_known(session_id, stamp):
                 continue
-            with suppress(NotFound, OSError):  # it was deleted while we looked
+            with suppress(NotFound, OSError):  # it was deleted meanwhile
                 self._entries[session_id] = IndexEntry(stamp, self._summarise(session_id))
                 self._changed = True
             if time.monotonic() - kept > PASS_SECONDS:
@@ -123,7 +123,7 @@ class Index:
         }
 
     def _drop(self, stamps: Sequence[tuple[str, Stamp]]) -> None:
-        """Forget sessions that are gone."""
+        """Remove the entries of sessions that are gone."""
         there = {name for name, _ in stamps}
         for name in self._entries.keys() - there:
             del self._entries[name]
@@ -132,7 +132,7 @@ class Index:
     # The file
 
     def _load(self) -> None:
-        """Take in what another kernel wrote; nothing of a file that is damaged, which is made again."""
+        """Add the entries of the cache file that another kernel wrote; a damaged file is rewritten."""
         with self._filing:
             now = self._stat()
             if now is not None and now == self._file:
@@ -152,7 +152,7 @@ class Index:
             if not self._changed:
                 return
             self._changed = False
-            entries = dict(self._entries)  # which others go on filling
+            entries = dict(self._entries)  # copied, since other threads add to it
             sessions = {
                 name: {"stamp": entry.stamp, "summary": _fields(entry.summary)}
                 for name, entry in entries.items()
@@ -173,8 +173,8 @@ class Index:
     # The logs
 
     def _stamps(self) -> list[tuple[str, Stamp]]:
-        """Return the sessions with what tells whether they are as they were, newest first."""
-        # Not with Path: a thousand of them take longer than all the rest.
+        """Return each session with the stamp of its newest segment, newest first."""
+        # Without Path: creating a thousand of them takes longer than all the rest.
         found: list[tuple[str, Stamp]] = []
         with suppress(OSError), os.scandir(self._layout.sessions) as directories:
             for directory in directories:
@@ -209,7 +209,7 @@ class Index:
 
 
 def _entries(content: bytes) -> dict[str, IndexEntry]:
-    """Read the file; raises ValueError when it is not as it was written."""
+    """Parse the cache file; raises ValueError when its checksum or version does not match."""
     head, mark, sessions = content.partition(_MARK)
     if json.loads(head + b"}") != {"version": INDEX_VERSION, "check": zlib.crc32(mark + sessions)}:
         raise ValueError("It is not as it was written.")
@@ -217,7 +217,7 @@ def _entries(content: bytes) -> dict[str, IndexEntry]:
 
 
 def _moment(milliseconds: int) -> int:
-    """Return a time that can be shown, whatever the log says."""
+    """Return a time limited to what can be formatted, whatever the log says."""
     return min(max(milliseconds, 0), LAST_MS)
 
 
@@ -239,7 +239,7 @@ def _time(one: tuple[str, Stamp]) -> tuple[int, str]:
 
 
 class _Tail:
-    """What the newest records say of a session, read backwards to its last checkpoint."""
+    """Collects a session's summary values from its newest records, backwards to its last checkpoint."""
 
     def __init__(self) -> None:
         self.session: SessionInfo | None = None
@@ -249,10 +249,10 @@ class _Tail:
         self.done = False
         self._removed: set[bytes] = set()
         self._written: set[bytes] = set()
-        """Messages that were removed, and those of them that were written after the checkpoint."""
+        """Ids of the messages in ``_removed`` that were written after the checkpoint."""
 
     def read(self, pieces: Sequence[SegmentRange], budget: int) -> int:
-        """Take in lines from the newest back, as far as need and budget go; return what is left of it."""
+        """Process lines backwards until done or the budget in bytes is spent; returns the budget left."""
         for piece in reversed(pieces):
             if self.done or budget < 0:
                 break
@@ -263,7 +263,7 @@ class _Tail:
         return budget
 
     def take(self, line: bytes) -> bool:
-        """Take in one line; True when nothing older matters."""
+        """Process one line; True when nothing older matters."""
         head = head_of(line)
         kind = b"" if head is None else head[OTHER]
         if head is not None and head.lastindex == INFO:
@@ -293,7 +293,7 @@ class _Tail:
 
 
 def _stamp(directory: str) -> Stamp:
-    """Return what tells whether a session's newest segment is as it was; ValueError without one."""
+    """Return name, size and modification time of a session's newest segment; ValueError without one."""
     with os.scandir(directory) as files:
         regular = (one for one in files if one.is_file(follow_symlinks=False))
         matched = ((SEGMENT_NAME.fullmatch(one.name), one) for one in regular)

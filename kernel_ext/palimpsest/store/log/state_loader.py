@@ -1,8 +1,8 @@
-"""Open the live window of a session: its last checkpoint and what follows.
+"""Build a session's state from its log: the whole, or the live window of the last checkpoint.
 
-Reads the log backwards to the last checkpoint, so that opening costs what the window is long,
-not what the session is. Messages before the window stay in the log; an old message that changed
-lately is told from a new one by its time, and where clocks leave a doubt by looking for it.
+The log is read backwards to the last checkpoint, so that the cost of opening grows with the window,
+not with the session. Messages before the window stay in the log; an old message that was changed
+recently is distinguished from a new one by its time, and if clocks leave a doubt by searching for it.
 """
 
 import gc
@@ -29,10 +29,10 @@ _paused_by = 0
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector unless somebody switched it off; several threads may do so at once.
+    """Pause the garbage collector unless it is disabled already; several threads may do so at once.
 
-    Folding makes hundreds of thousands of objects that all stay alive; looking through them again
-    and again for garbage took a fifth of the time (tests/bench/bench_store.py).
+    Loading creates hundreds of thousands of objects that all stay alive; scanning them again and
+    again for garbage took a fifth of the time (tests/bench/bench_store.py).
     """
     global _paused_by
     with _PAUSE:
@@ -52,7 +52,7 @@ def _collector_paused() -> Iterator[None]:
 
 @_collector_paused()
 def live_state(pieces: Sequence[SegmentRange]) -> State:
-    """Fold the last checkpoint's window and what follows; everything when there is none."""
+    """Return the state built from the last checkpoint's window and what follows; from all without one."""
     later: list[bytes] = []
     for index in range(len(pieces) - 1, -1, -1):
         for offset, line in lines_backward(pieces[index]):
@@ -67,7 +67,7 @@ def live_state(pieces: Sequence[SegmentRange]) -> State:
 
 @_collector_paused()
 def whole_state(pieces: Sequence[SegmentRange]) -> State:
-    """Fold everything, from the first record on."""
+    """Return the state built from all records."""
     state = State()
     for piece in pieces:
         for lines in line_blocks(piece):
@@ -85,7 +85,7 @@ def _folded(lines: Iterable[bytes]) -> State:
 def _open(
     pieces: Sequence[SegmentRange], place: Place, line: bytes, later: Sequence[bytes]
 ) -> State | None:
-    """Build the state at a checkpoint and apply what follows; None when it cannot be used."""
+    """Build the state at a checkpoint and apply what follows; None if the checkpoint cannot be used."""
     try:
         data = load_line(line) or {}
         checkpoint = Checkpoint.model_validate({**data, "type": "session.checkpoint"})
@@ -140,7 +140,7 @@ def _read_window(
 def _older(
     state: State, message_ids: Iterable[str], pieces: Sequence[SegmentRange], begin: Place
 ) -> set[str]:
-    """Return which of the messages appeared before the window; looks only when times leave a doubt."""
+    """Return which of the messages appeared before the window; searches only if times leave a doubt."""
     newest = state.older_created or 0
     read = (state.message(name) for name in message_ids)
     doubtful = {m.id for m in read if m is not None and m.info.time.created <= newest}

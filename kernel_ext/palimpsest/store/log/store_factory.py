@@ -1,4 +1,4 @@
-"""Open the store of a project, or a store in memory with one sentence that says why."""
+"""Open the store of a project, or an in-memory store with a sentence that gives the reason."""
 
 import os
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ IN_MEMORY = "this kernel keeps its sessions in memory only, and they end with it
 def open_store(
     project: Path, steps: Sequence[LayoutStep] | None = None
 ) -> tuple[Store, str | None]:
-    """Open the project's store; the sentence is for a person when it had to be in memory.
+    """Open the project's store; the sentence is None, or tells the user why the store is in memory.
 
-    A folder of an older layout is brought to the newest one, which the store's layout says in its
-    ``notice``. Raises LayoutTooNew when a newer version wrote the folder.
+    A folder of an older layout is migrated to the newest one, which the layout's ``notice`` reports.
+    Raises LayoutTooNew when a newer version wrote the folder.
     """
     try:
         return JsonlStore(prepare(project, STEPS if steps is None else steps)), None

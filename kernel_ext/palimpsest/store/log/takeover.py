@@ -1,7 +1,7 @@
-"""Turn what a writer wrote too late into a fork.
+"""Build the fork that keeps what a writer wrote after another kernel took its session over.
 
-Shared by every store: when a second kernel took a session over, the records of the first go on
-in a session of their own, numbered after the point up to which both agree.
+Shared by every store: the records of the first kernel continue in a session of their own, numbered
+after the last record that both have.
 """
 
 import os
@@ -20,7 +20,7 @@ from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInf
 
 
 def fork_of(session: SessionInfo) -> SessionInfo:
-    """Return the record of a new session for what came too late."""
+    """Return the info of a new session for the records that came after a takeover."""
     now = time.time_ns() // 1_000_000
     fork_id = encode("ses", now, 0, os.urandom(ENTROPY_LENGTH), descending=True)
     title = f"{session.title} (kept after a take-over)"
@@ -28,7 +28,7 @@ def fork_of(session: SessionInfo) -> SessionInfo:
 
 
 def takeover_refusal(session_id: str, fork: SessionInfo) -> str:
-    """Say to a person what happened."""
+    """Return the message to the user about a takeover."""
     return (
         f"Another kernel writes session {session_id!r} now; what this kernel did since then is"
         f" kept as session {fork.id!r}."
@@ -38,7 +38,7 @@ def takeover_refusal(session_id: str, fork: SessionInfo) -> str:
 def late_fork_session(
     session: SessionInfo, parent_id: str, seq: int, segment: str, offset: int
 ) -> SessionInfo:
-    """Return the session's record with the place where it leaves its parent."""
+    """Return a fork's session info with its fork point: where it leaves its parent."""
     message_id = None if session.forked_from is None else session.forked_from.message_id
     place = ForkedFrom(
         session_id=parent_id, seq=seq, segment=segment, offset=offset, message_id=message_id
@@ -47,9 +47,9 @@ def late_fork_session(
 
 
 def renumbered(records: Sequence[Record], shift: int, fork: SessionInfo) -> list[Record]:
-    """Return the records as the fork's: numbered after its beginning, and under its name.
+    """Return the records as the fork's: sequence numbers shifted, and session records with its id.
 
-    Checkpoints are left out, since they name places of the log that was left.
+    Checkpoints are omitted, since they name places in the parent's log.
     """
     return [
         record.model_copy(update={"seq": record.seq + shift, "event": _renamed(record.event, fork)})

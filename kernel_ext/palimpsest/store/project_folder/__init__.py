@@ -1,1 +1,1 @@
-"""The folder `.palimpsest`: its paths, its layout, whose it is, and who holds a session."""
+"""The project folder ``.palimpsest``: paths, layout version, migrations, project id, session leases."""

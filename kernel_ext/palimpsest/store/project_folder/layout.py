@@ -1,8 +1,7 @@
-"""Know the folder: its paths, its version, its project.
+"""Find, create and check the project folder ``.palimpsest``, and name the paths in it.
 
-``.palimpsest`` lies in the project's directory, is the user's alone, and keeps itself out of
-git, since the log holds tool output verbatim. A folder of a newer version is refused rather than
-guessed at.
+``.palimpsest`` lies in the project's directory, can be read by its user only, and ignores itself in
+git, since the log contains tool output verbatim. A folder of a newer layout version is refused.
 """
 
 import os
@@ -59,30 +58,30 @@ class Layout:
     project_id: str
     version: int = LAYOUT_VERSION
     notice: str = ""
-    """What a person is told of how the folder came to this layout; empty where it had it."""
+    """The message to the user about a migration that was just run; empty if there was none."""
 
     @property
     def sessions(self) -> Path:
-        """Where the logs are."""
+        """The folder of the session logs."""
         return self.root / "sessions"
 
     @property
     def blobs(self) -> Path:
-        """Where large content is, by hash."""
+        """The folder of large content, stored by hash."""
         return self.root / "blobs"
 
     @property
     def snapshots(self) -> Path:
-        """Where the project's files are kept as they were."""
+        """The folder of the snapshots of the project's files."""
         return self.root / "snapshots"
 
     @property
     def index(self) -> Path:
-        """The derived session list."""
+        """The file of the session list, which is derived from the logs."""
         return self.root / "index.json"
 
     def session(self, session_id: str) -> Path:
-        """Return a session's directory; an id that could leave the folder is refused."""
+        """Return a session's directory; raises NotFound for an unsafe id and for a symbolic link."""
         if SAFE_NAME.fullmatch(session_id) is None:
             raise NotFound(f"{session_id!r} is not the id of a session.")
         directory = self.sessions / session_id
@@ -92,10 +91,10 @@ class Layout:
 
 
 def find_project(start: Path) -> Path:
-    """Return the nearest directory upwards that holds sessions already, else ``start``.
+    """Return the nearest directory upwards that has a ``.palimpsest`` folder, else ``start``.
 
     The search ends at the root of a git repository and below the home directory, so that one
-    notebook opened there does not make everything under it one project.
+    notebook opened in the home directory does not make everything under it one project.
     """
     start = start.resolve()
     for directory in (start, *start.parents):
@@ -111,7 +110,7 @@ def find_project(start: Path) -> Path:
 
 
 def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
-    """Open the project's folder, making it when it is not there, and bringing it to the newest layout.
+    """Open the project's folder: create it if it is missing, and migrate it to the newest layout.
 
     Raises LayoutTooNew, LayoutNotReady, ForeignFolder, or OSError when the directory cannot be written.
     """
@@ -133,9 +132,9 @@ def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
 
 
 class LayoutWatch:
-    """Tells a kernel that has a folder open when a newer version brought it to another layout meanwhile.
+    """Detects that a newer version migrated the folder while this kernel has it open.
 
-    A kernel that was only stopped would else go on writing in the old form.
+    Otherwise a kernel that was only suspended would continue to write in the old format.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -143,7 +142,7 @@ class LayoutWatch:
         self._seen: tuple[int, int, int] | None = None
 
     def check(self) -> None:
-        """Raise LayoutTooNew, or StorageFailed while another kernel is at it; quick where nothing changed."""
+        """Raise LayoutTooNew, or StorageFailed while another kernel migrates; fast if nothing changed."""
         stamp = self._stamp()
         if stamp is None or stamp == self._seen:
             return
@@ -155,19 +154,19 @@ class LayoutWatch:
     def _stamp(self) -> tuple[int, int, int] | None:
         try:
             found = (self._layout.root / FILE).lstat()
-        except OSError:  # a folder that is gone, or a file that the next opening makes again
+        except OSError:  # a missing folder, or a file that the next opening creates again
             return None
         return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class ForeignFolder(OSError):
-    """The folder is not this user's own; the message says why."""
+    """The folder is not this user's own; the message gives the reason."""
 
 
 def foreign_folder_reason(project: Path) -> str | None:
-    """Say why a project's folder is not to be written: it is a link, or somebody else's.
+    """Return why a project's folder must not be written (a link, no folder, another user's), or None.
 
-    A project can be sent with anything in it, and what a link leads to is not the project's.
+    A received project can contain anything, and the target of a link is outside the project.
     """
     root = project / FOLDER
     for path in (root, *(root / name for name in FOLDERS)):
@@ -185,7 +184,7 @@ def foreign_folder_reason(project: Path) -> str | None:
 
 
 def _is_own(owner: int, project: Path) -> bool:
-    """Tell whether files of this owner are ours: by the number, or since ours get the same one there."""
+    """Return whether files of this owner are ours: by user id, or because our new files get the same id."""
     if not hasattr(os, "getuid") or os.getuid() in (0, owner):
         return True
     try:  # a mounted disk may give every file to one owner
@@ -208,14 +207,14 @@ def _make_folders(root: Path) -> None:
     root.chmod(0o700)
     for name in ("sessions", "blobs"):
         (root / name).mkdir(mode=0o700, exist_ok=True)
-    with suppress(FileExistsError):  # a link that leads nowhere is there, too
+    with suppress(FileExistsError):  # also raised for a broken link
         fd = os.open(root / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with open(fd, "wb") as file:  # noqa: PTH123  a descriptor has no path
             file.write(b"*\n")
 
 
 def _make(root: Path, version: int) -> None:
-    """Make a folder without sessions; of two kernels that do it at once, both find the same file."""
+    """Create the folder; two kernels that do it at once end up with the same ``layout`` file."""
     _make_folders(root)
     made = LayoutFile(version, new_project_id(root.parent))
     target = root / FILE
@@ -232,7 +231,7 @@ def _make(root: Path, version: int) -> None:
 
 
 def _probe(root: Path) -> None:
-    """Raise OSError unless a file can be made in the folder."""
+    """Raise OSError unless a file can be created in the folder."""
     for name in ("sessions", "blobs"):
         (root / name).mkdir(mode=0o700, exist_ok=True)
     scratch_file(root, b"").unlink()

@@ -1,7 +1,7 @@
-"""Read and write the file ``layout``: which layout a folder has, whose it is, how far a migration came.
+"""Read and write the file ``layout``: layout version, project id, and progress of a migration.
 
-What stands in it may be somebody else's word, as the whole folder may: a migration that it names is
-gone on with by names that stay in the folder, and by none other.
+Its content is untrusted, since the folder may come from another person: a migration that it records is
+continued only for names that stay in the folder.
 """
 
 import json
@@ -16,13 +16,13 @@ from palimpsest.store.disk.regular_files import NoFile, TooLarge, read_json
 
 FILE = "layout"
 LAYOUT_BYTES = 64 << 10
-"""A larger one is none of ours."""
+"""A larger file was not written by us and is ignored."""
 COPY = "before-layout-"
-"""How the folder's name begins that keeps what a migration changed."""
+"""Prefix of the folder that keeps the files a migration changed."""
 _COPY_NAME = re.compile(rf"{COPY}\d+(-\d+)?")
 _ENTRY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _OWN = frozenset({FILE, "lock", "lease.json"})
-"""What a migration itself stands on; no step changes it."""
+"""Files that the migration itself uses; no step may change them."""
 
 Stage = Literal["copying", "moving out", "moving in"]
 STAGES: tuple[Stage, ...] = ("copying", "moving out", "moving in")
@@ -30,21 +30,21 @@ STAGES: tuple[Stage, ...] = ("copying", "moving out", "moving in")
 
 @dataclass(frozen=True, slots=True)
 class MigrationProgress:
-    """How far a migration came that has not ended."""
+    """Progress of a migration that has not finished."""
 
     to: int
     stage: Stage
-    """*copying*: nothing was changed yet. *moving out*: the old goes into the copy. *moving in*: the new
-    takes its place."""
+    """*copying*: nothing has changed yet. *moving out*: the old files are moved to ``copy``. *moving in*:
+    the new files are moved to their places."""
     copy: str
-    """The folder that keeps what was there before."""
+    """Name of the folder that keeps the old files."""
     entries: tuple[str, ...] = ()
-    """What is changed: names of files and folders of the folder."""
+    """Names of the files and folders that are changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutFile:
-    """What the file says."""
+    """The content of the file."""
 
     version: int = 0
     project_id: str = ""
@@ -52,7 +52,7 @@ class LayoutFile:
 
 
 def read_layout(root: Path) -> LayoutFile:
-    """Read a folder's layout; version 0 where there is no file, or none that can be read."""
+    """Read a folder's layout; version 0 if the file is missing or cannot be read."""
     try:
         data = read_json(root / FILE, LAYOUT_BYTES)
         version = int(data["version"])
@@ -66,12 +66,12 @@ def read_layout(root: Path) -> LayoutFile:
 
 
 def write_layout(root: Path, layout: LayoutFile) -> None:
-    """Write it, for good; raises OSError."""
+    """Write the file atomically and sync it to the disk; raises OSError."""
     write_atomically(root / FILE, layout_content(layout), durable=True)
 
 
 def layout_content(layout: LayoutFile) -> bytes:
-    """Return the file's content."""
+    """Return the bytes of the file: one line of JSON."""
     data: dict[str, Any] = {"version": layout.version, "project_id": layout.project_id}
     if layout.migration is not None:
         going = layout.migration
@@ -85,12 +85,12 @@ def layout_content(layout: LayoutFile) -> bytes:
 
 
 def ended(layout: LayoutFile) -> LayoutFile:
-    """Return the same without the migration."""
+    """Return the layout without its migration."""
     return replace(layout, migration=None)
 
 
 def entry_names(names: Iterable[Any]) -> tuple[str, ...]:
-    """Return the names, each once, that may be changed: plain ones, directly in the folder."""
+    """Return those names, each once, that a migration may change: plain names directly in the folder."""
     plain = (name for name in names if isinstance(name, str) and _ENTRY_NAME.fullmatch(name))
     return tuple(dict.fromkeys(name for name in plain if name not in _OWN and COPY not in name))
 

@@ -1,9 +1,9 @@
-"""Hold a session for one kernel, and notice when the holder is gone.
+"""Leases: hold a session for one kernel, and detect when the holder is gone.
 
-A lease is fresh when its counter changed while somebody watched it: never a clock, which two
-hosts do not share, and never a bare process id, which is used again. The lease keeps polite
-kernels apart; what keeps the log whole are the segments (segment_writer.py), since a kernel that was only
-stopped wakes up without knowing that its lease is gone.
+A lease is fresh when its counter changes while it is watched. Clocks do not count, since two hosts do
+not share one, nor does a bare process id, which is reused. The lease is advisory; the segments
+(segment_writer.py) protect the log, since a suspended kernel resumes without knowing that its lease
+is lost.
 """
 
 import errno
@@ -23,33 +23,33 @@ from palimpsest.store.interface import Owner
 
 HEARTBEAT_SECONDS = 1.0
 WATCH_SECONDS = 3.5
-"""Three missed heartbeats and a half: a kernel that a garbage collection stalls is not robbed."""
+"""Three and a half missed heartbeats, so that a kernel stalled by garbage collection keeps its lease."""
 
 PATIENCE = 4
-"""How many times longer the lease of a process is watched that runs on this host: its beats wait
-when the disk is busy, and it is there for certain."""
+"""Factor on the watch time for a holder that certainly runs on this host: its heartbeats are late when
+the disk is busy."""
 
 POLL_SECONDS = 0.05
 
 LEASE_BYTES = 64 << 10
-"""A larger one is none of ours."""
+"""A larger lease file was not written by us and is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who writes a session."""
+    """The record of the process that writes a session."""
 
     host: str
     pid: int
     kernel_id: str
     epoch: int
     started: str | None = None
-    """When the process began, as the system counts it: tells a reused process id."""
+    """Start time of the process in the system's units; distinguishes a reused process id."""
     counter: int = 0
 
 
 def this_owner(kernel_id: str) -> Owner:
-    """Return this process as an owner; its host name tells containers and reboots apart."""
+    """Return this process as an owner; its host name includes boot id and process namespace."""
     return Owner(host=_host(), pid=os.getpid(), kernel_id=kernel_id)
 
 
@@ -64,13 +64,13 @@ def _host() -> str:
 
 
 def process_start_time(pid: int) -> str | None:
-    """Return when a process began; None where the system does not say, or it is gone."""
+    """Return a process's start time from ``/proc``; None if it is gone or there is no ``/proc``."""
     fields = _stat(pid)
     return None if fields is None or fields[0] == "Z" else fields[19]
 
 
 def _stat(pid: int) -> list[str] | None:
-    """Return what the system says of a process, from its state on; None when it is gone."""
+    """Return the fields of ``/proc/PID/stat`` from the state on; None if they cannot be read."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -79,7 +79,7 @@ def _stat(pid: int) -> list[str] | None:
 
 
 def is_dead(lease: Lease) -> bool:
-    """Tell for certain that the holder ran on this host and is gone."""
+    """Return whether the holder certainly ran on this host and is gone."""
     if lease.host != _host():
         return False
     if Path("/proc/self/stat").exists():
@@ -95,7 +95,7 @@ def is_dead(lease: Lease) -> bool:
 
 
 def is_running(lease: Lease) -> bool:
-    """Tell for certain that the holder runs on this host: there, the same process, not stopped."""
+    """Return whether the holder certainly runs on this host: same process, not stopped."""
     if lease.host != _host() or lease.started is None:
         return False
     fields = _stat(lease.pid)
@@ -103,7 +103,7 @@ def is_running(lease: Lease) -> bool:
 
 
 class LeaseFile:
-    """``lease.json`` of one session, and ``lock`` beside it."""
+    """Reads and writes ``lease.json`` of one session, and locks the file ``lock`` beside it."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "lease.json"
@@ -111,7 +111,7 @@ class LeaseFile:
         self._lock: int | None = None
 
     def read(self) -> Lease | None:
-        """Return the lease; None when nobody holds it or the file is damaged."""
+        """Return the lease; None when there is none or the file is damaged."""
         try:
             data = read_json(self.path, LEASE_BYTES)
             lease = Lease(**{name: data.get(name) for name in Lease.__slots__})
@@ -123,7 +123,7 @@ class LeaseFile:
         return lease if whole and said and isinstance(lease.started, str | None) else None
 
     def create(self, lease: Lease) -> bool:
-        """Take a free session; False when somebody else was faster."""
+        """Create the lease of a free session; False when another process created it first."""
         scratch = scratch_file(self.path.parent, _content(lease))
         try:
             os.link(scratch, self.path)
@@ -141,19 +141,19 @@ class LeaseFile:
         return True
 
     def write(self, lease: Lease) -> None:
-        """Replace the lease; where a folder lies in its place, the segments have to do."""
+        """Replace the lease; does nothing if a folder is in its place, and the segments alone protect."""
         with suppress(IsADirectoryError):
             write_atomically(self.path, _content(lease))
 
     def remove(self, lease: Lease) -> None:
-        """Give the session back, unless somebody else holds it by now."""
+        """Delete the lease, unless another kernel holds it by now."""
         held = self.read()
         if held is not None and (held.kernel_id, held.epoch) == (lease.kernel_id, lease.epoch):
             with suppress(OSError):
                 self.path.unlink()
 
     def is_fresh(self, watch_seconds: float) -> bool:
-        """Watch the counter: True as soon as it changes, False when it stood still."""
+        """Watch the lease: True as soon as it changes, False when it is removed or the time is over."""
         before = self.read()
         until = time.monotonic() + watch_seconds
         while time.monotonic() < until:
@@ -166,14 +166,14 @@ class LeaseFile:
         return False
 
     def lock(self) -> bool:
-        """Take the lock of this host; False when another process has it."""
+        """Take the file lock, which works within a host; False when another process has it."""
         if self._lock is not None:
             return True
         try:
             fd = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | NOFOLLOW, 0o600)
         except OSError as error:
             if error.errno in {errno.EISDIR, errno.ELOOP}:
-                return True  # something else lies there: the lease and the segments have to do
+                return True  # not a lock file: the lease and the segments alone protect
             raise
         try:
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -184,7 +184,7 @@ class LeaseFile:
         return True
 
     def unlock(self) -> None:
-        """Let the lock go."""
+        """Release the lock."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -195,7 +195,7 @@ def _content(lease: Lease) -> bytes:
 
 
 class Heartbeat:
-    """One thread that bumps the counters of all sessions a process holds."""
+    """One thread that increments the lease counters of all sessions a process holds."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -216,14 +216,14 @@ class Heartbeat:
                 self._thread.start()
 
     def remove(self, file: LeaseFile) -> None:
-        """Let a lease go; the thread ends with the last one."""
+        """Stop keeping a lease fresh; the thread ends with the last one."""
         with self._lock:
             self._held.pop(file, None)
             if not self._held:
                 self._wake.set()
 
     def lost(self, file: LeaseFile) -> bool:
-        """Tell whether somebody else was seen holding the session."""
+        """Return whether another holder of the session was detected, or the lease was removed."""
         with self._lock:
             return file not in self._held
 
@@ -241,7 +241,7 @@ class Heartbeat:
 
     def _beat(self, file: LeaseFile, lease: Lease) -> None:
         seen = file.read()
-        # An earlier holder may write once more what it had just before it was robbed.
+        # An earlier holder may write its lease once more just after it lost it.
         stolen = seen is not None and (seen.epoch or 0) > lease.epoch
         bumped = replace(lease, counter=lease.counter + 1)
         with self._lock:

@@ -1,9 +1,9 @@
-"""Bring a folder to the newest layout, so that a kill or a full disk leaves the old or the new whole.
+"""Migrate a folder to the newest layout; after a kill or a full disk, the old or the new layout is intact.
 
-What a step changes is copied first, and changed in the copy. Then the old files go as they are into
-``before-layout-<n>``, and the new ones take their place: only names change hands, and ``layout`` says
-after each stage how far it came, so the next opening goes on. Whoever does it holds the folder's lock
-and its lease; others wait, or are told what to do. Hard links are not used: logs are appended to.
+The files that a step changes are copied first, and the copies are changed. Then the old files are
+renamed into ``before-layout-<n>`` and the new ones renamed to their places; ``layout`` records the stage
+reached, so the next opening continues. The migrating kernel holds the folder's lock and its lease; others
+wait, or raise an error that says what to do. Hard links are not used, since logs are appended to.
 """
 
 import errno
@@ -54,7 +54,7 @@ from palimpsest.store.project_folder.project_id import find_project_id
 from palimpsest.transcript.errors import LayoutTooNew
 
 WAIT_SECONDS = 30.0
-"""How long a kernel waits for another one that migrates: a gigabyte of logs is copied in ten seconds."""
+"""How long a kernel waits for another that migrates; copying a gigabyte of logs takes ten seconds."""
 
 DONE = "The sessions of this project were brought to a newer layout ({said})."
 COPY_KEPT = " What was changed is kept as it was in {copies}: delete it when all is well."
@@ -76,15 +76,15 @@ TOO_NEW = (
 )
 
 _ONE_AT_A_TIME = threading.Lock()
-"""The lock of a file keeps other processes away, and not other threads of this one."""
+"""A file lock excludes other processes, but not other threads of this one."""
 
 
 class LayoutNotReady(OSError):
-    """The folder is of an older layout and cannot be used now; the message says what to do."""
+    """The folder has an older layout and cannot be migrated now; the message says what to do."""
 
 
 def refuse_newer(root: Path, known: int) -> LayoutFile:
-    """Return a folder's layout; raises LayoutTooNew for one that this version does not know."""
+    """Return a folder's layout; raises LayoutTooNew if its version is above ``known``."""
     found = read_layout(root)
     if found.version > known:
         raise LayoutTooNew(TOO_NEW.format(root=str(root), found=found.version, known=known))
@@ -92,9 +92,9 @@ def refuse_newer(root: Path, known: int) -> LayoutFile:
 
 
 def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
-    """Bring a folder to the newest layout; returns one sentence for a person, or nothing.
+    """Migrate a folder to the newest layout; returns a message for the user, empty if nothing was done.
 
-    Raises LayoutTooNew, and LayoutNotReady where it has to wait for something.
+    Raises LayoutTooNew, and LayoutNotReady when it fails or another kernel is in the way.
     """
     old = refuse_newer(root, newest_version(steps)).version
     try:
@@ -109,7 +109,7 @@ def migrate(root: Path, steps: Sequence[LayoutStep]) -> str:
 
 
 def being_migrated(root: Path) -> str:
-    """Say that another kernel is at work in a folder just now; empty where none is."""
+    """Return a sentence if another kernel migrates the folder now, else the empty string."""
     file = LeaseFile(root)
     held = file.read() if read_layout(root).migration is not None else None
     if held is None or is_dead(held) or not file.is_fresh(WATCH_SECONDS):
@@ -118,7 +118,7 @@ def being_migrated(root: Path) -> str:
 
 
 class _Migration:
-    """Brings one folder up; the caller holds it."""
+    """Migrates one folder; the caller holds its lock and lease."""
 
     def __init__(self, root: Path, steps: Sequence[LayoutStep]) -> None:
         self._root = root
@@ -127,7 +127,7 @@ class _Migration:
         self._copies: list[str] = []
 
     def run(self) -> str:
-        """Go on with what was begun, then take each step that is due; returns what a person is told."""
+        """Continue an unfinished migration and run each step that is due; returns the message for the user."""
         found = refuse_newer(self._root, newest_version(self._steps))
         if found.migration is not None and found.migration.stage != "copying":
             self._move(found, found.migration)
@@ -136,7 +136,7 @@ class _Migration:
             if step.number > found.version:
                 self._take(step, found)
         found = read_layout(self._root)
-        if found.migration is not None:  # a newer version copied, and got no further
+        if found.migration is not None:  # a newer version was interrupted while copying
             left = found.migration
             self._give_up(ended(found), _work(self._root, left.to), left.copy)
         if not found.project_id:
@@ -149,7 +149,7 @@ class _Migration:
         return told + (COPY_KEPT.format(copies=kept) if kept else "")
 
     def _take(self, step: LayoutStep, found: LayoutFile) -> None:
-        """Copy and change, which can be given up at any moment, and then let both change places."""
+        """Run one step: copy and change the copies, which can still be aborted, then swap old and new."""
         root = self._root
         old = ended(found)
         begun = found.migration
@@ -176,13 +176,13 @@ class _Migration:
                 raise
             raise LayoutNotReady(_failed(root, old.version, step.number, _why(error))) from error
         going = replace(going, stage="moving out", entries=entries)
-        # From here on an older program refuses the folder, and the next opening goes on.
+        # From here on an older program refuses the folder, and the next opening continues the migration.
         moving = LayoutFile(step.number, project_id, going)
         write_layout(root, moving)
         self._move(moving, going)
 
     def _move(self, found: LayoutFile, going: MigrationProgress) -> None:
-        """Let the old go into the copy, and the new take its place; from whatever stage it came to."""
+        """Move the old files into ``copy`` and the new ones to their places, from the recorded stage on."""
         root, work = self._root, _work(self._root, going.to)
         try:
             copy = _folder(root / going.copy)
@@ -213,18 +213,18 @@ class _Migration:
         self._said.append(f"layout {going.to}: {step.sentence if step else 'it is complete'}")
         copy = self._root / going.copy
         with suppress(OSError):
-            copy.rmdir()  # nothing was there to be kept
+            copy.rmdir()  # only succeeds when it is empty
         if copy.exists():
             self._copies.append(going.copy)
 
     def _keep_layout(self, copy: str, old: LayoutFile) -> None:
-        """Keep what ``layout`` said: with it the copy is all that the older layout was."""
+        """Save the old ``layout`` file too, so that the copy holds everything of the older layout."""
         folder = _folder(self._root / copy)
         if old != LayoutFile():
             write_atomically(folder / FILE, layout_content(old), durable=True)
 
     def _give_up(self, old: LayoutFile, work: Path, copy: str) -> None:
-        """Leave the folder as it was, as far as a disk that refuses lets us."""
+        """Restore the folder as it was, as far as a failing disk allows."""
         shutil.rmtree(work, ignore_errors=True)
         with suppress(OSError):
             if [one.name for one in (self._root / copy).iterdir()] == [FILE]:
@@ -237,7 +237,7 @@ class _Migration:
                 write_layout(self._root, old)
 
     def _refuse_writers(self, old: int, step: LayoutStep) -> None:
-        """Raise LayoutNotReady while a kernel writes a session: who begins to looks at ``layout`` first."""
+        """Raise LayoutNotReady while a kernel writes a session; a new writer checks ``layout`` first."""
         held = _writing(self._root)
         if held is not None:
             words = HELD.format(root=str(self._root), old=old, new=step.number, **_by(held))
@@ -263,12 +263,12 @@ def _by(held: Lease) -> dict[str, object]:
     return {"pid": held.pid, "host": held.host.partition(":")[0]}
 
 
-# Who may
+# Lock and lease
 
 
 @contextmanager
 def _holding(root: Path) -> Iterator[None]:
-    """Hold a folder against every other kernel that would migrate it; waits for one that does."""
+    """Hold the folder's lock and lease against other migrating kernels; waits for one that migrates."""
     file, until = LeaseFile(root), time.monotonic() + WAIT_SECONDS
     with _ONE_AT_A_TIME:
         while not file.lock():
@@ -305,7 +305,7 @@ def _wait(root: Path, file: LeaseFile, until: float) -> None:
 
 
 def _writing(root: Path) -> Lease | None:
-    """Return the lease of a kernel that writes a session; watches those that may be left over."""
+    """Return the lease of a kernel that writes a session, or None; watches leases that may be stale."""
     unsure: dict[LeaseFile, Lease] = {}
     for directory in _folders(root / SESSIONS):
         file = LeaseFile(directory)
@@ -334,12 +334,12 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _work(root: Path, number: int) -> Path:
-    """Return where the copies are changed."""
+    """Return the path of the folder in which copies are changed."""
     return root / f".layout-{number}"
 
 
 def _free(root: Path, name: str) -> str:
-    """Return a name that is not taken: one who went back to an older layout migrates again."""
+    """Return the name, numbered if it is taken: after a return to an older layout a migration runs again."""
     number = 1
     found = name
     while os.path.lexists(root / found):
@@ -349,7 +349,7 @@ def _free(root: Path, name: str) -> str:
 
 
 def _folder(path: Path) -> Path:
-    """Make a folder, unless it is there; a link in its place is refused."""
+    """Create a folder unless it exists; raises OSError for a link in its place."""
     path.mkdir(mode=0o700, exist_ok=True)
     _refuse_link(path)
     return path
@@ -361,7 +361,7 @@ def _refuse_link(path: Path) -> None:
 
 
 def _make_empty(path: Path) -> None:
-    """Make a folder with nothing in it, in the place of what an earlier try left."""
+    """Create an empty folder, deleting what an earlier attempt left there."""
     if path.is_symlink() or path.is_file():
         path.unlink()
     elif path.exists():
@@ -370,13 +370,13 @@ def _make_empty(path: Path) -> None:
 
 
 def _set_aside(path: Path, copy: Path) -> None:
-    """Move something into the copy, where there is anything; nothing there is written over."""
+    """Move a path into the copy folder if it exists; overwrites nothing there."""
     if os.path.lexists(path):
         path.rename(copy / _free(copy, path.name))
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a file, a link as a link, or a folder with all below it; a pipe or device stays behind."""
+    """Copy a file, a link as a link, or a folder with its content; pipes and devices are skipped."""
     found = source.lstat()
     if stat.S_ISLNK(found.st_mode):
         target.symlink_to(source.readlink())
@@ -395,7 +395,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _sync_all(folder: Path) -> None:
-    """Return when everything below a folder is on the disk."""
+    """Sync everything below a folder to the disk."""
     for place, _, names in os.walk(folder):
         for name in names:
             sync(Path(place, name))

@@ -1,8 +1,8 @@
-"""Say how a folder of each layout becomes one of the next: an ordered table of steps.
+"""The table of layout migrations: an ordered list of steps, each from one layout version to the next.
 
-A step is a number, one sentence, what it changes, and a function. The last one's number is the layout
-that this version writes, so a new layout is one more entry here (docs/storage.md, "How to change what
-is on the disk"). ``migration_run`` copies, calls and swaps; a step never touches the folder itself.
+A step has a number, one sentence, the entries it changes, and a function. The last one's number is the
+layout that this version writes, so a new layout is one more entry here (docs/storage.md, "How to change
+what is on the disk"). ``migration_run`` copies, calls and swaps; a step never touches the folder itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,27 +17,27 @@ SESSIONS = "sessions"
 INDEX = "index.json"
 LOG_VERSION = 1
 HEAD_BYTES = 4_096
-"""The first line of a log, which says who writes it, is shorter."""
+"""Bytes read for the first line of a log, its header, which is shorter."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutStep:
-    """One step from a layout to the next.
+    """One migration step from a layout to the next.
 
-    Contract: ``entries`` looks at the folder and names what of it will be changed, changes nothing, and
+    Contract: ``entries`` returns the names in the folder that will be changed, changes nothing, and
     may raise StepRefused. ``change`` gets another folder with copies of these entries, and changes, renames,
-    adds or removes what lies in it. It leaves alone what has the new form already, since a folder whose
+    adds or removes files in it. It leaves alone what has the new form already, since a folder whose
     ``layout`` was lost goes through all steps again.
     """
 
     number: int
-    """The layout that a folder has afterwards."""
+    """The layout version of a folder after the step."""
     sentence: str
-    """What is different then, for a person; goes on after "layout 1: "."""
+    """What the step changed, for the user; shown after "layout 1: "."""
     entries: Callable[[Path], Sequence[str]]
     change: Callable[[Path], None]
     alone: bool = True
-    """No other kernel may write a session meanwhile; false where nothing of sessions is changed."""
+    """No other kernel may write a session meanwhile; false if the step does not change sessions."""
 
 
 class StepRefused(Exception):
@@ -45,7 +45,7 @@ class StepRefused(Exception):
 
 
 def _list_of_sessions(root: Path) -> Sequence[str]:
-    """Return the list of sessions, which another version may have made; look that the logs can be read."""
+    """Return the session list file for rebuilding; raises StepRefused if a log is of a newer version."""
     for log in (root / SESSIONS).glob("*/log-*.jsonl"):
         if _version_of(log) > LOG_VERSION:
             raise StepRefused(f"{str(log)!r} was written by a newer Palimpsest: update Palimpsest")
@@ -53,7 +53,7 @@ def _list_of_sessions(root: Path) -> Sequence[str]:
 
 
 def _version_of(log: Path) -> int:
-    """Return the version that the first line of a log says; 0 where it says none for certain."""
+    """Return the version in the first line of a log; 0 if there is no intact one."""
     try:
         with open_regular(log) as file:
             line = file.read(HEAD_BYTES).partition(b"\n")[0]
@@ -80,12 +80,12 @@ STEPS: Sequence[LayoutStep] = (
 
 
 def newest_version(steps: Sequence[LayoutStep]) -> int:
-    """Return the layout that the last step leads to."""
+    """Return the layout version that the last step produces."""
     return steps[-1].number
 
 
 def is_older(root: Path, steps: Sequence[LayoutStep]) -> bool:
-    """Tell whether a folder is of an older layout, is on the way to another, or names no project."""
+    """Return whether a folder has an older layout, an unfinished migration, or no project id."""
     found = read_layout(root)
     return (
         found.version < newest_version(steps) or found.migration is not None or not found.project_id

@@ -1,6 +1,6 @@
-"""Find the id of a project: what its sessions name, its first commit, or one that is made.
+"""Determine the id of a project: the one its sessions name, its first git commit, or a new random one.
 
-Border: reads logs and asks git; whoever asks writes it down.
+Border: reads logs and runs git; the caller stores the result.
 """
 
 import os
@@ -15,7 +15,7 @@ from palimpsest.store.disk.regular_files import open_regular
 from palimpsest.store.format.record_lines import load_line
 
 GIT_SECONDS = 5.0
-"""A git that answers later than this, such as one that waits for a network disk, is not asked."""
+"""Timeout of the git command, which may wait for a network disk; its answer is then ignored."""
 
 GIT_RUNS_NOTHING = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 GIT_ENVIRONMENT = {
@@ -23,22 +23,22 @@ GIT_ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""A repository's own settings name programs: for hooks, for a file monitor, and for fetching what a
-partial clone lacks. Asking for its first commit runs none of them."""
+"""These settings stop git from running programs that a repository configures: hooks, a file monitor, and
+the fetching of what a partial clone lacks."""
 
 LOOKED_AT = 100
-"""Sessions that are asked for the project's id; all of one project say the same."""
+"""Maximum sessions read for the project's id; all sessions of a project name the same."""
 HEAD_BYTES = 64 << 10
 LONGEST = 200
 
 
 def find_project_id(root: Path) -> str:
-    """Return the id that most sessions of a folder name, else a new one of its project."""
+    """Return the id that most sessions of a folder name, else a new one for its project."""
     return _named_by_sessions(root) or new_project_id(root.parent)
 
 
 def new_project_id(project: Path) -> str:
-    """Return the first commit of the project's repository, else an id that nobody has."""
+    """Return the first commit of the project's git repository, else a random id."""
     return _git_root_commit(project) or uuid4().hex
 
 

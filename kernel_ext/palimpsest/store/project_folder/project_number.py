@@ -1,7 +1,7 @@
-"""The number by which a project is known again after it was moved: kept in its ``.palimpsest``.
+"""A random number that identifies a project after it was moved, stored in its ``.palimpsest``.
 
-It grants nothing by itself. What a person allowed names it too, so that another project that
-comes to lie at the same place has no part in that.
+It grants nothing by itself. The user's stored approvals include it, so that they do not apply to another
+project that is later put at the same path.
 """
 
 import json
@@ -20,14 +20,14 @@ _LONGEST = 10_000
 
 
 class ProjectNumber:
-    """Reads and makes the number of one project."""
+    """Reads and creates the number of one project."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._known = ""
 
     def known(self) -> str:
-        """Return the number; empty where the project has none, or none that can be read."""
+        """Return the number; empty if the project has none that can be read."""
         if not self._known:
             with suppress(OSError, ValueError, RecursionError, AttributeError):
                 flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -39,13 +39,13 @@ class ProjectNumber:
         return self._known
 
     def make(self) -> str:
-        """Return the number, which is made where there is none; raises OSError."""
+        """Return the number, creating it if there is none; raises OSError."""
         if not self.known():
             content = json.dumps({"version": 1, "number": uuid4().hex}) + "\n"
             scratch = scratch_file(self._path.parent, content.encode())
             with suppress(OSError):  # another kernel was faster, or there are no hard links
                 os.link(scratch, self._path)
-            if not self.known():  # what lies there is none
+            if not self.known():  # the file there has no valid number
                 scratch.replace(self._path)
             scratch.unlink(missing_ok=True)
             if not self.known():

@@ -1,1 +1,1 @@
-"""A log folded into the state of its session."""
+"""The state of a session, built by applying the records of its log in order."""

@@ -1,9 +1,9 @@
-"""Keep one changing value of the fold: the latest of its kind, a part, a message.
+"""The mutable values that a session's state is made of: a newest value, a part, a message.
 
 Values come typed from a running engine, or as raw lines from the log; lines are parsed when
-somebody reads the value. Deltas are kept as lists and joined on reading, so that a long answer
-costs what it is long, not the square of it. A line that turns out to be unreadable counts as
-not written: the version before it stands.
+the value is read. Deltas are kept as lists and joined on reading, so that the cost of a long answer
+is linear, not quadratic. A line that turns out to be unreadable counts as not written: the version
+before it is used.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def event_of(line: bytes, report: Report) -> Event | None:
 
 
 class LatestValue(Generic[T]):
-    """A value of which only the newest version counts."""
+    """Holds a value of which only the newest version counts."""
 
     __slots__ = ("_lines", "_pick", "_value")
 
@@ -75,7 +75,7 @@ class LatestValue(Generic[T]):
 
 
 class PartSlot:
-    """One part: its last whole version, and the words that arrived since."""
+    """Holds one part: its last whole version, and the deltas that arrived since."""
 
     __slots__ = ("_base", "_lines", "_words", "kind")
 
@@ -83,12 +83,12 @@ class PartSlot:
         self.kind = kind
         """The type of the newest version, known without parsing it."""
         self._base: Part | None = None
-        # Made when needed: a long session has ten thousands of parts.
+        # Created when needed: a long session has tens of thousands of parts.
         self._lines: list[bytes] | None = None
         self._words: dict[str, list[str]] | None = None
 
     def put(self, part: Part) -> None:
-        """Replace the part; what was streamed before is part of it now."""
+        """Replace the part and drop earlier deltas, which the new version includes."""
         self.kind = part.type
         self._base = part
         self._lines = self._words = None
@@ -102,19 +102,19 @@ class PartSlot:
             self._lines.append(line)
 
     def add(self, field: str, words: str, report: Report) -> None:
-        """Append words to a field."""
+        """Append text to a field."""
         if self._lines is not None:
             self._parse(self._lines, report)
         self._add(field, words)
 
     def add_line(self, line: bytes) -> None:
-        """Append the words of a delta line that is parsed later."""
+        """Append a delta's line that is parsed later."""
         if self._lines is None:
             self._lines = []
         self._lines.append(line)
 
     def may_hold(self, needle: bytes) -> bool:
-        """Tell whether the part could contain the bytes, looking at unparsed lines only."""
+        """Return whether the part may contain the bytes; exact only for unparsed lines."""
         return self._lines is None or any(needle in line for line in self._lines)
 
     def read(self, report: Report) -> Part | None:
@@ -133,7 +133,7 @@ class PartSlot:
         self._words.setdefault(field, []).append(words)
 
     def _parse(self, lines: list[bytes], report: Report) -> None:
-        """Take the newest readable version, then the words that came after it."""
+        """Use the newest readable version, then the deltas that came after it."""
         self._lines = None
         words: list[PartDelta] = []
         for line in reversed(lines):
@@ -148,10 +148,10 @@ class PartSlot:
 
 
 def extended(value: Part, path: list[str], words: str) -> Part:
-    """Return the part with words appended to the string at the path.
+    """Return the part with text appended to the string at the path.
 
-    Every step but the last must lead to an object, and the last to a string or to nothing yet;
-    otherwise the part is returned as it was.
+    Every step but the last must lead to an object, and the last to a string or to None;
+    otherwise the part is returned unchanged.
     """
     return cast("Part", _extended(value, path, words))
 
@@ -179,7 +179,7 @@ def _pick_info(event: Event) -> MessageInfo | None:
 
 
 class MessageSlot:
-    """One message: its info and its parts, in the order in which they first appeared."""
+    """Holds one message: its info, and its parts in the order in which they first appeared."""
 
     __slots__ = ("built", "first_seq", "id", "info", "parts")
 
@@ -198,7 +198,7 @@ class MessageSlot:
             info = self.info.read(report)
             if info is None:
                 return None
-            if info.id != self.id:  # its line says two ids, and is placed by the first
+            if info.id != self.id:  # its line has two ids, and the first chose the slot
                 info = info.model_copy(update={"id": self.id})
             parts = ((name, slot.read(report)) for name, slot in self.parts.items())
             self.built = Message(

@@ -1,7 +1,7 @@
-"""Say what became of work whose writer died.
+"""Close the work that was left open when the kernel that wrote a session died.
 
-Pure: reads a state and returns the events that close what was left open. Nothing that was
-written is taken back; partial output and half an answer stay, marked as interrupted.
+Pure: reads a state and returns the events that close open messages, tool calls, asks and questions.
+Nothing that was written is removed; partial outputs and answers stay, marked as interrupted.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ INTERRUPTED = "Interrupted: the kernel ended before the answer did."
 
 
 def close_interrupted(state: State, now_ms: int) -> list[Event]:
-    """Return the events that close what a dead writer left open; empty when nothing was."""
+    """Return the events that close what a dead writer left open; empty when nothing was open."""
     events: list[Event] = []
     for message in state.messages():
         if isinstance(message.info, AssistantMessage):
@@ -74,7 +74,7 @@ def _close_message(message: Message, info: AssistantMessage, now_ms: int) -> Ite
 
 
 def _end_turn(messages: Messages) -> Iterator[Event]:
-    """Say of a turn that ended between two steps that it did not come to its end."""
+    """Mark a turn that was interrupted between two steps as interrupted."""
     info = messages[-1].info if messages else None
     if isinstance(info, AssistantMessage) and info.time.completed and stop_reason_of(info) is None:
         yield MessageUpdated(info=info.model_copy(update={"stopped_by": "interrupted"}))

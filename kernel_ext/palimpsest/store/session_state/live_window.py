@@ -1,9 +1,8 @@
-"""Say where the live window of a session begins.
+"""Determine the live window of a session: the messages that the next request may need.
 
-The live window is what the next request may need: the messages from the last completed
-compaction on with the tail it kept, and what is pinned. A session that was never compacted is
-live from its first message, since the model still sees all of it; so is one whose compactions a
-person undid.
+These are the messages from the last completed compaction on, with the tail it kept, and pinned ones.
+The live window of a session that was never compacted begins at its first message, since the model still
+sees all of it; so does that of one whose compactions the user has undone.
 """
 
 from collections.abc import Sequence
@@ -17,16 +16,16 @@ from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import CompactionPart
 
 KEPT = 0
-"""The first sequence number of a message that came with the checkpoint and lies before the window."""
+"""``first_seq`` of a message before the window that was restored from a checkpoint."""
 
 HELD_MESSAGES = 300
-"""Messages before the window that a running session goes on holding: what pages and a person look at.
+"""Maximum messages before the window that a running session keeps in memory, for pages and the user.
 Without a limit a session of 1,000 turns grew by 26 kB a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveWindow:
-    """Where the live window begins, and what must be known of the messages before it."""
+    """Where the live window begins, and the values that are kept of the messages before it."""
 
     seq: int
     extra: dict[str, Any]
@@ -34,9 +33,9 @@ class LiveWindow:
 
 
 def live_window(state: State, first_message_id: str | None = None) -> LiveWindow:
-    """Choose the live window: from the message on, else from the last completed compaction on.
+    """Choose the live window: from the given message on, else from the last completed compaction on.
 
-    Decisions about messages before it stay in the log, with these messages.
+    Decisions about messages before it are not included, like these messages.
     """
     slots = state.slots()
     inside = [slot for slot in slots if slot.first_seq != KEPT]
@@ -72,9 +71,9 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
 
 
 def narrow(state: State, window: LiveWindow) -> None:
-    """Leave the oldest messages before a window in the log, as opening the session there would.
+    """Drop the oldest messages before a window from memory, as opening the session there would.
 
-    Nothing is left out while a person has taken something back, which may be undone.
+    Nothing is dropped while a revert is in effect, since it may be undone.
     """
     fields, session = window.extra.get("window"), state.session
     if fields is None or (session is not None and session.revert is not None):
@@ -105,7 +104,7 @@ def _start(state: State, slots: Sequence[MessageSlot], first_message_id: str | N
 
 
 def is_too_short(state: State) -> bool:
-    """Tell whether a live window lacks what the next request shows, since its compaction is gone."""
+    """Return whether a live window lacks messages of the next request, since its compaction is gone."""
     if not state.partial:
         return False
     session = state.session
@@ -118,7 +117,7 @@ def is_too_short(state: State) -> bool:
 
 
 def _compacted(state: State, slots: Sequence[MessageSlot]) -> int | None:
-    """Return where the newest completed compaction that stands lets the window begin."""
+    """Return the index at which the window of the newest completed, not undone compaction begins."""
     places = {slot.id: index for index, slot in enumerate(slots)}
     gone = undone(state.decisions)
     for index in range(len(slots) - 1, -1, -1):

@@ -1,7 +1,7 @@
-"""Fold the records about messages into the ordered list of messages.
+"""Apply the records about messages to the ordered list of a session's messages.
 
-The half of the fold that grows with the session: messages in the order in which they first
-appeared, each built again only when it changed. A message is shown once its info is known.
+This is the part of the state that grows with the session: messages in the order in which they first
+appeared, each rebuilt only when it changed. A message is included once its info is known.
 """
 
 from palimpsest.store.format.record_lines import Head
@@ -18,7 +18,7 @@ from palimpsest.transcript.session_record.events import (
 
 
 class MessageList:
-    """The messages of a session while records arrive."""
+    """Holds the messages of a session while records are applied."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -34,7 +34,7 @@ class MessageList:
     # Reading
 
     def value(self) -> Messages:
-        """Return the messages; only what changed since the last call is built again."""
+        """Return the messages; only what changed since the last call is rebuilt."""
         if self._value is None:
             self._append()
             if self._reordered or not self._changed <= self._index.keys():
@@ -49,7 +49,7 @@ class MessageList:
         return self._value
 
     def _append(self) -> None:
-        """Put messages that appeared behind all others; one without info is put in its place later."""
+        """Append the messages that appeared; one without info is inserted later by a rebuild."""
         if not self._reordered:
             for identifier in self._appeared:
                 message = self._slots[identifier].read(self._report)
@@ -75,64 +75,64 @@ class MessageList:
         return None if part is None else part.read(self._report)
 
     def slots(self) -> tuple[MessageSlot, ...]:
-        """Return the places of the messages, parsed or not, in order."""
+        """Return the slots of the messages, parsed or not, in order."""
         return tuple(slot for slot in self._slots.values() if not slot.info.empty)
 
     def put(self, message: Message) -> None:
-        """Take in a whole message that lies before the live window and is kept in it."""
+        """Add a whole message from before the live window, such as a pinned one."""
         self.on_message(MessageUpdated(info=message.info), 0)
         for part in message.parts:
             self.on_part(PartUpdated(part=part), 0)
 
     def drop(self, message_ids: set[str]) -> None:
-        """Forget messages without a record, since they lie before the live window."""
+        """Remove messages that are before the live window, without a record of it."""
         for identifier in message_ids:
             self._remove(identifier)
 
     # Events
 
     def on_message(self, event: MessageUpdated, seq: int) -> None:
-        """Take in a message's info."""
+        """Apply a message's new info."""
         slot = self._slot(event.info.id, seq)
         slot.info.put(event.info)
         self._touch(slot)
 
     def on_message_removed(self, event: MessageRemoved, _seq: int) -> None:
-        """Take out a message with its parts."""
+        """Remove a message with its parts."""
         self._remove(event.message_id)
 
     def on_part(self, event: PartUpdated, seq: int) -> None:
-        """Take in a whole part."""
+        """Apply a whole part."""
         slot = self._slot(event.part.message_id, seq)
         self._part_slot(slot, event.part.id, event.part.type).put(event.part)
         self._touch(slot)
 
     def on_part_removed(self, event: PartRemoved, _seq: int) -> None:
-        """Take out a part."""
+        """Remove a part."""
         slot, part = self._part(event.message_id, event.part_id)
         if slot is not None and part is not None:
             del slot.parts[event.part_id]
             self._touch(slot)
 
     def on_delta(self, event: PartDelta, _seq: int) -> None:
-        """Take in new words of a part."""
+        """Append a delta to its part."""
         slot, part = self._part(event.message_id, event.part_id)
         if slot is not None and part is not None:
             part.add(event.field, event.delta, self._report)
             self._touch(slot)
 
-    # Lines in our own form, whose places the head tells; written out flat, since a long session
-    # has a hundred thousand of them
+    # Lines in our own format, whose message and part the head names; without shared helpers for speed,
+    # since a long session has a hundred thousand of them
 
     def info_line(self, line: bytes, head: Head) -> None:
-        """Take in the line of a message's info."""
+        """Apply the line of a message's info."""
         message_id = head[7].decode()
         slot = self._slots.get(message_id) or self._slot(message_id, int(head[1]))
         slot.info.put_line(line)
         self._touch(slot)
 
     def part_line(self, line: bytes, head: Head) -> None:
-        """Take in the line of a whole part."""
+        """Apply the line of a whole part."""
         part_name, message_name, kind = head.group(2, 3, 4)
         message_id, part_id = message_name.decode(), part_name.decode()
         slot = self._slots.get(message_id) or self._slot(message_id, int(head[1]))
@@ -145,14 +145,14 @@ class MessageList:
             self._changed.add(message_id)
 
     def delta_line(self, line: bytes, head: Head) -> None:
-        """Take in the line of new words."""
+        """Apply the line of a delta."""
         slot = self._slots.get(head[5].decode())
         part = None if slot is None else slot.parts.get(head[6].decode())
         if slot is not None and part is not None:
             part.add_line(line)
             self._touch(slot)
 
-    # Places
+    # Slots
 
     def _slot(self, message_id: str, seq: int) -> MessageSlot:
         slot = self._slots.get(message_id)

@@ -1,9 +1,8 @@
-"""Fold a journal into the state of its session.
+"""Build the state of a session by applying the records of its journal (a fold).
 
-The one meaning of the log: the kernel, the review and, in TypeScript, the panel fold the same
-records to the same state, and share their fixtures (tests/fixtures/fold). The fold never fails:
-types of a newer version are passed over, words for an unknown part are ignored, and a record
-that was applied before changes nothing.
+The kernel, the review and, in TypeScript, the panel build the same state from the same records, and
+share their fixtures (tests/fixtures/fold). Applying never fails: record types of a newer version are
+skipped, deltas for an unknown part are ignored, and a record that was applied before changes nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -73,33 +72,33 @@ def _pick_status(event: Event) -> Status | None:
 
 
 class State(RecordNumbering):
-    """The fold of a journal.
+    """The state of a session: everything that the records applied so far say.
 
-    Not safe for several threads: the journal's lock protects the live one, and ``snapshot``
-    gives other threads a value of their own.
+    Not thread-safe: the journal's lock protects the live one, and ``snapshot`` returns an immutable
+    value for other threads.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.todos: tuple[Todo, ...] = ()
         self.asks: dict[str, Ask] = {}
-        """Permission asks that nobody answered yet."""
+        """Permission asks without an answer yet, by id."""
         self.replies: dict[str, Reply] = {}
-        """What was answered, by the id of the tool call that asked."""
+        """Replies to permission asks, by the id of the tool call that asked."""
         self.questions: dict[str, QuestionAsked] = {}
-        """Questions that nobody answered yet."""
+        """Questions without an answer yet, by id."""
         self.inbox: dict[str, PromptAdmitted] = {}
-        """Prompts that were admitted and not delivered, in order."""
+        """Prompts that were admitted and not delivered yet, by id, in order."""
         self.diff: tuple[dict[str, Any], ...] = ()
         self.compacted: str | None = None
         """The message id of the newest completed compaction."""
         self.deleted = False
         self.older_created: int | None = None
-        """The newest creation time among messages left in the log; None when all are here."""
+        """The newest creation time among the messages not loaded from the log; None when all are loaded."""
         self.older = 0
-        """How many messages were left in the log."""
+        """How many messages before the live window there are."""
         self.unreadable: list[tuple[int | None, str]] = []
-        """Records that were skipped: sequence number, where it is known, and what is wrong."""
+        """Records that were skipped: sequence number, if known, and what is wrong."""
         self._session: LatestValue[SessionInfo | None] = LatestValue(None, _pick_session)
         self._status: LatestValue[Status] = LatestValue(Idle(), _pick_status)
         self._decisions: list[Decision | bytes] = []
@@ -112,12 +111,12 @@ class State(RecordNumbering):
 
     @property
     def session(self) -> SessionInfo | None:
-        """The session's own record; None before ``session.created``."""
+        """The session's info; None before ``session.created``."""
         return self._session.read(self._report)
 
     @property
     def status(self) -> Status:
-        """What the runner does."""
+        """Whether the session is idle, busy, or waits to retry."""
         return self._status.read(self._report)
 
     @property
@@ -141,18 +140,18 @@ class State(RecordNumbering):
 
     @property
     def items(self) -> tuple[ContextItem, ...]:
-        """All items of the newest request, those it shares with earlier ones included."""
+        """All items of the newest request, including those it shares with earlier ones."""
         return self._requests.items
 
     @property
     def partial(self) -> bool:
-        """True when earlier messages were left in the log: this is a live window."""
+        """True when only a live window is loaded, and earlier messages are in the log alone."""
         return self.older_created is not None
 
     def messages(self) -> Messages:
         """Return the messages in the order in which they first appeared.
 
-        Cheap to call often: only what changed since the last call is built again.
+        Cheap to call often: only what changed since the last call is rebuilt.
         """
         return self._messages.value()
 
@@ -165,7 +164,7 @@ class State(RecordNumbering):
         return self._messages.part(message_id, part_id)
 
     def slots(self) -> tuple[MessageSlot, ...]:
-        """Return the places of the messages in order, without parsing them."""
+        """Return the slots of the messages in order, without parsing them."""
         return self._messages.slots()
 
     def snapshot(self) -> StateSnapshot:
@@ -187,7 +186,7 @@ class State(RecordNumbering):
         )
 
     def summary(self) -> dict[str, Any]:
-        """Return everything but the messages, ready for JSON."""
+        """Return everything but the messages as JSON values."""
         return Summary(
             session=self.session,
             status=self.status,
@@ -212,7 +211,7 @@ class State(RecordNumbering):
         return state
 
     def restore(self, fields: Summary) -> None:
-        """Take everything but the messages from a summary."""
+        """Set everything from a summary: all but the messages, of which it has only kept ones."""
         self._session.put(fields.session)
         self._status.put(fields.status)
         self.todos = fields.todos
@@ -234,19 +233,20 @@ class State(RecordNumbering):
                 self._messages.put(message)
 
     def move(self, fork: SessionInfo, shift: int) -> None:
-        """Go on as the fork, whose sequence numbers are higher."""
+        """Become the state of a fork, whose sequence numbers are higher by ``shift``."""
         self._session.put(fork)
         self.seq += shift
         self._jumped = 0, 0
 
     def drop(self, message_ids: set[str]) -> None:
-        """Forget messages that lie before the live window."""
+        """Remove messages that are before the live window."""
         self._messages.drop(message_ids)
 
     def leave(self, message_ids: set[str], count: int, created: int) -> None:
-        """Leave messages in the log, which were created up to a moment; decisions about them stay there too.
+        """Drop messages, and the decisions about them, from memory; the log keeps them.
 
-        ``count`` are the messages before the live window from now on, pinned ones that stay included.
+        ``created`` is the newest creation time among them; ``count`` is how many more messages are before
+        the live window from now on, including pinned ones that stay in memory.
         """
         self._messages.drop(message_ids)
         known = tuple(one for one in self.decisions if one.message_id not in message_ids)
@@ -257,12 +257,12 @@ class State(RecordNumbering):
     # Folding
 
     def apply(self, record: Record) -> None:
-        """Take in one record; one that was applied before changes nothing."""
+        """Apply one record; one that was applied before changes nothing."""
         if self.is_new(record.seq):
             self._take(record)
 
     def apply_line(self, line: bytes) -> None:
-        """Take in one line of the log, parsing no more of it than its place."""
+        """Apply one line of the log, parsing only its head if that is enough."""
         head = HEAD.match(line)
         if head is None or line[-1:] != b"}":
             self._apply_parsed(line)
@@ -271,7 +271,7 @@ class State(RecordNumbering):
             self._read_line(line, head)
 
     def apply_lines(self, lines: Iterable[bytes]) -> None:
-        """Take in many lines, which is faster than one by one."""
+        """Apply many lines, which is faster than one by one."""
         match, part_line, seq = HEAD.match, self._messages.part_line, self.seq
         for line in lines:
             head = match(line)
@@ -286,7 +286,7 @@ class State(RecordNumbering):
                 part_line(line, head)
 
     def apply_window_line(self, line: bytes, head: Head) -> None:
-        """Take in a line from before the checkpoint of this state: messages only."""
+        """Apply a line from before the checkpoint of this state; only records of messages count."""
         if head.lastindex != OTHER or head[OTHER].startswith(b"message."):
             self._read_line(line, head)
 
@@ -303,19 +303,19 @@ class State(RecordNumbering):
             self._parse(line, numbered=True)
 
     def _apply_parsed(self, line: bytes) -> None:
-        """Take in a line that is not in our own form, such as one that a person edited."""
+        """Apply a line that is not in our own format, such as one that was edited by hand."""
         if line and not line.isspace():
             self._parse(line, numbered=False)
 
     def _parse(self, line: bytes, *, numbered: bool) -> None:
-        """Parse a line and handle its event; ``numbered`` says that its number was looked at."""
+        """Parse a line and handle its event; with ``numbered`` its sequence number was checked already."""
         try:
             record = record_of(line)
         except UnreadableLine as problem:
             self._report(line, str(problem))
             return
         if record is None:
-            # A newer version wrote it. Its number is taken; a torn line's is not.
+            # A newer version wrote it. Its number counts as used; a torn line's does not.
             self.is_new(seq_of(line) or 0)
         elif not numbered:
             self.apply(record)
@@ -365,7 +365,7 @@ class State(RecordNumbering):
             case TodoUpdated():
                 self.todos = event.todos
             case Checkpoint():
-                pass  # says where a reader may begin; whoever reads on has it all
+                pass  # only for readers that begin there; this one has applied everything
             case _:
                 assert_never(event)
 
@@ -401,14 +401,14 @@ class State(RecordNumbering):
             case SessionStatus():
                 self._status.put(event.status)
             case SessionError():
-                pass  # told when it happens, and of no consequence for what follows
+                pass  # reported when it happens, and without effect on the state
             case _:
                 assert_never(event)
 
     def _on_created(self, event: SessionCreated) -> None:
         self._session.put(event.session)
         if event.session.forked_from is not None:
-            # What waited for an answer in the parent is answered there.
+            # Open asks, questions and prompts of the parent are answered in the parent.
             self._status.put(Idle())
             self.asks.clear()
             self.questions.clear()
@@ -418,7 +418,7 @@ class State(RecordNumbering):
     def _on_asked(self, event: PermissionAsked) -> None:
         self.asks[event.ask.id] = event.ask
         if event.ask.call_id is not None:
-            # Some providers use an id again: an older answer is none to what is asked now.
+            # Some providers reuse call ids: an older reply does not answer this ask.
             self.replies.pop(event.ask.call_id, None)
 
     def _on_replied(self, event: PermissionReplied) -> None:
@@ -427,7 +427,7 @@ class State(RecordNumbering):
             self.replies[ask.call_id] = event.reply
 
     def _wire_readers(self) -> dict[bytes, Callable[[bytes], None]]:
-        """Return what can be taken in without parsing; everything else is parsed at once."""
+        """Return the readers for the record types that are parsed later; others are parsed at once."""
         return {
             b"session.updated": self._session.put_line,
             b"session.status": self._status.put_line,

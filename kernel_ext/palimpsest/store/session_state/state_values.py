@@ -1,4 +1,4 @@
-"""The values that a state is exchanged as: a checkpoint's summary, a snapshot for threads."""
+"""Immutable values of a session's state: a checkpoint's summary, and a snapshot for other threads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from palimpsest.transcript.values import Ask, Reply, Todo, Value
 
 
 class WindowFields(Value):
-    """What a live window must know of the messages before it."""
+    """What a checkpoint stores about the live window and the messages before it."""
 
     ids: tuple[str, ...] = ()
-    """The messages of the window, up to the checkpoint."""
+    """The ids of the window's messages, up to the checkpoint."""
     older_created: int
     """The newest creation time among the messages before the window."""
     older: int = 0
-    """How many messages lie before the window."""
+    """How many messages are before the window."""
     kept: tuple[Message, ...] = ()
     """Pinned messages from before the window."""
 
@@ -32,18 +32,18 @@ class Summary(Value):
     todos: tuple[Todo, ...] = ()
     asks: tuple[Ask, ...] = ()
     replies: dict[str, Reply] = {}
-    """What was answered, by the id of the tool call that asked."""
+    """Replies to permission asks, by the id of the tool call that asked."""
     questions: tuple[QuestionAsked, ...] = ()
     inbox: tuple[PromptAdmitted, ...] = ()
     decisions: tuple[Decision, ...] = ()
     request: StepRequest | None = None
-    """The newest request with all its items in itself."""
+    """The newest request, with all its items expanded."""
     diff: tuple[dict[str, Any], ...] = ()
     compacted: str | None = None
     deleted: bool = False
     seq: int = 0
     messages: int = 0
-    """How many messages the session has, those before the window included."""
+    """How many messages the session has, including those before the window."""
     window: WindowFields | None = None
     """None when the window holds every message."""
 

@@ -1,9 +1,9 @@
-"""Keep the model requests of a session and unfold the items of the newest.
+"""Keep the model requests of a session and expand the items of the newest.
 
-A request says "the first n items are those of the request before, then these"; so the newest one
-is unfolded backwards, only as far as something is shared. A line that is written short is like
-another one among the lines that were taken in, since each segment and each checkpoint begins anew.
-A request for a title or a turn summary stands beside the chain: it shares nothing, and is never the newest.
+A request record says "the first n items are those of the request before, then these"; so the newest one
+is expanded backwards, only as far as items are shared. A shortened line refers to another one among
+the applied lines, since each segment and each checkpoint begins with a full one. A request for a title or
+a turn summary is not part of this chain: it shares nothing, and is never the newest.
 """
 
 from typing import Any
@@ -16,11 +16,11 @@ from palimpsest.transcript.session_record.events import StepRequested
 
 ASIDE = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE))
 ASIDE_BYTES = 200
-"""As far into a line as that can stand: it is the second field of a request."""
+"""The purpose is within this many bytes of a line's beginning: it is the second field of a request."""
 
 
 class Requests:
-    """The chain of requests since the last one that was unfolded."""
+    """Holds the requests since the last one whose items were expanded."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -28,16 +28,16 @@ class Requests:
         self._items: tuple[ContextItem, ...] = ()
         self._pending: list[StepRequest | bytes] = []
         self._lines: dict[int, bytes] = {}
-        """Lines that later ones may be like, by number: those that are whole."""
+        """Full lines, to which shortened ones may refer, by sequence number."""
         self._longhand = FullRequests(self._line)
 
     def put(self, request: StepRequest) -> None:
-        """Take in a request."""
+        """Add a request."""
         if request.purpose not in BESIDE:
             self._pending.append(request)
 
     def put_line(self, line: bytes) -> None:
-        """Take in a request's line, to be parsed later."""
+        """Add a request's line, to be parsed later."""
         if any(one in line[:ASIDE_BYTES] for one in ASIDE):
             return
         self._pending.append(line)
@@ -68,7 +68,7 @@ class Requests:
         return self._items
 
     def expanded(self) -> StepRequest | None:
-        """Return the newest request with all its items in itself."""
+        """Return the newest request with all its items expanded."""
         items, newest = self.items, self.newest
         return None if newest is None else newest.model_copy(update={"same": 0, "items": items})
 
@@ -104,7 +104,7 @@ class Requests:
         return event.request if isinstance(event, StepRequested) else None
 
     def _whole(self, line: bytes) -> StepRequest | None:
-        """Read a line that is written short; one that cannot be read is reported."""
+        """Parse a shortened line; None when it cannot be read, which is reported."""
         try:
             data = self._longhand.fill(load_line(line) or {})
             return StepRequest.model_validate(data.get("request"))

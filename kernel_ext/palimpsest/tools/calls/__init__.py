@@ -1,1 +1,1 @@
-"""What every tool call needs: its input's schema, a thread, progress, contained errors."""
+"""Helpers for tool calls: input schemas, running in threads, progress, error containment, images, keys."""

@@ -1,11 +1,11 @@
-"""Call somebody else's code, at once or in a thread, so that whatever it raises stays an ordinary error.
+"""Call user code, directly or in a thread, such that anything it raises becomes an ordinary exception.
 
 On an asyncio loop ``sys.exit()`` and a keyboard interrupt end the loop itself, and with it every
-session; StopIteration can pass through no future; a cancellation that nobody asked for looks like
+session; StopIteration cannot pass through a future; a cancellation from within the code looks like
 the end of the kernel.
 
-Work that would hold up the loop runs in a thread and is given up at once when the call is stopped.
-The work itself should look at the abort flag; whether or not it does, the caller is free.
+Work that would block the loop runs in a thread and is abandoned at once when the call is stopped. It
+should check the abort flag; the caller continues whether or not it does.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ Result = TypeVar("Result")
 
 
 class ExitAttempted(Exception):
-    """What was called tried to leave in a way that ends more than the call."""
+    """The called code raised an exception, such as SystemExit, that would end more than the call."""
 
 
 def call_contained(work: Callable[[], Result]) -> Result:
-    """Return what a blocking call returns; raises Exceptions only."""
+    """Return the result of a blocking call; raises only subclasses of Exception."""
     try:
         return work()
     except (SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration, StopAsyncIteration) as end:
@@ -31,7 +31,7 @@ def call_contained(work: Callable[[], Result]) -> Result:
 
 
 async def await_contained(work: Awaitable[Result]) -> Result:
-    """Return what is awaited; raises Exceptions only, but for a cancellation of who awaits."""
+    """Return the awaited result; raises only subclasses of Exception, and a cancellation of the caller."""
     try:
         return await work
     except asyncio.CancelledError as end:
@@ -50,7 +50,7 @@ def _words(end: BaseException) -> str:
 
 
 async def aborted(abort: Abort) -> None:
-    """Return when the flag is set, from whatever thread."""
+    """Return when the flag is set, by any thread."""
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
 
@@ -78,7 +78,7 @@ async def in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
     finally:
         stopping.cancel()
         if not working.done():
-            # Nobody waits for it any more; its outcome, an error too, is of no interest.
+            # It is abandoned, so its result or exception is ignored.
             working.add_done_callback(lambda task: task.cancelled() or task.exception())
 
 

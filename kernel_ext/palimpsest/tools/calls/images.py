@@ -1,8 +1,8 @@
-"""Make a picture small enough for every provider, where Pillow is there to do it.
+"""Check images and shrink them to what every provider accepts, if Pillow is installed.
 
-Border: bytes in, bytes out, and nothing goes out that is no picture, since a provider refuses the
-whole request for one, and every later one that holds it. Pillow lives here. It comes with
-matplotlib, so most kernels have it; without it a picture that is too large is refused with a sentence.
+Border: bytes in, bytes out; the only module that imports Pillow. Invalid images are refused, since a
+provider rejects the whole request with one, and every later request that contains it. Pillow comes with
+matplotlib, so most kernels have it; without it an image that is too large is refused with a sentence.
 """
 
 import io
@@ -13,19 +13,19 @@ from typing import Any
 from palimpsest.transcript.errors import UserError
 
 LARGEST_BYTES = 3_750_000
-"""Providers refuse more than 5 MB of Base64, which is a third longer than the bytes."""
+"""Providers reject more than 5 MB of Base64, which is a third longer than the bytes."""
 LONGEST_SIDE = 8_000
-"""Pixels; Anthropic refuses longer ones."""
+"""Maximum pixels of a side; Anthropic rejects longer ones."""
 SMALLER_SIDE = 2_000
-"""What a shrunk picture has: providers scale longer ones down themselves."""
+"""Longest side of a shrunk image in pixels; providers scale larger images down themselves."""
 JPEG_QUALITY = 85
 PREVIEW_BYTES = 300_000
 PREVIEW_SIDE = 1_000
-"""Pixels; the panel is narrower, and a server drops what comes at more than 1 MB a second."""
+"""Longest side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
 
 
 MOST_PIXELS_READ = 30_000_000
-"""A picture of more is not read whole to see whether it is damaged; that takes a second and 100 MB."""
+"""A larger image is not decoded to check for damage, which would take a second and 100 MB."""
 
 SIGNATURES: dict[str, Callable[[bytes], bool]] = {
     "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),
@@ -34,26 +34,26 @@ SIGNATURES: dict[str, Callable[[bytes], bool]] = {
     "image/webp": lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP",
     "application/pdf": lambda data: b"%PDF-" in data[:1024],
 }
-"""What is attached, and how it begins."""
+"""The file types that are attached, with a check of their first bytes."""
 
 
 def kind_of(data: bytes) -> str | None:
-    """Return the type that bytes begin like; None where no model reads them as a file."""
+    """Return the MIME type by the first bytes; None for a type that is not attached."""
     return next((mime for mime, looks_right in SIGNATURES.items() if looks_right(data)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class FittedImage:
-    """A picture that can be sent."""
+    """An image that can be sent to a model."""
 
     mime: str
     data: bytes
     note: str = ""
-    """What was done to it, in a sentence."""
+    """A sentence for the model if the image was shrunk, else empty."""
 
 
 def fit_image(data: bytes, name: str) -> FittedImage:
-    """Return a picture as it is, or shrunk; raises UserError where it cannot be sent."""
+    """Return an image unchanged or shrunk; raises UserError if it cannot be sent."""
     mime = kind_of(data)
     if mime is None or not mime.startswith("image/"):
         raise UserError(
@@ -69,8 +69,8 @@ def fit_image(data: bytes, name: str) -> FittedImage:
             return FittedImage(mime, data)
         made = None
     except Exception as error:
-        # Whatever a damaged picture makes of Pillow is the picture's fault.
-        # What Pillow says names addresses in memory, which would be another text at every request.
+        # A damaged image can make Pillow raise any exception.
+        # Pillow's messages contain memory addresses, so the text would differ at every request.
         raise UserError(
             f"{name} cannot be opened as a picture: it is damaged, or only a part of one."
         ) from error
@@ -88,7 +88,7 @@ def fit_image(data: bytes, name: str) -> FittedImage:
 
 
 def _size(data: bytes) -> tuple[int, int]:
-    """Return width and height; raises whatever a damaged picture makes of Pillow."""
+    """Return width and height in pixels; a damaged image makes Pillow raise any exception."""
     from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
 
     with Image.open(io.BytesIO(data)) as picture:
@@ -122,7 +122,7 @@ def _has_alpha(picture: Any) -> bool:
 
 
 def preview(mime: str, data: bytes) -> tuple[str, bytes] | None:
-    """Return a picture as it is shown beside words, with its type; None where that cannot be made."""
+    """Return MIME type and bytes of a small version of an image for display; None if that fails."""
     if len(data) <= PREVIEW_BYTES:
         return mime, data
     try:

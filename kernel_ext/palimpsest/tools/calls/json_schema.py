@@ -1,8 +1,8 @@
-"""Take somebody's JSON schema as the input of a tool: what it allows, and how it is shown to a model.
+"""Simplify the JSON schema of a tool's input for the model, and validate inputs against foreign schemas.
 
-Border: nothing that a schema refers to is fetched from anywhere. What a model is shown is as short
-as it can be said: pydantic's schemas carry titles, references and null unions that cost tokens in
-every request and that some providers refuse.
+Border: references in a schema are never fetched. The schema sent to the model is as short as possible:
+pydantic's schemas have titles, references and null unions that cost tokens in every request and that
+some providers reject.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,12 +14,12 @@ DROPPED = frozenset({"title", "$defs"})
 
 
 def clean_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Return an object schema without titles, references and optional-null unions."""
+    """Return a pydantic model's schema without titles, references and unions with null."""
     return cleaned(model.model_json_schema())
 
 
 def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema of anybody's in the same form; raises KeyError for a reference that leads nowhere."""
+    """Return any object schema in the same form; raises KeyError for an unresolvable reference."""
     found: dict[str, Any] = _clean(dict(schema), schema.get("$defs", {}), ())
     found.pop("description", None)
     found.setdefault("properties", {})
@@ -51,7 +51,7 @@ def _clean(schema: Any, definitions: Mapping[str, Any], open_: tuple[str, ...]) 
 def _inlined(schema: dict[str, Any], definitions: Mapping[str, Any], open_: tuple[str, ...]) -> Any:
     name = schema["$ref"].rpartition("/")[2]
     if name in open_:
-        # A type that contains itself has no end; its inside is left to the description.
+        # A recursive type cannot be inlined; the description has to explain its content.
         return {"type": "object"}
     beside = {key: value for key, value in schema.items() if key != "$ref"}
     target = _clean(definitions[name], definitions, (*open_, name))
@@ -67,12 +67,12 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def schema_arguments(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
-    """Return a model that takes what the schema allows, and says the schema as its own."""
+    """Return a pydantic model that validates by a JSON schema and returns that as its own schema."""
     shown = shown_schema(schema)
     validate = validator(shown)
 
     class SchemaArguments(BaseModel):
-        """Whatever the schema allows."""
+        """Arguments that are validated by the given schema."""
 
         model_config = ConfigDict(extra="allow")
 
@@ -93,7 +93,7 @@ def schema_arguments(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
 
 
 def shown_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema as models are told it; of one that makes no sense, that it is an object."""
+    """Return a schema in the form sent to models; an empty object schema if it is invalid."""
     try:
         properties = dict(schema.get("properties") or {})
         required = [one for one in schema.get("required") or () if one in properties]
@@ -106,19 +106,19 @@ def shown_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def validator(schema: Mapping[str, Any]) -> Callable[[Any], str]:
-    """Return a function that says what is wrong with an input; empty where nothing is."""
+    """Return a function that returns what is wrong with an input, empty if it is valid."""
     from jsonschema import Draft202012Validator
     from referencing import Registry
     from referencing.exceptions import Unresolvable
 
-    # An empty registry: nothing that a schema refers to is fetched from anywhere.
+    # An empty registry, so that references are never fetched.
     checker = Draft202012Validator(schema, registry=Registry())
 
     def problem(given: Any) -> str:
         try:
             first = next(iter(checker.iter_errors(given)), None)
         except (Unresolvable, ValueError, TypeError, RecursionError):
-            return ""  # a schema that cannot be used; whose server checks its input itself
+            return ""  # an unusable schema; its server checks the input itself
         if first is None:
             return ""
         where = ".".join(str(one) for one in first.absolute_path)
@@ -128,7 +128,7 @@ def validator(schema: Mapping[str, Any]) -> Callable[[Any], str]:
 
 
 def schema_problem(schema: Mapping[str, Any]) -> str:
-    """Say what is wrong with a schema; empty where nothing is."""
+    """Return what is wrong with a schema; empty if it is valid."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
 

@@ -1,8 +1,8 @@
-"""Keep this kernel's own keys out of what tools return and out of what they start.
+"""Remove this kernel's own keys from the output of tools and from the environment of their processes.
 
-Border: knows environments; the shapes and names of secrets are in ``transcript/redaction``.
-Here only values that this kernel holds as keys go; what has the form of a key goes when the output
-is journaled (``store/format/redaction.py``), before the model sees it.
+Border: knows environments; the patterns and names of secrets are in ``transcript/redaction``.
+Only values that this kernel's environment has as keys are removed here; text that looks like a key is
+redacted when the output is journaled (``store/format/redaction.py``), before the model sees it.
 """
 
 import os
@@ -28,12 +28,12 @@ QUIET = {
     "TERM": "dumb",
     "NO_COLOR": "1",
 }
-"""Nobody can page, edit or type a password there, so programs are told not to try."""
+"""Variables that keep programs from opening a pager or editor or asking for a password."""
 
 NEVER_PASSED = frozenset(
     {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "SHELLOPTS", "BASHOPTS", "PS4"}
 )
-"""Would run code before the command that a person approved, or make its words mean something else."""
+"""Variables that would run code before the approved command, or change its meaning."""
 
 
 def environment_of(context: ToolContext) -> Mapping[str, str]:
@@ -43,13 +43,13 @@ def environment_of(context: ToolContext) -> Mapping[str, str]:
 
 
 def for_context(context: ToolContext) -> Scrubber:
-    """Return a function that takes the kernel's own keys out of text."""
+    """Return a function that removes the kernel's own keys from text."""
     values = secret_values(environment_of(context))
     return lambda text: scrub_values(text, values)
 
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what a started program may see: no variable that names or holds a secret."""
+    """Return the environment for a child process: without variables that name or contain a secret."""
     values = secret_values(environment)
     kept = {
         name: value

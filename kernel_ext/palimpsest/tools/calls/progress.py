@@ -1,6 +1,6 @@
-"""Show what a tool has printed so far, not more often than the eye can follow.
+"""Show a tool's output so far while it runs, with a limited rate of updates.
 
-Border: knows a context and a function that tells the text; may be told from any thread.
+Border: knows a context and a function that returns the text; can be called from any thread.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ from palimpsest.tools.tool import ToolContext
 
 INTERVAL_SECONDS = 0.1
 PREVIEW_CHARS = 8_000
-"""A screenful or two; every refresh of it is journaled."""
+"""Characters of partial output that are shown; each update of it is journaled."""
 
 
 class Progress:
-    """Updates the running card with partial output, at most every 100 ms."""
+    """Updates a running call's card with its partial output, at most every 100 ms."""
 
     def __init__(self, context: ToolContext, text: Callable[[], str]) -> None:
         self._context = context
@@ -25,13 +25,13 @@ class Progress:
         self._closed = False
 
     def touch(self) -> None:
-        """Say that there is more to show."""
+        """Schedule an update, since there is more output."""
         if not self._planned and not self._closed:
             self._planned = True
             self._loop.call_soon_threadsafe(self._plan)
 
     def close(self) -> None:
-        """Show nothing more."""
+        """Stop updating."""
         self._closed = True
 
     def _plan(self) -> None:

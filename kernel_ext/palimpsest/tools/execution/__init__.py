@@ -1,1 +1,1 @@
-"""The tools that run Python and bash, and the one that lists variables."""
+"""The python, bash and variables tools, and the processes that run shell commands."""

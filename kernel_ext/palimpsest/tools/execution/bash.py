@@ -1,6 +1,6 @@
-"""Run a shell command, visibly, stoppably, and without the kernel's keys.
+"""The bash tool: run a shell command with progress and cancellation, without the kernel's keys.
 
-Border: asks, runs through ``process.py``, and words what came out.
+Border: asks for permission, runs the command through ``process.py``, and formats the output.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from palimpsest.transcript.errors import Aborted, UserError
 DEFAULT_TIMEOUT_SECONDS = 120.0
 LONGEST_TIMEOUT_SECONDS = 3_600.0
 LONGEST_COMMAND_BYTES = 100_000
-"""Linux takes 128 KB in one argument."""
+"""Maximum bytes of a command; Linux accepts 128 KB in one argument."""
 
 KEPT_WHEN_STOPPED_CHARS = 30_000
 
@@ -51,7 +51,7 @@ class BashArguments(BaseModel):
 
 
 class BashTool:
-    """Runs shell commands."""
+    """The bash tool, which runs shell commands."""
 
     name = "bash"
     description = (
@@ -67,7 +67,7 @@ class BashTool:
         self._background: list[ShellCommand] = []
 
     async def run(self, arguments: BashArguments, context: ToolContext) -> ToolOutcome:
-        """Ask, run, and word what came out."""
+        """Ask for permission, run the command, and return its output and exit code."""
         command = arguments.command
         if len(command.encode()) > LONGEST_COMMAND_BYTES:
             raise UserError(
@@ -124,7 +124,7 @@ class BashTool:
 
 
 async def _ask_for_files(context: ToolContext, command: str, folder: Path, title: str) -> None:
-    """Ask for what a command plainly goes to outside the project, and for the protected files it names."""
+    """Ask for the paths outside the project and the protected files that a command visibly uses."""
     for path in paths_touched(command):
         await reach(context, str(folder / path) if not path.startswith("~") else path)
     for path in await asyncio.to_thread(outside_files, command, folder, context.root):
@@ -155,7 +155,7 @@ def _ends(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Return terminal output as a person would see it: no colours, no overwritten progress bars."""
+    """Return terminal output without colour codes, control characters and overwritten progress bars."""
     text = ANSI.sub("", text).replace("\r\n", "\n")
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -163,7 +163,7 @@ def readable(text: str) -> str:
 
 
 def command_text(text: str, ended: CommandResult, timeout_seconds: float) -> str:
-    """Write the output and, in brackets, how the command ended."""
+    """Return the output and, in brackets, how the command ended."""
     lines = [text.rstrip("\n") if text.strip() else "(no output)"]
     if ended.how == "timeout":
         lines.append(

@@ -1,7 +1,7 @@
-"""Run one shell command under a runner process, with bounded output, and end all of it on demand.
+"""Run one shell command under a runner process, with bounded output, and kill all its processes on demand.
 
-Border: processes and pipes; asks nothing, words nothing. The runner (``shell_runner.py``) inherits
-every process the command starts, so that a stop also reaches those that left their group.
+Border: processes and pipes; asks for no permission, formats no text. The runner (``shell_runner.py``)
+inherits every process the command starts, so that a stop also reaches those that left their group.
 """
 
 import asyncio
@@ -21,17 +21,17 @@ from palimpsest.tools.tool import Abort
 RUNNER = Path(__file__).with_name("shell_runner.py")
 HEAD_BYTES = 5_000_000
 TAIL_BYTES = 5_000_000
-"""Ten megabytes of one command's output are more than anybody reads; the middle is what to lose."""
+"""Bytes kept of the beginning and of the end of an output; the middle of a longer one is dropped."""
 
 READ_BYTES = 262_144
 DRAIN_SECONDS = 0.1
-"""What the command printed is in the pipe when it ends; only background processes print later."""
+"""How long output is read after the command ended; only background processes print later."""
 
 KILL_SECONDS = 2.0
 
 
 class HeadAndTail:
-    """Head and tail of a stream of bytes."""
+    """Keeps the beginning and the end of a stream of bytes."""
 
     def __init__(self) -> None:
         self._head = bytearray()
@@ -40,7 +40,7 @@ class HeadAndTail:
         self.total = 0
 
     def add(self, data: bytes) -> None:
-        """Take more bytes, forgetting the oldest of the tail."""
+        """Add bytes, dropping the oldest of the tail above its limit."""
         self.total += len(data)
         room = HEAD_BYTES - len(self._head)
         if room > 0:
@@ -54,11 +54,11 @@ class HeadAndTail:
 
     @property
     def left_out(self) -> int:
-        """How many bytes in the middle were not kept."""
+        """Number of bytes in the middle that were dropped."""
         return self.total - len(self._head) - self._tail_bytes
 
     def text(self) -> str:
-        """Return what was kept, and say how much was not."""
+        """Return the kept bytes as text, with a note about the dropped ones."""
         head = self._head.decode("utf-8", "replace")
         tail = b"".join(self._tail).decode("utf-8", "replace")
         if not self.left_out:
@@ -66,7 +66,7 @@ class HeadAndTail:
         return f"{head}\n[... {self.left_out:,} bytes in the middle were not kept ...]\n{tail}"
 
     def last(self, size: int) -> str:
-        """Return the newest bytes as text."""
+        """Return the newest ``size`` bytes as text."""
         data, missing = b"", size
         for chunk in reversed(self._tail):
             data, missing = chunk[-missing:] + data, missing - len(chunk)
@@ -81,13 +81,13 @@ class CommandResult:
 
     how: Literal["exited", "timeout", "stopped"]
     exit_code: int | None = None
-    """Negative for a signal; None when it did not end by itself."""
+    """Negative for a signal; None when the command was killed or its runner died."""
     background: tuple[int, ...] = ()
-    """Processes it left running."""
+    """Ids of processes it left running."""
 
 
 class ShellCommand:
-    """One command under its runner."""
+    """Runs one command under its runner process; raises OSError if that cannot be started."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class ShellCommand:
             self._loop.add_reader(handle, reader)
 
     async def run(self, abort: Abort, timeout_seconds: float) -> CommandResult:
-        """Wait for the end; on a stop or timeout make it end, and everything below it too."""
+        """Wait until the command ends; on abort or timeout, kill it and all its processes."""
         stopping = asyncio.ensure_future(aborted(abort))
         try:
             await asyncio.wait(
@@ -149,14 +149,14 @@ class ShellCommand:
             self._close()
 
     def end(self) -> None:
-        """End what it left running."""
+        """Kill the background processes of the command."""
         self._tell(b"k")
         with suppress(subprocess.TimeoutExpired):
             self.runner.wait(KILL_SECONDS)
         self._close_stdin()
 
     def over(self) -> bool:
-        """Tell whether nothing of it runs any more, and let go of it then."""
+        """Return whether no process of the command runs any more; then its stdin is closed."""
         if self.runner.poll() is None:
             return False
         self._close_stdin()
@@ -190,7 +190,7 @@ class ShellCommand:
             _resolve(self._done)
 
     def _read(self, handle: int) -> bytes | None:
-        """Read what is there; None when nothing is, empty at the end."""
+        """Return the available bytes; None when there are none, empty at the end of the stream."""
         try:
             return os.read(handle, READ_BYTES)
         except BlockingIOError:

@@ -1,7 +1,7 @@
-"""Run Python where the user's variables are.
+"""The python tool: run Python code in the user's namespace.
 
-Border: the runner comes in through the context; this asks, shows progress and words the outcome.
-No sandbox is possible in the user's own process, so permission is the control.
+Border: the runner is part of the context; the tool asks for permission, shows progress and formats the
+outcome. The user's own process cannot be sandboxed, so permissions are the protection.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ class PythonArguments(BaseModel):
 
 
 class PythonTool:
-    """Runs code in the user's namespace."""
+    """The python tool, which runs code in the user's namespace."""
 
     name = "python"
     description = (
@@ -40,7 +40,7 @@ class PythonTool:
     permission = "python"
 
     async def run(self, arguments: PythonArguments, context: ToolContext) -> ToolOutcome:
-        """Ask, run, and word what came out."""
+        """Ask for permission, run the code, and return its output, result, error and figures."""
         if context.python is None:
             raise UserError("There is no kernel here to run Python in. Use another tool.")
         title = first_line(arguments.code)
@@ -79,14 +79,14 @@ def _metadata(outcome: PythonOutcome) -> dict[str, Any]:
 
 
 def first_line(code: str) -> str:
-    """Return the first line that says something, shortened, as a card's title."""
+    """Return the first line that is not empty or a comment, shortened, for a card's title."""
     lines = (line.strip() for line in code.splitlines())
     line = next((line for line in lines if line and not line.startswith("#")), code.strip())
     return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 3] + "..."
 
 
 def outcome_text(outcome: PythonOutcome) -> str:
-    """Write an outcome as labelled sections, empty ones left out."""
+    """Return an outcome as text in labelled sections, without empty ones."""
     shown = [mime for mime in outcome.rich if not mime.startswith("text/plain")]
     sections = [
         ("stdout", outcome.stdout),

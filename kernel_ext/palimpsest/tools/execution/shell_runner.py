@@ -1,12 +1,12 @@
-"""Start one command, tell how it ended, and end everything that came of it.
+"""Program that starts one command, reports how it ended, and kills all processes it started.
 
 Run as a program of its own by ``process.py``: ``python -I -S shell_runner.py REPORT OUTLET SHELL
-COMMAND``. It imports little, to start fast. Being the subreaper, it inherits every process
-that the command starts, also those that left its group or session, so that none can get away.
+COMMAND``. It imports little, to start fast. As a subreaper, it inherits every process that the
+command starts, including those that left its group or session, so that none can escape.
 
-Stdin takes one byte commands: ``k`` ends everything, ``d`` lets background processes go on and
+Stdin takes one-byte commands: ``k`` kills everything, ``d`` lets background processes continue and
 drains what they print (OUTLET is the other end of their pipe). When stdin closes, the kernel is
-gone, and everything ends. REPORT gets ``exit CODE`` and ``left PIDS``.
+gone, and everything is killed. ``exit CODE``, ``left PIDS`` and ``killed`` are written to REPORT.
 """
 
 import os
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_SECONDS = 0.06
-"""Between asking processes to end and ending them; a stop has to be felt within 150 ms."""
+"""Time between SIGTERM and SIGKILL; a stop must take effect within 150 ms."""
 LONGEST_KILL_SECONDS = 3.0
 PARENT_CHECK_SECONDS = 1.0
 
 
 def become_subreaper() -> None:
-    """Inherit orphans; where the system has no such thing, the process group must do."""
+    """Inherit orphaned processes; on systems without subreapers, only the process group is reached."""
     if not sys.platform.startswith("linux"):
         return
     try:
@@ -39,7 +39,7 @@ def become_subreaper() -> None:
 
 
 def start(shell: str, command: str, closed: tuple[int, ...]) -> int:
-    """Run the command in a session of its own, with no stdin."""
+    """Start the command in a process session of its own, with empty stdin; returns its process id."""
     pid = os.fork()
     if pid:
         return pid
@@ -58,7 +58,7 @@ def start(shell: str, command: str, closed: tuple[int, ...]) -> int:
 
 
 def children_of(pid: int) -> list[int]:
-    """Read a process's children, of all its threads; raises OSError where the system does not tell."""
+    """Return the ids of a process's children, of all its threads; raises OSError without /proc."""
     found: list[int] = []
     for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - pathlib is slow to import
         with open(f"/proc/{pid}/task/{task}/children") as file:  # noqa: PTH123
@@ -67,7 +67,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def parents() -> dict[int, int]:
-    """Map every process to its parent, by reading all of /proc; empty where there is none."""
+    """Return the parent of every process by id, from /proc; empty if there is none."""
     table = {}
     try:
         names = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
@@ -83,7 +83,7 @@ def parents() -> dict[int, int]:
 
 
 def descendants() -> list[int]:
-    """List every process below this one."""
+    """Return the ids of all descendants of this process."""
     below: Callable[[int], list[int]] = children_of
     try:
         found = children_of(os.getpid())
@@ -101,7 +101,7 @@ def descendants() -> list[int]:
 
 
 class Subreaper:
-    """Watches the command, the kernel, and what is left of the command."""
+    """Watches the command, its background processes, and the kernel."""
 
     def __init__(self, report: int, outlet: int, main: int) -> None:
         self.report = report
@@ -112,7 +112,7 @@ class Subreaper:
         self.parent = os.getppid()
 
     def reap(self) -> bool:
-        """Collect processes that ended; returns whether any is left."""
+        """Reap processes that ended; returns whether any is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -125,17 +125,17 @@ class Subreaper:
                 self.tell(f"exit {os.waitstatus_to_exitcode(status)}")
 
     def tell(self, line: str) -> None:
-        """Write to the kernel, if it still listens."""
+        """Write a line to the kernel, if it still reads."""
         try:
             os.write(self.report, f"{line}\n".encode())
         except OSError:
             return
 
     def send(self, number: int) -> None:
-        """Signal every descendant, and the command's group where descendants are not to be seen."""
+        """Send a signal to every descendant, and to the command's group while the command runs."""
         pids = descendants()
         if not self.ended:
-            # Once the command itself is gone, its number may belong to somebody else.
+            # Once the command itself is gone, its id may belong to another process.
             pids = [-self.main, *pids]
         for pid in pids:
             try:
@@ -144,7 +144,7 @@ class Subreaper:
                 continue
 
     def end_all(self) -> None:
-        """Ask every process to end, and end those that do not."""
+        """Terminate every process, and kill those that do not end."""
         begun = time.monotonic()
         self.send(signal.SIGTERM)
         while self.reap() and time.monotonic() - begun < LONGEST_KILL_SECONDS:
@@ -154,12 +154,12 @@ class Subreaper:
         self.tell("killed")
 
     def terminated(self, *_: object) -> None:
-        """End everything when this process is asked to end."""
+        """Handle SIGTERM: kill everything and exit."""
         self.end_all()
         os._exit(0)
 
     def obey(self) -> bool:
-        """Read a command from the kernel; returns whether to go on."""
+        """Execute one command from stdin; returns whether to continue."""
         if os.read(0, 1) == b"d":
             self.draining = True
             return True
@@ -167,7 +167,7 @@ class Subreaper:
         return False
 
     def watch(self, woken: int) -> None:
-        """Go on until nothing is left to watch."""
+        """Run until no process is left, or everything was killed."""
         told = False
         while self.reap():
             if self.ended and not told:
@@ -183,7 +183,7 @@ class Subreaper:
             self.empty(woken, ready)
 
     def empty(self, woken: int, ready: list[int]) -> None:
-        """Throw away wake-up bytes, and what background processes print."""
+        """Discard wake-up bytes and the output of background processes."""
         if woken in ready:
             os.read(woken, 512)
         if self.outlet in ready and not os.read(self.outlet, 65_536):
@@ -191,7 +191,7 @@ class Subreaper:
 
 
 def main() -> None:
-    """Run the command that the arguments name."""
+    """Run the command given by the arguments."""
     report, outlet = int(sys.argv[1]), int(sys.argv[2])
     shell, command = sys.argv[3], sys.argv[4]
     woken, wake = os.pipe()

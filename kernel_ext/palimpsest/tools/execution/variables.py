@@ -1,7 +1,7 @@
-"""Tell the model which variables the user has.
+"""The variables tool: list the user's variables, or describe one.
 
-Border: reads through ``Namespace``, which touches nothing; so there is no question to ask. The list
-names no variable, so it tells of each what the setting ``variables`` says; a name asks for a value.
+Border: reads through ``Namespace``, which changes nothing, so no permission is asked. The list shows the
+details that the setting ``variables`` allows; only a named variable is described with its value.
 """
 
 from pydantic import BaseModel, Field
@@ -18,7 +18,7 @@ from palimpsest.tools.tool import (
 from palimpsest.transcript.errors import UserError
 
 MOST_VARIABLES = 200
-"""More lines than this say less than ``variables`` with a name does."""
+"""Maximum lines of the list."""
 
 
 class VariablesArguments(BaseModel):
@@ -31,7 +31,7 @@ class VariablesArguments(BaseModel):
 
 
 class VariablesTool:
-    """Lists the user's variables, or describes one."""
+    """The variables tool, which lists the user's variables or describes one."""
 
     name = "variables"
     description = (

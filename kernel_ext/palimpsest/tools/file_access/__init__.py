@@ -1,1 +1,1 @@
-"""Which files may be reached, found and opened, and how they are read and replaced."""
+"""File access of tools: path resolution, ignore rules, protected files, safe reading and replacing."""

@@ -1,6 +1,6 @@
-"""Walk the project's files, leaving out what git would and what nobody wants to see.
+"""Walk the project's files, without those that git ignores and without caches and the like.
 
-Border: reads folders and ``.gitignore`` files; follows no links, so a walk stays where it began.
+Border: reads folders and ``.gitignore`` files; follows no links, so a walk stays below its start.
 """
 
 import os
@@ -33,25 +33,25 @@ ALWAYS_LEFT_OUT = frozenset(
 )
 
 MOST_BYTES = 1_000_000
-"""Of a ``.gitignore``."""
+"""Maximum bytes that are read of a ``.gitignore``."""
 MOST_RULES = 5_000
 LONGEST_RULE = 4_096
-"""Characters of a rule; no path is longer on Linux. A line of a megabyte took seconds to become a rule."""
+"""Maximum characters of a rule; no path is longer on Linux. A line of a megabyte took seconds to compile."""
 
 
 @dataclass(frozen=True, slots=True)
 class WalkEntry:
-    """A file or folder met on a walk."""
+    """A file or folder found by a walk."""
 
     path: Path
     is_dir: bool
     is_link: bool = False
     ignored: bool = False
-    """Left out by a ``.gitignore``; only met when asked for."""
+    """Ignored by a ``.gitignore``; only included on request."""
 
 
 class GitignoreRules:
-    """The ``.gitignore`` rules that hold in a folder: its own and those of the folders above it."""
+    """The ``.gitignore`` rules that apply in a folder: its own and those of the folders above it."""
 
     def __init__(
         self, folder: Path, parents: "tuple[tuple[Path, GitIgnoreSpec], ...]" = ()
@@ -63,7 +63,7 @@ class GitignoreRules:
     def at(cls, root: Path, folder: Path) -> "GitignoreRules":
         """Collect the rules from the project's root down to a folder.
 
-        A folder that is itself left out was named on purpose, so only its own rules hold in it.
+        A folder that is itself ignored was named on purpose, so only its own rules apply in it.
         """
         if root != folder and root not in folder.parents:
             return cls(folder)
@@ -76,11 +76,11 @@ class GitignoreRules:
         return ignore
 
     def below(self, folder: Path) -> "GitignoreRules":
-        """Return the rules that hold in a folder inside this one."""
+        """Return the rules that apply in a folder inside this one."""
         return GitignoreRules(folder, self._specs)
 
     def covers(self, path: Path, *, is_dir: bool) -> bool:
-        """Tell whether the rules leave a path out; the deepest file that says anything decides."""
+        """Return whether the rules ignore a path; the deepest ``.gitignore`` that matches it decides."""
         for folder, spec in reversed(self._specs):
             name = path.relative_to(folder).as_posix() + ("/" if is_dir else "")
             verdict: bool | None = spec.check_file(name).include
@@ -90,7 +90,7 @@ class GitignoreRules:
 
 
 def _read(path: Path) -> GitIgnoreSpec | None:
-    """Return the rules of a file; None without one, and for a link, which git does not follow either."""
+    """Return the rules of a file; None if it is missing, invalid, or a link, which git ignores too."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return None
@@ -106,7 +106,7 @@ def _read(path: Path) -> GitIgnoreSpec | None:
 
 
 def scan(folder: Path, ignore: GitignoreRules, *, ignored_too: bool = False) -> list[WalkEntry]:
-    """List one folder: folders first, then files, by name; an unreadable folder is empty."""
+    """Return the entries of one folder: folders first, then files, by name; empty if it is unreadable."""
     try:
         with os.scandir(folder) as entries:
             met = [

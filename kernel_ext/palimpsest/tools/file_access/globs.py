@@ -1,6 +1,6 @@
-"""File name patterns as people write them: ``**``, ``*``, ``?``, ``[a-z]`` and ``{a,b}``.
+"""Glob patterns for paths: ``**``, ``*``, ``?``, ``[a-z]`` and ``{a,b}``.
 
-Border: pure text. A pattern without a slash means the name, at any depth.
+Border: pure text. A pattern without a slash matches the file name, at any depth.
 """
 
 import re
@@ -12,7 +12,7 @@ MAGIC = re.compile(r"[*?\[{]")
 
 
 def split_base(pattern: str) -> tuple[str, str]:
-    """Split off the folders that hold no wildcard, so that a walk begins as deep as it can."""
+    """Split a pattern into leading folders without wildcards, where a walk can begin, and the rest."""
     parts = pattern.split("/")
     fixed = 0
     while fixed < len(parts) - 1 and not MAGIC.search(parts[fixed]):
@@ -21,13 +21,13 @@ def split_base(pattern: str) -> tuple[str, str]:
     if fixed and not base:
         base = "/"
     rest = "/".join(parts[fixed:])
-    # A folder was named, so the name is meant in that folder and not below it.
+    # A folder was given, so the name is matched in that folder and not below it.
     return base or ".", f"/{rest}" if fixed and "/" not in rest else rest
 
 
 @lru_cache(maxsize=512)
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """Turn a pattern into an expression for paths below where the search began; raises UserError."""
+    """Compile a pattern to a regular expression for paths relative to the search; raises UserError."""
     anywhere = "" if "/" in pattern else "(?:.*/)?"
     try:
         return re.compile(anywhere + _translated(pattern.removeprefix("/")) + r"\Z", re.DOTALL)

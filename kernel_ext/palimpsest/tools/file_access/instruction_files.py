@@ -1,8 +1,8 @@
-"""Find the instruction files of folders below the working one, and show each of them once.
+"""Add the instruction files of subfolders, such as AGENTS.md, to the output of reading a file there.
 
-Those on the way from the project to the working folder are in the system prompt. A folder further in
-may have its own; they matter when a file there is read, so they stand before that file's text. What
-a compaction has hidden may be shown again.
+Those from the project's folder down to the working folder are in the system prompt. A deeper folder may
+have its own; they are put before the text of the first file that is read there. After a compaction they
+may be shown again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,13 +14,13 @@ from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
-"""Of the files with these names in one folder, the first counts."""
+"""Names of instruction files; in each folder only the first one that exists is used."""
 
 LOADED = "instructions"
-"""Key in the metadata of a call: paths of what was shown with it."""
+"""Key in a call's metadata with the paths of the instruction files shown in its output."""
 
 MOST_BYTES = 8_000
-"""More would crowd out the file that was asked for; the rest can be read."""
+"""Maximum bytes shown of an instruction file, to leave space for the file that was requested."""
 
 SHOWN = "<note>\nInstructions from: {path} (for work in this folder)\n{text}\n</note>"
 NOT_SHOWN = "<note>\nThe instructions in {path} are left out: {reason}.\n</note>"
@@ -28,7 +28,7 @@ CUT = "(The rest of {path} is left out here; read it before you work in this fol
 
 
 def nested(path: Path, root: Path, cwd: Path) -> tuple[Path, ...]:
-    """Return the instruction files of the folders that hold a file, outermost first."""
+    """Return the instruction files of the folders above ``path`` and below ``cwd``, outermost first."""
     root, cwd = root.resolve(), cwd.resolve()
     known = {cwd, *cwd.parents}
     folders = [folder for folder in path.parents if root in folder.parents and folder not in known]
@@ -41,17 +41,17 @@ def _first(folder: Path) -> Path | None:
 
 
 class ShownInstructions:
-    """Remembers what the calls of one answer show, since they run side by side.
+    """Tracks which instruction files the calls of one answer show, since these run concurrently.
 
-    Responsibilities: give each file to one call only; what earlier answers showed is read off the
-    transcript.
+    Responsibilities: assign each file to one call only; those that earlier answers showed are found in
+    the transcript.
     """
 
     def __init__(self) -> None:
         self._claimed: dict[str, tuple[str, set[str]]] = {}
 
     def claim(self, paths: Sequence[Path], context: ToolContext) -> tuple[Path, ...]:
-        """Return those that nobody has shown; from now on they count as shown."""
+        """Return those paths that were not shown yet; from now on they count as shown."""
         if not paths:
             return ()
         message_id, claimed = self._claimed.get(context.session_id, ("", set()))
@@ -65,7 +65,7 @@ class ShownInstructions:
 
 
 def _loaded(messages: Messages) -> Iterator[str]:
-    """Yield what was shown since the newest summary."""
+    """Yield the paths of the instruction files shown since the newest compaction summary."""
     for message in reversed(messages):
         info = message.info
         if isinstance(info, AssistantMessage) and info.summary and info.finish and not info.error:
@@ -77,7 +77,7 @@ def _loaded(messages: Messages) -> Iterator[str]:
 
 
 def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -> ToolOutcome:
-    """Return what was read with instruction files before it; an unreadable one is passed over."""
+    """Return the outcome with the instruction files before its output; an unreadable one is skipped."""
     told = [(path, text) for path in paths if (text := _text(path, root.resolve()))]
     if not told:
         return outcome

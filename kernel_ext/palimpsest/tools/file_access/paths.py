@@ -1,7 +1,7 @@
-"""Where a path really leads, and what must be asked before going there.
+"""Resolve the paths that tools receive, and ask for permission for those outside the project.
 
-Border: resolves and asks, opens nothing. Confinement is by real path, so that a link inside the
-project to a place outside it counts as outside.
+Border: resolves and asks, opens nothing. Real paths are compared, so a link inside the project to a
+place outside it counts as outside.
 """
 
 import difflib
@@ -17,24 +17,24 @@ from palimpsest.transcript.strings.relative_paths import comparable_path
 
 OWN_FOLDER = ".palimpsest"
 MOST_WIDE_PARTS = 2
-"""``/`` and the folders right below it, such as ``/etc``."""
+"""A folder with at most so many path parts is wide: ``/`` and folders such as ``/etc``."""
 SHOWN_CHARS = 200
-"""As much of a path that leads nowhere as is said again."""
+"""Maximum characters of an invalid path in an error message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPath:
-    """A path a tool was given, resolved."""
+    """A path that a tool received, resolved."""
 
     path: Path
     """The real path, without links."""
     shown: str
-    """Relative to the project inside it, else absolute; what permission patterns are matched with."""
+    """Relative if inside the project, else absolute; permission patterns are matched against it."""
     inside: bool
 
     @property
     def directory_pattern(self) -> str:
-        """The pattern to ask ``external_directory`` for: the folder, or the file where that holds too much."""
+        """The pattern to ask ``external_directory`` for: the folder, or the file if the folder is wide."""
         directory = self.path if self.path.is_dir() else self.path.parent
         if directory != self.path and is_wide(directory):
             return str(self.path)
@@ -42,32 +42,35 @@ class ResolvedPath:
 
     @property
     def directory_always(self) -> list[str]:
-        """What "always" would allow of it; nothing for a folder that holds everything, or a name with a star."""
+        """The ``external_directory`` patterns an "always" would allow; none for wide folders or wildcards."""
         if self.path.is_dir() and is_wide(self.path):
             return []
         pattern = self.directory_pattern
         return [pattern] if is_literal(pattern.removesuffix("/*")) else []
 
     def always(self, permission: str) -> list[str]:
-        """What "always" would allow of this file: itself, and nothing where it is protected."""
+        """Return the patterns an "always" would allow: this file alone, or none if it is protected."""
         if is_protected(permission, self.shown) or not is_literal(self.shown):
             return []
         return [self.shown]
 
 
 def is_literal(path: str) -> bool:
-    """Tell whether a path, read as a pattern, means itself alone."""
+    """Return whether a path, used as a pattern, matches only itself."""
     return not any(sign in path for sign in "*?\\")
 
 
 def is_wide(folder: Path) -> bool:
-    """Tell whether a folder holds so much that nobody means all of it: the root, a home, what holds homes."""
+    """Return whether a folder is too broad to be allowed as a whole: the root, a home, a parent of homes."""
     home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - Path.home raises without a home
     return len(folder.parts) <= MOST_WIDE_PARTS or folder == home or folder in home.parents
 
 
 def confine(path: str, root: Path, cwd: Path) -> ResolvedPath:
-    """Resolve a path as a shell would, links included, and say whether it is inside the project."""
+    """Resolve a path, including links and ``~``, and determine whether it is in the project.
+
+    Raises UserError for a path that cannot be resolved.
+    """
     if not path or "\0" in path or not _is_sayable(path):
         raise UserError(f"{path!r} is not a path. Give the path of a file or folder.")
     given = Path(os.path.expanduser(path))  # noqa: PTH111 - Path.expanduser raises for unknown users
@@ -87,7 +90,7 @@ def confine(path: str, root: Path, cwd: Path) -> ResolvedPath:
 
 
 def _look(real: Path) -> None:
-    """Raise OSError where nobody could say whether anything is there: too long, or behind a closed door."""
+    """Raise OSError if it cannot be determined whether a path exists: too long, or no permission."""
     with suppress(FileNotFoundError, NotADirectoryError):
         real.lstat()
 
@@ -105,7 +108,10 @@ def _short(path: str) -> str:
 
 
 async def reach(context: ToolContext, path: str, *, writing: bool = False) -> ResolvedPath:
-    """Resolve a path and ask for ``external_directory`` when it leads outside the project."""
+    """Resolve a path, and ask for ``external_directory`` if it is outside the project.
+
+    Raises UserError, also for writing in ``.palimpsest``, and PermissionDenied.
+    """
     place = confine(path, context.root, context.cwd)
     if writing and OWN_FOLDER in comparable_path(str(place.path)).split("/"):
         raise UserError(
@@ -124,7 +130,7 @@ async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Re
 
 
 def missing(place: ResolvedPath) -> NotFound:
-    """Say that nothing is there, with the names that come closest."""
+    """Return the error for a path that does not exist, with the most similar names in its folder."""
     folder = place.path.parent
     try:
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
@@ -143,7 +149,7 @@ def missing(place: ResolvedPath) -> NotFound:
 
 
 async def reach_folder(context: ToolContext, path: str) -> ResolvedPath:
-    """Resolve the path of a folder, or say what is wrong with it."""
+    """Resolve the path of a folder as ``reach`` does; raises NotFound, or UserError for a file."""
     place = await reach(context, path)
     if not place.path.exists():
         raise missing(place)

@@ -1,9 +1,9 @@
-"""The one table of protected files: key files and control files, by their real path.
+"""The table of protected files: key files and control files, by their real path.
 
-Reading a *key file* asks, and searches pass over it; writing one asks. Writing a *control file*
-asks, since it says what runs later: hooks, settings, agents, start files. No "always", no mode but
-``bypass`` and no rule for a folder covers either. Border: pure text. Who asks resolves links first;
-a hard link has no other name that could be found, so a key under a second name is not known.
+Reading a *key file* asks, and searches skip it; writing one asks. Writing a *control file* asks, since
+it determines what runs later: hooks, settings, agents, startup files. No "always", no mode but ``bypass``
+and no rule for a folder covers either. Border: pure text. Callers resolve links first; a hard link under
+another name is not recognised, since its original name cannot be found.
 """
 
 import re
@@ -20,7 +20,7 @@ DATA_ENDS = """
     json jsonc json5 toml yaml yml ini cfg conf config txt csv tsv xml env properties plist db sqlite enc
     asc gpg php
 """
-"""Ends for which ``.@`` stands below: data, so that ``credentials.go`` and ``secrets.md`` are none."""
+"""Suffixes of data files, which replace ``.@`` below: ``credentials.go`` and ``secrets.md`` do not match."""
 
 KEY_NAMES = """
     .env *.env .env.* .env-* .env_* *.env.* .envrc *.envrc .flaskenv .renviron
@@ -43,7 +43,7 @@ KEY_NAMES = """
     jupyter_cookie_secret notebook_cookie_secret jupyterhub_cookie_secret jupyterhub.sqlite
     kernel-????????-*.json jpserver-*.json nbserver-*.json
 """
-"""Names, and patterns of names, of files that usually hold keys."""
+"""Names, and patterns of names, of files that usually contain keys."""
 
 KEY_PLACES = """
     .ssh/* .gnupg/* .aws/* .azure/* .oci/* .kube/* .docker/config.json .config/gcloud/* gcloud/legacy_credentials/*
@@ -54,13 +54,13 @@ KEY_PLACES = """
     io.datasette.llm/keys.json run/secrets/* etc/ssl/private/* etc/shadow* etc/gshadow* etc/sudoers*
     proc/*/environ proc/*/mem proc/*/task/*/environ proc/*/task/*/mem
 """
-"""The ends of paths; a star at the end stands for all that lies below."""
+"""Ends of paths of key files; a star at the end matches everything below the folder."""
 
 NO_KEY_NAMES = """
     *.env.example *.env.sample *.env.template *.env.dist *.env.schema .env.d.ts *.pub known_hosts
     *.key.pub secrets.baseline .secrets.baseline
 """
-"""Look like files of keys and are meant to be read."""
+"""Names that look like key files but are meant to be read."""
 
 CONTROL_NAMES = """
     palimpsest.* .git git~1 .gitmodules .gitattributes .gitconfig .gitignore_global .hgrc
@@ -78,7 +78,7 @@ CONTROL_NAMES = """
     .mise.toml mise.toml .tool-versions
     jupyter*config.py jupyter*config.json ipython*config.py kernel.json authorized_keys
 """
-"""Names of files that say what runs, who may do what, or what an agent is told."""
+"""Names of control files: they determine what runs, what is permitted, or the instructions of an agent."""
 
 CONTROL_PLACES = """
     .palimpsest/* palimp~1/* .git/* git~1/* .hg/* .svn/* .githooks/* .husky/* .github/* .gitlab/* .circleci/*
@@ -89,31 +89,31 @@ CONTROL_PLACES = """
     .local/state/palimpsest/* palimpsest/grants/* palimpsest/trusted.json
     .julia/config/* .emacs.d/* .vim/* .config/nvim/*
 """
-"""Folders of the same kind, all that lies below them."""
+"""Folders in which everything is a control file."""
 
 BACKUP_ENDS = re.compile(
     r"(?:~|#|\.~\d+~|\.(?:bak|back|backup|old|orig|original|save|saved|swp|swo|swn|swx|un~|tmp|temp|copy|rej|"
     r"dpkg-(?:old|dist|new)|rpm(?:save|new|orig)|gz|bz2|xz|zst|zip|\d{1,14})|[ _-](?:copy|old|bak|backup)|"
     r" ?\(\d+\))$"
 )
-"""What editors, packages and people hang behind the name of a copy."""
+"""Suffixes that editors, packages and users add to the names of copies."""
 BACKUP_BEGINNINGS = ("#", ".#", "~$", "._", "copy of ")
 MOST_ENDS = 4
 
 
 @lru_cache(maxsize=4096)
 def protection_of(path: str) -> Protection | None:
-    """Return how a file is protected; ``path`` is real, absolute or below the project."""
+    """Return how a file is protected, or None; ``path`` is resolved, absolute or relative to the project."""
     return _protection("/".join(comparable_names(path)))
 
 
 def is_key_file(path: str) -> bool:
-    """Tell whether a file usually holds keys, so that reading it asks."""
+    """Return whether a file usually contains keys, so that reading it asks."""
     return protection_of(path) == "key"
 
 
 def is_protected(permission: str, path: str) -> bool:
-    """Tell whether a permission for this path always asks: writing any of both kinds, reading keys."""
+    """Return whether a permission for this path always asks: writing either kind, or reading a key file."""
     if permission not in ("read", "edit", "write"):
         return False
     found = protection_of(path)
@@ -139,7 +139,7 @@ def _ends_in(path: str, names: Iterable[str], places: "re.Pattern[str]") -> bool
 
 
 def _without_backup(name: str) -> list[str]:
-    """Return a name and what it is a copy of: ``.env~`` of ``.env``, ``.id_rsa.swp`` of ``id_rsa``."""
+    """Return a name and those it may be a copy of: ``.env`` for ``.env~``, ``id_rsa`` for ``.id_rsa.swp``."""
     forms = [name, *(name.removeprefix(start) for start in BACKUP_BEGINNINGS)]
     forms = [form for form in dict.fromkeys(forms) if form]
     for form in list(forms):
@@ -165,7 +165,7 @@ def _any_of(patterns: str) -> "re.Pattern[str]":
 
 
 def _any_place(patterns: str) -> "re.Pattern[str]":
-    # A star within a place stands for one name, at its end for all that lies below.
+    # A star within a path matches within one name, at its end everything below the folder.
     found = []
     for one in patterns.split():
         names = [re.escape(name).replace(r"\*", "[^/]*") for name in one.split("/")]

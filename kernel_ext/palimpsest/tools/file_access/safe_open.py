@@ -1,8 +1,8 @@
-"""Open and replace files at their real path: no link on the way, no pipe, no device.
+"""Open and replace files by their resolved path, without following links or opening pipes or devices.
 
-Between a question and its answer a file may be put away and a link put in its place. So what was
-resolved is opened folder by folder, and a link that stands there now is an error. Border: knows
-paths that are resolved already; asks nobody.
+Between a permission question and its answer a file may be replaced by a link. So a resolved path is
+opened folder by folder, and a link in it is an error. Border: for paths that are resolved already; asks
+for no permission.
 """
 
 import errno
@@ -23,14 +23,14 @@ _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0
 
 
 class UnreadableForPrompt(Exception):
-    """A file that is not read for a request; the message is the end of a sentence that names it."""
+    """A file that must not be included in a request; the message is the end of a sentence about it."""
 
 
 @contextmanager
 def folder_of(real: Path, *, make: bool = False) -> Iterator[int | None]:
-    """Yield the folder that holds a real path, opened without following a link; raises OSError.
+    """Yield a descriptor of a resolved path's folder, opened without following links; raises OSError.
 
-    None where the system opens nothing relative to a folder: there the path is compared instead.
+    Yields None if the system cannot open files relative to a folder; the path is then compared instead.
     """
     if os.open not in os.supports_dir_fd or not hasattr(os, "O_NOFOLLOW"):
         if make:
@@ -66,7 +66,7 @@ def _into(name: str, folder: int, *, make: bool) -> int:
 
 
 def read_real(real: Path, most: int | None = None) -> bytes:
-    """Return a file's content, or its beginning; raises OSError for a link and for what is no file."""
+    """Return a file's content, at most ``most`` bytes; raises OSError if it is not a regular file."""
     with folder_of(real) as folder:
         name = real.name if folder is not None else str(real)
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -79,7 +79,7 @@ def read_real(real: Path, most: int | None = None) -> bytes:
 
 
 def replace_real(real: Path, data: bytes) -> None:
-    """Replace a file in one move, keeping its mode; folders on the way are made. Raises OSError."""
+    """Replace a file atomically, keeping its mode; missing folders are created. Raises OSError."""
     with folder_of(real, make=True) as folder:
         name = real.name if folder is not None else str(real)
         beside = f".{real.name[:60]}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
@@ -87,7 +87,7 @@ def replace_real(real: Path, data: bytes) -> None:
         try:
             handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
         except PermissionError:
-            # A folder that takes no new files may still hold one that can be written.
+            # In a folder that allows no new files, an existing one may still be writable.
             _overwrite(name, data, folder)
             return
         try:
@@ -132,10 +132,10 @@ def _remove(name: str, folder: int | None) -> None:
 
 
 def read_for_prompt(path: Path, within: Path | None, most: int) -> bytes:
-    """Return the beginning of a file that goes into a request unasked.
+    """Return at most ``most`` bytes of a file that is included in a request without asking.
 
-    ``within`` is the folder that its real path must not leave; None for a file that a person named
-    in settings of their own. Raises UnreadableForPrompt with the reason, and OSError.
+    ``within`` is the folder that must contain its real path; None for a file that the user named in
+    their own settings. Raises UnreadableForPrompt with the reason, and OSError.
     """
     real = _resolved(path)
     inside = within is not None and real.is_relative_to(_resolved(within))

@@ -1,6 +1,6 @@
-"""Read and write text files without changing what nobody asked to change.
+"""Decode and encode text files such that an edit changes nothing else in the file.
 
-Border: text and bytes, no disk. Encoding, byte order mark and line ends of a file survive an edit.
+Border: text and bytes, no disk. Encoding, byte order mark and line endings of a file survive an edit.
 """
 
 import codecs
@@ -16,11 +16,11 @@ BOMS = (
 )
 CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 CONTROL_SHARE = 0.1
-"""Logs with a few stray control bytes are text; a tenth of them is not."""
+"""Maximum share of control bytes in text; logs may have a few."""
 
 
 def is_binary(data: bytes) -> bool:
-    """Tell from the first bytes whether a file is no text."""
+    """Return whether a file is binary, judged by its first 8 KiB."""
     head = data[:SNIFFED_BYTES]
     if not head or any(head.startswith(bom) for bom, _ in BOMS):
         return False
@@ -29,16 +29,16 @@ def is_binary(data: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """The text of a file, with what is needed to write it back as it was."""
+    """The text of a file, with the encoding and byte order mark needed to write it back."""
 
     raw: str
-    """Decoded, line ends as they are in the file."""
+    """The decoded text, with the line endings of the file."""
     encoding: str = "utf-8"
     bom: bytes = b""
 
     @classmethod
     def decode(cls, data: bytes) -> "TextFile":
-        """Decode bytes in a way that loses none of them."""
+        """Decode bytes without loss: as UTF-8 or by byte order mark, else as latin-1."""
         for bom, encoding in BOMS:
             if data.startswith(bom):
                 try:
@@ -48,36 +48,36 @@ class TextFile:
         try:
             return cls(data.decode("utf-8"))
         except UnicodeDecodeError:
-            # Every byte has a meaning in latin-1, so what is not edited comes back unchanged.
+            # Latin-1 decodes every byte, so what is not edited is written back unchanged.
             return cls(data.decode("latin-1"), "latin-1")
 
     def encode(self) -> bytes:
-        """Return the bytes of the file; raises UnicodeEncodeError for text that its encoding lacks."""
+        """Return the bytes of the file; raises UnicodeEncodeError if its encoding lacks a character."""
         return self.bom + self.raw.encode(self.encoding)
 
     def whole_again(self) -> "TextFile":
-        """Return the file in UTF-8, for text of which nothing came from the old bytes."""
+        """Return the file with encoding UTF-8, for text that contains nothing of the old bytes."""
         return replace(self, encoding="utf-8", bom=b"")
 
     @property
     def text(self) -> str:
-        r"""The text with ``\n`` line ends only."""
+        r"""The text with ``\n`` line endings only."""
         return self.raw.replace("\r\n", "\n")
 
     @property
     def newline(self) -> str:
-        """The line end that most lines have."""
+        """The line ending of most lines."""
         crlf = self.raw.count("\r\n")
         return "\r\n" if crlf * 2 > self.raw.count("\n") else "\n"
 
     def with_text(self, text: str) -> "TextFile":
-        """Return the file with new text, in the line ends it mostly has."""
+        """Return the file with new text, in the line ending of most of its lines."""
         if self.bom:
             text = text.removeprefix("\ufeff")
         return replace(self, raw=text.replace("\r\n", "\n").replace("\n", self.newline))
 
     def with_spans(self, spans: list[tuple[int, int, str]]) -> "TextFile":
-        r"""Replace spans, given as positions in ``text``, and leave every other byte alone."""
+        r"""Replace spans (start and end in ``text``, new text), and leave every other byte unchanged."""
         removed = [m.start() - n for n, m in enumerate(re.finditer("\r\n", self.raw))]
         newline, raw = self.newline, self.raw
         for start, end, new in sorted(spans, reverse=True):

@@ -1,7 +1,7 @@
-"""Find the place in a text that an edit means, exactly or nearly.
+"""Find the places in a text that match the old text of an edit, exactly or approximately.
 
 Border: pure text. Models drop trailing spaces, shift indentation and escape too much; each
-tolerance is tried only after the stricter one found nothing, and none guesses between two places.
+tolerance is tried only after the stricter one found nothing, and none chooses between two places.
 """
 
 import difflib
@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 SIMILAR_ENOUGH = 0.7
-"""Share of a block's middle that must agree when its first and last lines do."""
+"""Minimum similarity (0 to 1) of a block's middle when its first and last lines match."""
 
 MOST_ANCHORED_LINES = 400
-"""Comparing longer middles takes seconds, and nobody means such a block loosely."""
+"""Maximum lines of a block that is matched approximately; comparing longer ones takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpanEdit:
-    """A place to replace, and what to put there."""
+    """A span of the text to replace, as character positions, and the new text."""
 
     start: int
     end: int
@@ -28,11 +28,11 @@ class SpanEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditMatch:
-    """Where an edit applies, and how loosely it had to be read."""
+    """The spans where an edit applies, and the tolerance needed to find them."""
 
     spans: tuple[SpanEdit, ...]
     how: str
-    """``exact``, or what was overlooked to find it."""
+    """``exact``, the differences that were ignored, or ``nowhere``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ Finder = Callable[[str, str, str], Iterator[SpanEdit]]
 
 
 def find_edit(text: str, old: str, new: str) -> EditMatch:
-    """Find every place that ``old`` means, by the strictest reading that finds any."""
+    """Return every match of ``old``, by the strictest comparison that finds any."""
     for how, finder in FINDERS:
         spans = _disjoint(finder(text, old, new))
         if spans:
@@ -63,12 +63,12 @@ def _disjoint(spans: Iterator[SpanEdit]) -> tuple[SpanEdit, ...]:
 
 
 def line_of(text: str, position: int) -> int:
-    """Return the number of the line a position is in, from 1."""
+    """Return the line number, from 1, of a character position."""
     return text.count("\n", 0, position) + 1
 
 
 def closest(text: str, old: str) -> tuple[int, str] | None:
-    """Return number and text of the line most like the first telling line of ``old``."""
+    """Return number and text of the line most similar to the first non-empty line of ``old``, or None."""
     wanted = next((line.strip() for line in old.splitlines() if line.strip()), "")
     lines = text.splitlines()[:20_000]
     near = difflib.get_close_matches(wanted, {line.strip() for line in lines}, n=1, cutoff=0.6)
@@ -100,7 +100,7 @@ def _windows(text: str, old: str) -> Iterator[tuple[list[_Line], list[str]]]:
 
 
 def _span(window: list[_Line], old: str, new: str) -> SpanEdit:
-    """Cover whole lines; what ``old`` had around them, ``new`` has too, so both lose it."""
+    """Return a span of whole lines; line breaks around ``old`` are also removed from ``new``."""
     if old.startswith("\n") and new.startswith("\n"):
         new = new[1:]
     if old.endswith("\n"):
@@ -139,7 +139,7 @@ def _indent(block: str) -> str:
 
 
 def _reindent(new: str, given: str, real: str) -> str:
-    """Move the new text by as much as the old text was off."""
+    """Replace the indentation ``given`` by ``real`` in each line."""
     return "\n".join(
         real + line.removeprefix(given) if line.strip() else line for line in new.split("\n")
     )
@@ -159,7 +159,7 @@ def _escapes(text: str, old: str, new: str) -> Iterator[SpanEdit]:
 
 
 def _anchors(text: str, old: str, new: str) -> Iterator[SpanEdit]:
-    """Match blocks of three lines and more by first and last line and a similar middle."""
+    """Match blocks of three or more lines by their first and last lines and a similar middle."""
     wanted = [line.strip() for line in old.strip("\n").split("\n")]
     if not 3 <= len(wanted) <= MOST_ANCHORED_LINES or not wanted[0] or not wanted[-1]:
         return

@@ -1,7 +1,7 @@
-"""Show a folder as a tree.
+"""The list tool: show a folder as a tree.
 
-Border: names only. The tree is filled level by level up to a cap, so that a large project shows
-its shape before its details.
+Border: names only. The tree is filled level by level up to a limit, so that the upper levels of a large
+project are shown first.
 """
 
 from collections import deque
@@ -26,7 +26,7 @@ class ListArguments(BaseModel):
 
 
 class ListTool:
-    """Shows a folder as a tree."""
+    """The list tool, which shows a folder as a tree."""
 
     name = "list"
     description = (
@@ -37,7 +37,7 @@ class ListTool:
     permission = "list"
 
     async def run(self, arguments: ListArguments, context: ToolContext) -> ToolOutcome:
-        """Draw the tree."""
+        """Ask for permission and return the tree."""
         place = await reach_folder(context, arguments.path)
         await context.ask(self.permission, [place.shown], title=f"List {place.shown}", always=["*"])
         root = context.root.resolve()

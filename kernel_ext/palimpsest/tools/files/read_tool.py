@@ -1,6 +1,6 @@
-"""Show a file or folder to the model: numbered lines, images, notebooks, names.
+"""The read tool: show a file or folder to the model as numbered lines, image, notebook cells or names.
 
-Border: reads, changes nothing. What does not fit says how to see the rest.
+Border: reads, changes nothing. A shortened output says how to read the rest.
 """
 
 import base64
@@ -30,15 +30,16 @@ from palimpsest.transcript.parts import Attachment
 MOST_LINES = 2_000
 MOST_LINE_CHARS = 2_000
 MOST_BYTES = 50_000
-"""With these three a call stays under what truncation would cut anyway, and can say how to go on."""
+"""These three limits keep an output below the truncation limit, so that its last line, about how to read
+on, is not cut."""
 
 LARGEST_FILE_BYTES = 100_000_000
 LARGEST_DOCUMENT_BYTES = 10_000_000
-"""A request may have 20 to 32 MB, and each later one of the session has it too."""
+"""Providers limit a request to 20 to 32 MB, and every later request of the session includes the document."""
 
 MOST_ENTRIES = 300
 OUTPUT_CHARS = 500
-"""Enough of a cell's output to know what it was."""
+"""Maximum characters shown of each output of a notebook's cell."""
 
 ATTACHED = {
     ".png": "image/png",
@@ -59,7 +60,7 @@ class ReadArguments(BaseModel):
 
 
 class ReadTool:
-    """Shows a file."""
+    """The read tool, which shows a file or folder."""
 
     name = "read"
     description = (
@@ -74,7 +75,7 @@ class ReadTool:
         self._instructions = ShownInstructions()
 
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
-        """Ask where needed and show what is there."""
+        """Ask for permission and return the content, with instruction files of its folders before it."""
         place = await reach(context, arguments.path)
         await context.ask(
             "read", [place.shown], title=f"Read {place.shown}", always=place.always("read")
@@ -185,13 +186,13 @@ def _cut(line: str) -> str:
 
 
 def notebook_text(text: str) -> str:
-    """Write a notebook as its cells, with ids and the beginnings of text outputs."""
+    """Return a notebook's JSON as text: its cells with ids, and the beginnings of their text outputs."""
     try:
         notebook = json.loads(text)
         cells = notebook["cells"]
         return "\n".join(_cell(number, cell) for number, cell in enumerate(cells, 1))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # Not a notebook after all, or a broken one: then its text is what helps.
+        # Not a notebook, or a broken one: its text is returned unchanged.
         return text
 
 

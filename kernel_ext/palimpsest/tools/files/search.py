@@ -1,4 +1,4 @@
-"""Find files by name and lines by content.
+"""The glob and grep tools: find files by name, and lines by content.
 
 Border: reads the project's tree in a thread. Patterns come from a model, so each match has a time
 limit and lets other threads run meanwhile; the user's code shares this process.
@@ -31,7 +31,7 @@ MOST_LINE_CHARS = 300
 LARGEST_FILE_BYTES = 20_000_000
 LONGEST_SEARCH_SECONDS = 20.0
 LONGEST_MATCH_SECONDS = 2.0
-"""An honest pattern takes microseconds a line; one that takes seconds will take years."""
+"""Time limit for one line; a good pattern takes microseconds, and one that takes seconds may take years."""
 
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -46,7 +46,7 @@ class GlobArguments(BaseModel):
 
 
 class GlobTool:
-    """Finds files by name."""
+    """The glob tool, which finds files by name."""
 
     name = "glob"
     description = "Find files by name pattern, the newest first."
@@ -55,7 +55,7 @@ class GlobTool:
     permission = "glob"
 
     async def run(self, arguments: GlobArguments, context: ToolContext) -> ToolOutcome:
-        """Walk and match."""
+        """Ask for permission and return the files that match, newest first."""
         base, pattern = split_base(arguments.pattern)
         wanted = compile_glob(pattern)
         start = base if base.startswith(("/", "~")) else f"{arguments.path}/{base}"
@@ -78,7 +78,7 @@ class GlobTool:
 
 @dataclass
 class _NameSearch:
-    """One search for names."""
+    """One search for file names."""
 
     root: Path
     folder: Path
@@ -87,7 +87,7 @@ class _NameSearch:
     cut_short: bool = False
 
     def run(self) -> tuple[list[Path], bool]:
-        """Match what is not ignored, else what is: data folders are often ignored by git."""
+        """Return the matching files and whether they are ignored ones, which are only searched if needed."""
         paths = self._named(ignored_too=False)
         return (paths, False) if paths else (self._named(ignored_too=True), True)
 
@@ -125,7 +125,7 @@ class GrepArguments(BaseModel):
 
 
 class GrepTool:
-    """Finds lines by content."""
+    """The grep tool, which finds lines by content."""
 
     name = "grep"
     description = (
@@ -137,7 +137,7 @@ class GrepTool:
     permission = "grep"
 
     async def run(self, arguments: GrepArguments, context: ToolContext) -> ToolOutcome:
-        """Walk, read and match."""
+        """Ask for permission and return the lines that match, by file."""
         pattern = compiled(arguments.pattern)
         include = compile_glob(arguments.include) if arguments.include else None
         place = await reach(context, arguments.path)
@@ -146,7 +146,7 @@ class GrepTool:
         title = f"Search {arguments.pattern}"
         await context.ask(self.permission, [arguments.pattern], title=title, always=["*"])
         if place.path.is_file():
-            # Naming a file is reading it, so a file of keys asks as it does there.
+            # Searching a named file reads it, so a key file asks as for the read tool.
             await context.ask("read", [place.shown], title=title, always=place.always("read"))
         root = context.root.resolve()
         search = _Search(pattern, prefilter(arguments.pattern), context.abort, root)
@@ -159,7 +159,7 @@ class GrepTool:
 
 
 def compiled(pattern: str) -> "regex.Pattern[str]":
-    """Return a model's regular expression ready to search with; raises UserError."""
+    """Compile a regular expression written by the model; raises UserError."""
     try:
         return regex.compile(pattern)
     except regex.error as error:
@@ -179,9 +179,9 @@ PLAIN_RUN = re.compile(r"\\[dDwWsSbB]|\\[^\w]|[\w@%&=<>~,;:'\"!/-]+|.", re.DOTAL
 
 
 def prefilter(pattern: str) -> bytes | None:
-    """Return bytes that every matching line must contain, or None when that is hard to say.
+    """Return bytes that every matching line must contain, or None when they cannot be determined.
 
-    Only the part before the first bracket is looked at, since what follows may be optional.
+    Only the part before the first bracket is used, since what follows may be optional.
     """
     if "|" in pattern or "(?" in pattern or not pattern.isascii():
         return None
@@ -203,7 +203,7 @@ def prefilter(pattern: str) -> bytes | None:
 
 @dataclass
 class _Search:
-    """One search: what it looks for, and what it found so far."""
+    """One search for lines: its pattern and limits, and what it has found so far."""
 
     pattern: "regex.Pattern[str]"
     literal: bytes | None
@@ -214,7 +214,7 @@ class _Search:
     notes: list[str] = field(default_factory=list)
 
     def run(self, start: Path, include: re.Pattern[str] | None) -> None:
-        """Search a file or a tree, until done, full, stopped, or out of time."""
+        """Search a file or folder until done, at the limit of lines, or out of time; raises Aborted."""
         deadline = time.monotonic() + LONGEST_SEARCH_SECONDS
         for path in self._files(start, include):
             if self.abort.is_set():
@@ -276,7 +276,7 @@ class _Search:
         return b""
 
     def in_words(self, pattern: str, where: str) -> str:
-        """Write the matches, file by file."""
+        """Return the matches as text, file by file."""
         lines = [line for shown, found in self.hits.items() for line in (shown, *found)]
         return "\n".join((lines or [f"No line matches {pattern!r} in {where}."]) + self.notes)
 

@@ -1,7 +1,7 @@
-"""Write and edit files, after a person saw the difference.
+"""The write and edit tools: change text files after the user has seen and approved the diff.
 
-Border: files as text. Open notebooks are left to the page that shows them, since two writers of one
-document lose work. What was approved is what is written: a file that changed meanwhile stops it.
+Border: files as text. Open notebooks are not changed, since their editor would overwrite the change or
+lose its own. Only what was approved is written: if the file changed meanwhile, nothing is.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.text import REDACTED, scrub
 
 MOST_DIFF_LINES = 20_000
-"""Comparing longer files takes seconds; their difference is given as a count of lines."""
+"""Comparing longer files takes seconds; their diff only has the numbers of lines."""
 
 LARGEST_FILE_BYTES = 100_000_000
-"""As many as read takes; before, after and their difference are held at once."""
+"""The same limit as for read; old text, new text and diff are in memory at once."""
 
 KEPT_DIFF_CHARS = 50_000
 MOST_PLACES_NAMED = 8
@@ -47,7 +47,7 @@ class Replacement(BaseModel):
 
 
 class EditArguments(BaseModel):
-    """Input of the edit tool; a single replacement may stand at the top level."""
+    """Input of the edit tool; a single replacement may be given at the top level."""
 
     path: str = Field(description="File to change.")
     edits: list[Replacement] = Field(
@@ -64,7 +64,7 @@ class EditArguments(BaseModel):
 
 
 class WriteTool:
-    """Creates or replaces a file."""
+    """The write tool, which creates or replaces a file."""
 
     name = "write"
     description = (
@@ -76,7 +76,7 @@ class WriteTool:
     permission = "write"
 
     async def run(self, arguments: WriteArguments, context: ToolContext) -> ToolOutcome:
-        """Show the difference, ask, write."""
+        """Show the diff, ask for permission, and write the file."""
         place = await reach(context, arguments.path, writing=True)
         _refuse_notebook(place, context)
         before = await _load(place)
@@ -98,7 +98,7 @@ class WriteTool:
 
 
 class EditTool:
-    """Replaces text in a file."""
+    """The edit tool, which replaces text in a file."""
 
     name = "edit"
     description = (
@@ -111,7 +111,7 @@ class EditTool:
     permission = "edit"
 
     async def run(self, arguments: EditArguments, context: ToolContext) -> ToolOutcome:
-        """Find the places, show the difference, ask, write."""
+        """Find the places, show the diff, ask for permission, and write the file."""
         place = await reach(context, arguments.path, writing=True)
         _refuse_notebook(place, context)
         before = await _load(place)
@@ -128,7 +128,7 @@ class EditTool:
 
 
 def _refuse_stand_in(old: str, new: str, place: ResolvedPath) -> None:
-    """Refuse to write the word that stood for a secret over the secret; raises UserError."""
+    """Raise UserError if the new content would overwrite a secret with its redaction placeholder."""
     if REDACTED in new and REDACTED not in old and scrub(old) != old:
         raise UserError(
             f"The content has {REDACTED}, which stands for a secret in {place.shown} that you were not shown: "
@@ -137,7 +137,7 @@ def _refuse_stand_in(old: str, new: str, place: ResolvedPath) -> None:
 
 
 def _kept(context: ToolContext, diff: str) -> str:
-    """Return what the transcript keeps of a difference; the person was asked about all of it."""
+    """Return the diff for the transcript, which is cut if it is long; the user was asked about all of it."""
     diff = _clean(context, diff)
     return diff if len(diff) <= KEPT_DIFF_CHARS else f"{diff[:KEPT_DIFF_CHARS]}\n(cut here)\n"
 
@@ -170,7 +170,7 @@ def _refuse_notebook(place: ResolvedPath, context: ToolContext) -> None:
 
 
 async def _load(place: ResolvedPath) -> bytes | None:
-    """Read the bytes of a file that is to change; None when there is none yet."""
+    """Return the bytes of a file that is to be changed; None if it does not exist. Raises UserError."""
     if place.path.is_dir():
         raise UserError(f"{place.shown} is a folder. Give the path of a file.")
     try:
@@ -202,7 +202,7 @@ def _decoded(data: bytes, place: ResolvedPath) -> TextFile:
 
 
 def _in_its_encoding(file: TextFile, place: ResolvedPath) -> bytes:
-    """Return an edited file's bytes; in another encoding, what was not edited would be changed too."""
+    """Return an edited file's bytes in its own encoding; raises UserError if that lacks a character."""
     try:
         return file.encode()
     except UnicodeEncodeError as error:
@@ -216,7 +216,7 @@ def _in_its_encoding(file: TextFile, place: ResolvedPath) -> bytes:
 
 
 def _encoded(file: TextFile, place: ResolvedPath) -> tuple[TextFile, bytes]:
-    """Return a file whose whole text is new, and its bytes: UTF-8 where the old encoding lacks a letter."""
+    """Return a replaced file and its bytes: in UTF-8 if the old encoding lacks a character."""
     try:
         return file, file.encode()
     except UnicodeEncodeError:
@@ -241,7 +241,7 @@ async def _save(place: ResolvedPath, before: bytes | None, after: bytes) -> None
 
 
 def _applied(file: TextFile, edits: list[Replacement], name: str) -> tuple[TextFile, list[str]]:
-    """Apply all replacements in order, or raise before anything is written."""
+    """Return the file after all replacements in order, and notes for the model; raises UserError."""
     notes: list[str] = []
     for number, edit in enumerate(edits, 1):
         which = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
@@ -304,7 +304,7 @@ def _range(text: str, span: SpanEdit) -> str:
 
 
 def difference(before: str, after: str, name: str) -> str:
-    """Return the unified diff a person is asked about."""
+    """Return the unified diff that the user is asked about."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     if len(old) + len(new) > MOST_DIFF_LINES:
         return (

@@ -1,1 +1,1 @@
-"""MCP servers as tools."""
+"""MCP servers: connections, their lifecycle in a kernel, and their tools and resources as agent tools."""

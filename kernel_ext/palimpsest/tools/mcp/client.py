@@ -1,8 +1,8 @@
-"""Speak to an MCP server: the one home of the package ``mcp``, which is an optional extra.
+"""The connection to an MCP server; the only module that imports the optional package ``mcp``.
 
-Border: one connection, from its beginning to its end, in values of our own. When to connect, what
-to offer and what to do about failures is the work of ``mcp_servers``. A server is a stranger: what
-it sends is data, how long it takes is limited, and whatever goes wrong becomes one sentence.
+Border: one connection, from opening to closing, in values of our own. When to connect, what to offer and
+how to handle failures is decided by ``tools/mcp/servers.py``. A server is untrusted: what it sends is
+data, its time is limited, and every failure becomes one sentence.
 """
 
 import importlib.util
@@ -34,15 +34,15 @@ INSTALL = "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp
 
 GUARD = Path(__file__).with_name("watchdog.py")
 CONNECT_SECONDS = 30.0
-"""A server that is fetched by its launcher on its first start takes that long."""
+"""Time limit to connect; a launcher that downloads its server on the first start takes that long."""
 LIST_SECONDS = 15.0
 MOST_PAGES = 50
-"""Of one list; a server that always names another page would never end."""
+"""Maximum pages of one list, since a server could always name another page."""
 EVENT_BYTES = 64_000_000
-"""Of one answer over HTTP; the package's own limit is less than one picture."""
+"""Maximum bytes of one answer over HTTP; the package's own limit is too small for an image."""
 STDERR_BYTES = 4_000
 GONE = -32000
-"""The protocol's code for a connection that was closed."""
+"""The protocol's error code for a closed connection."""
 TIMED_OUT = -32001
 
 PASSED = [
@@ -78,24 +78,24 @@ PASSED = [
     "TEMP",
     "USERPROFILE",
 ]
-"""Environment variables that a server is given without being asked for; none that holds a key."""
+"""Environment variables that are passed to every server, except those that contain a secret."""
 
 
 def installed() -> bool:
-    """Tell whether the optional package is here."""
+    """Return whether the optional package ``mcp`` is installed."""
     return importlib.util.find_spec("mcp") is not None
 
 
 def load() -> None:
     """Import the package; in a thread, since it takes a second."""
-    import mcp  # noqa: F401  all of it is used by whoever comes after
+    import mcp  # noqa: F401  loaded for later imports
 
-    # It logs what servers do wrong with tracebacks, which would stand in the user's cells.
+    # It logs errors of servers with tracebacks, which would appear in the user's cells.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 def environment_for(spec: McpServerSpec, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what a server's program may see: what it needs to run, and what is configured for it."""
+    """Return the environment for a server's process: basic variables, and those configured for it."""
     kept = {
         name: environment[name]
         for name in PASSED
@@ -116,7 +116,7 @@ class Connection:
         self.has_resources: bool = getattr(capabilities, "resources", None) is not None
 
     async def tools(self) -> tuple[RemoteTool, ...]:
-        """List the tools that the server offers now."""
+        """Return the tools that the server offers now; raises ServerFailed."""
         if not self.has_tools:
             return ()
         pages = await self._pages("list its tools", "list_tools")
@@ -129,7 +129,7 @@ class Connection:
     async def call(
         self, name: str, arguments: dict[str, Any], progress: Callable[[str], None]
     ) -> RemoteResult:
-        """Call a tool."""
+        """Call a tool and return its result; raises ServerFailed."""
 
         async def told(done: float, total: float | None, message: str | None) -> None:
             progress(message or (f"{done:g} of {total:g}" if total else f"{done:g}"))
@@ -140,31 +140,31 @@ class Connection:
         return RemoteResult(pieces, result.structured_content, is_error=bool(result.is_error))
 
     async def resources(self) -> tuple[RemoteResource, ...]:
-        """List the resources that the server names."""
+        """Return the resources that the server lists; raises ServerFailed."""
         pages = await self._pages("list its resources", "list_resources")
         return tuple(_resource(one, one.uri) for page in pages for one in page.resources)
 
     async def templates(self) -> tuple[RemoteResource, ...]:
-        """List the templates for addresses of resources."""
+        """Return the templates for resource URIs; raises ServerFailed."""
         pages = await self._pages("list its templates", "list_resource_templates")
         return tuple(
             _resource(one, one.uri_template) for page in pages for one in page.resource_templates
         )
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
-        """Read a resource."""
+        """Return the contents of a resource; raises ServerFailed."""
         work = self._client.read_resource(uri)
         result = await self._asked(f"read {uri}", work, self._spec.timeout)
         return tuple(_content(one) for one in result.contents)
 
     async def listen(self, changed: Callable[[], None]) -> None:
-        """Be told of changes of the tool list, by a server that speaks the newest protocol."""
+        """Call back on changes of the tool list, for servers with the newest protocol, until cancelled."""
         async with self._client.listen(tools_list_changed=True) as events:
             async for _ in events:
                 changed()
 
     async def _pages(self, what: str, name: str) -> list[Any]:
-        """Ask for all pages of a list."""
+        """Return all pages of a list."""
         method = getattr(self._client, name)
         pages: list[Any] = []
         cursor: str | None = None
@@ -190,7 +190,7 @@ class Connection:
             lost = error.code == GONE or "session terminated" in str(error).lower()
             words = "ended" if lost else f"did not {what}: {in_one_line(str(error))}"
             raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", lost=lost) from None
-        except Exception as error:  # noqa: BLE001  whatever a stranger's answer breaks is one sentence
+        except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
             words = f"did not {what}: {_told(error)}"
             raise ServerFailed(f"The MCP server {self._spec.name!r} {words}.", lost=True) from None
 
@@ -207,14 +207,14 @@ async def connect(
 ) -> AsyncIterator[Connection]:
     """Open a connection; raises ServerFailed. Enter and leave it in the same task.
 
-    ``changed`` is called when the server says that its tools did, ``lost`` when it is gone. ``begun`` is
-    handed what gives the connection up, with the program behind it, once there is a program.
+    ``changed`` is called when the server reports that its tools changed, ``lost`` when it ends. ``begun`` is
+    called with a function that aborts the connection and its process, once there is a process.
     """
     import anyio
     from mcp import Client
 
     def started() -> None:
-        # Not by cancelling the task: that would also break off how the program is ended.
+        # Not by cancelling the task, which would also interrupt the shutdown of the process.
         begun(limit.cancel)
 
     stderr = _Stderr()
@@ -285,7 +285,7 @@ async def _stdio(
     lost: Callable[[], None],
     started: Callable[[], None],
 ) -> AsyncIterator[Any]:
-    """Start a server's program under a guard, which ends it when this kernel is gone."""
+    """Start a server's process under the watchdog, which ends it when this kernel is gone."""
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
     guarded = os.name == "posix"
@@ -318,7 +318,7 @@ async def _http(
 
 
 class _Watched:
-    """A stream of messages that tells when it ends."""
+    """Wraps a stream of messages and calls back when it ends."""
 
     def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
         self._stream = stream
@@ -355,7 +355,7 @@ class _Watched:
 
 
 class _Stderr:
-    """The newest words that a server's program complained with; read in a thread until it ends."""
+    """Keeps the newest stderr output of a server's process; reads it in a thread until the process ends."""
 
     def __init__(self) -> None:
         self._reading, writing = os.pipe()
@@ -367,14 +367,14 @@ class _Stderr:
         self._thread.start()
 
     def started(self) -> None:
-        """Let go of our end of the pipe, so that it ends with the program."""
+        """Close our end of the pipe, so that it ends with the process."""
         if not self.file.closed:
             self.file.close()
 
     close = started
 
     def last(self) -> str:
-        """Return its last line, as the end of a sentence."""
+        """Return the last line of stderr as the end of a sentence; empty if there is none."""
         self.started()
         self._thread.join(0.2)
         lines = self._last.decode("utf-8", "replace").strip().splitlines()
@@ -387,7 +387,7 @@ class _Stderr:
 
 
 def _told(error: BaseException) -> str:
-    """Return what the first error of a group says, in one line."""
+    """Return the message of the first error of a group, in one line."""
     first = _first(error)
     return in_one_line(str(first).strip() or type(first).__name__).rstrip(".")
 

@@ -1,7 +1,7 @@
-"""Put what an MCP server returned into what a tool returns.
+"""Convert the results of MCP servers to tool outcomes, and quote servers' instructions.
 
-Border: pure. Everything in it is a stranger's: texts stay texts, a picture must be one, and what no
-model can be given is named in brackets instead of being passed on.
+Border: pure. All content is untrusted: an image must be a valid one, and content that cannot be sent to a
+model is replaced by a note in brackets.
 """
 
 import base64
@@ -19,10 +19,10 @@ from palimpsest.transcript.parts import Attachment, ResourceSource
 
 LARGEST_BLOB = 10_000_000
 LONGEST_TEXT = 5_000_000
-"""Characters that are kept of one result; the middle of more is left out."""
+"""Maximum characters of one result; the middle of a longer one is removed."""
 LONGEST_ERROR = 10_000
 LONGEST_INSTRUCTIONS = 8_000
-"""Characters of what one server says about itself: more would be paid for in every request."""
+"""Maximum characters of one server's instructions, which are part of every request."""
 STRUCTURED_CHARS = 10_000
 
 _TAG = re.compile(r"<(?=/?\s*(?:server|mcp_instructions)\b)", re.IGNORECASE)
@@ -30,7 +30,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> ToolOutcome:
-    """Return what a call gave; raises UserError where the server says that it failed."""
+    """Return the outcome of a call's result; raises UserError if the server reports a failure."""
     texts, attachments = _sorted(result.pieces)
     structured = _structured(result)
     if structured and not any(piece.kind == "text" for piece in result.pieces):
@@ -48,7 +48,7 @@ def outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> To
 def contents(
     server: str, uri: str, pieces: Sequence[McpContent], scrub: Callable[[str], str]
 ) -> ToolOutcome:
-    """Return what a server's resource holds; its files say which it is."""
+    """Return the outcome of reading a resource; its attachments have the resource as source."""
     found = outcome(uri, RemoteResult(tuple(pieces)), scrub)
     source = ResourceSource(type="resource", client_name=server, uri=scrub(uri))
     named = (one.model_copy(update={"source": source}) for one in found.attachments)
@@ -56,7 +56,7 @@ def contents(
 
 
 def instructions(said: Sequence[tuple[str, str]]) -> str:
-    """Return what servers say about themselves, between marks that they cannot write; empty for nothing."""
+    """Return the servers' instructions in tags that they cannot forge; empty if there are none."""
     blocks = [
         f'<server name="{sanitize(name)}">\n{_quoted(text)}\n</server>'
         for name, text in said
@@ -69,7 +69,7 @@ def instructions(said: Sequence[tuple[str, str]]) -> str:
 
 
 def names_told(text: str) -> frozenset[str]:
-    """Return the servers whose words stand in a text."""
+    """Return the names of the servers whose instructions a text of ``instructions`` contains."""
     return frozenset(re.findall(r'^<server name="([A-Za-z0-9_-]+)">$', text, re.MULTILINE))
 
 
@@ -96,7 +96,7 @@ def _sorted(pieces: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
 
 
 def _file(piece: McpContent) -> tuple[str, bytes]:
-    """Return a file's type and bytes; raises UserError where it cannot be attached."""
+    """Return a file's MIME type and bytes; raises UserError if it cannot be attached."""
     if piece.mime not in SIGNATURES:
         raise UserError("no model can read this kind of file")
     if len(piece.data) * 3 // 4 > LARGEST_BLOB:

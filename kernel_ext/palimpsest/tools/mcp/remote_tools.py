@@ -1,6 +1,6 @@
-"""The tools of MCP servers as tools of ours: one for each that a server offers, and three for resources.
+"""Tools that call MCP servers: one for each tool that a server offers, and three for resources.
 
-Border: knows servers by what they answer, not how they are reached. Permission for a tool is asked
+Border: uses servers by the interface ``RemoteServer``, and no transport. Permission for a tool is asked
 under its own name, for a resource under ``read``.
 """
 
@@ -30,44 +30,44 @@ from palimpsest.transcript.errors import Aborted, NotFound
 T = TypeVar("T")
 
 LONGEST_NAME = 64
-"""Providers refuse longer names of tools."""
+"""Maximum characters of a tool's name; providers reject longer ones."""
 LONGEST_DESCRIPTION = 8_000
 MOST_LISTED = 500
-"""Resources of one server that a list names."""
+"""Maximum resources of one server in a list."""
 
 
 class RemoteServer(Protocol):
-    """A server that can be asked.
+    """A server that tools can call.
 
-    Contract: each of these raises ServerFailed with one sentence, whatever goes wrong.
+    Contract: on any failure a method raises ServerFailed with one sentence.
     """
 
     @property
     def name(self) -> str:
-        """As it is configured."""
+        """The configured name of the server."""
         ...
 
     async def call(
         self, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
     ) -> RemoteResult:
-        """Call a tool."""
+        """Call a tool; ``progress`` is called with the server's progress messages."""
         ...
 
     async def resources(self) -> tuple[RemoteResource, ...]:
-        """List resources."""
+        """Return the resources of the server."""
         ...
 
     async def templates(self) -> tuple[RemoteResource, ...]:
-        """List templates."""
+        """Return the templates for resource URIs."""
         ...
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
-        """Read a resource."""
+        """Return the contents of a resource."""
         ...
 
 
 def tool_name(server: str, tool: str) -> str:
-    """Return the name under which a server's tool is offered."""
+    """Return the name under which a server's tool is offered, at most 64 characters."""
     key = f"{sanitize(server)}_{sanitize(tool)}"
     if len(key) <= LONGEST_NAME:
         return key
@@ -76,13 +76,13 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def server_of(key: str, servers: Sequence[str]) -> str | None:
-    """Return the server to which a name belongs: the one with the longest name before it, the first of equals."""
+    """Return the server that a tool's name belongs to: the one with the longest name that is its prefix."""
     owners = [one for one in servers if key.lower().startswith(f"{sanitize(one)}_".lower())]
     return max(owners, key=lambda one: len(sanitize(one)), default=None)
 
 
 class McpTool:
-    """One tool of a server."""
+    """The agent tool for one tool of a server."""
 
     concurrent = True
 
@@ -94,7 +94,7 @@ class McpTool:
         self.arguments = schema_arguments(self.name, tool.schema)
 
     async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
-        """Ask, call the tool at its server, and take in what it returned."""
+        """Ask for permission, call the tool at its server, and return its result."""
         given = dict(arguments.model_extra or {})
         title = f"{self.remote.name} {json.dumps(given, ensure_ascii=False)}"[:120]
         await context.ask(self.permission, ["*"], title=title, always=["*"])
@@ -118,7 +118,7 @@ class _Uri(BaseModel):
 
 
 class ListResources:
-    """Lists what servers have to read."""
+    """The tool that lists the resources, or resource templates, of servers."""
 
     concurrent = True
     permission = "read"
@@ -132,7 +132,7 @@ class ListResources:
         self.description = f"List the {what} that MCP servers offer, with their addresses."
 
     async def run(self, arguments: _Server, context: ToolContext) -> ToolOutcome:
-        """Ask every server, or the one that is named."""
+        """Ask for permission and list those of the named server, or of all."""
         chosen = [_find(self._servers(), arguments.server)] if arguments.server else self._servers()
         patterns = [f"mcp:{server.name}:*" for server in chosen]
         await context.ask("read", patterns, title=self.name, always=patterns)
@@ -154,7 +154,7 @@ class ListResources:
 
 
 class ReadResource:
-    """Reads one resource."""
+    """The tool that reads one resource of a server."""
 
     name = "read_mcp_resource"
     description = "Read a resource of an MCP server by its address."
@@ -166,7 +166,7 @@ class ReadResource:
         self._servers = servers
 
     async def run(self, arguments: _Uri, context: ToolContext) -> ToolOutcome:
-        """Ask, read, and take in what it holds."""
+        """Ask for permission and return the contents of the resource."""
         server = _find(self._servers(), arguments.server)
         pattern = f"mcp:{server.name}:{arguments.uri}"
         await context.ask(
@@ -180,7 +180,7 @@ class ReadResource:
 
 
 def resource_tools(servers: Callable[[], Sequence[RemoteServer]]) -> tuple[Tool, ...]:
-    """Make the three tools that look at resources."""
+    """Create the three tools for resources."""
     return (
         ListResources(servers, templates=False),
         ListResources(servers, templates=True),
@@ -189,7 +189,7 @@ def resource_tools(servers: Callable[[], Sequence[RemoteServer]]) -> tuple[Tool,
 
 
 async def _unless_stopped(context: ToolContext, work: Awaitable[T]) -> T:
-    """Await a server's answer; a stop gives the call up, and the server is told."""
+    """Await a server's answer; on abort the call is cancelled, also at the server, and Aborted raised."""
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(aborted(context.abort))
     try:

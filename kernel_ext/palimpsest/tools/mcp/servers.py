@@ -1,8 +1,8 @@
-"""The MCP servers of a kernel: begun in the background, offered from turn to turn, ended with it.
+"""The MCP servers of a kernel: connect them in the background, offer their tools, and end them.
 
-Border: one keeper for all sessions, on the engine's loop; how a server is spoken to is in ``mcp``.
-A server that is dead, slow or broken costs one sentence and never a turn: a turn waits a moment for
-those that begin, goes on without them, and the next one tries again.
+Border: one object for all sessions, on the engine's loop; the protocol is in ``tools/mcp/client.py``.
+A server that is dead, slow or broken causes one sentence and never stops a turn: a turn waits a moment
+for servers that are connecting, continues without them, and the next turn retries.
 """
 
 import asyncio
@@ -35,27 +35,27 @@ from palimpsest.tools.registration.registry import Registry
 T = TypeVar("T")
 
 WAIT_SECONDS = 10.0
-"""How long a turn waits for servers that begin: longer than most take, shorter than patience."""
+"""How long a turn waits for servers that are connecting; most take less."""
 GRACE_SECONDS = 0.5
-"""Given to the connection itself to say what is wrong, in better words."""
+"""Extra time in which the connection itself can report a more precise error than the timeout."""
 CLOSE_SECONDS = 12.0
-"""A server is asked to end, told to, and made to, and each takes two seconds, where it does not listen."""
+"""Time limit for ending a server: closing its stdin, SIGTERM and SIGKILL take up to two seconds each."""
 RETRY_TURNS = 3
-"""After so many failures in a row, a server is tried anew by hand only."""
+"""After more failures in a row than this, a server is only retried on the user's request."""
 
 State = Literal["off", "waiting", "connecting", "connected", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class McpServerStatus:
-    """A server as a person is told of it."""
+    """The state of a server, for the user."""
 
     name: str
     state: State
     kind: Literal["stdio", "http"]
     origin: str
     tools: tuple[str, ...] = ()
-    """The names under which they are offered."""
+    """The names under which its tools are offered."""
     problem: str = ""
     instructions: str = ""
 
@@ -72,27 +72,27 @@ class McpServer:
         self.has_resources = False
         self.failures = 0
         self.awaited = True
-        """It is worth waiting for: it was never tried, or it worked when it was."""
+        """A turn waits for it: it was never tried, or it was connected before."""
         self._environment = environment
         self._root = root
         self._connection: client.Connection | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        """Connections that are open, or that are being ended while another one begins."""
+        """The tasks of connections: the open one, and those that are still being closed."""
         self._settled = asyncio.Event()
         self._end = asyncio.Event()
         self._stale = False
         self._give_up: Callable[[], None] | None = None
-        """Ends a connection that has not been made yet."""
+        """Aborts a connection that is not established yet."""
 
     @property
     def name(self) -> str:
-        """As it is configured."""
+        """The configured name of the server."""
         return self.spec.name
 
     # What a turn does
 
     def begin(self, *, anew: bool = False) -> None:
-        """Connect in the background, where it is not connected and may be tried."""
+        """Connect in the background, unless connected, off, or failed too often; ``anew`` resets failures."""
         if self.state in ("off", "connecting", "connected"):
             return
         if anew:
@@ -108,12 +108,12 @@ class McpServer:
         task.add_done_callback(self._tasks.discard)
 
     async def settled(self) -> None:
-        """Return when it is connected or has failed."""
+        """Wait until it is connected or has failed."""
         if self.state == "connecting":
             await self._settled.wait()
 
     async def freshen(self) -> bool:
-        """List the tools again, where the server said that they changed; returns whether it did."""
+        """List the tools again if the server reported a change; returns whether it did."""
         if not self._stale or self._connection is None:
             return False
         self._stale = False
@@ -122,7 +122,7 @@ class McpServer:
         return True
 
     async def end(self) -> None:
-        """End the connection, and the program behind it."""
+        """Close the connection and end the server's process."""
         self._end.set()
         if self._give_up is not None and self._connection is None:
             self._give_up()
@@ -134,19 +134,19 @@ class McpServer:
     async def call(
         self, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
     ) -> RemoteResult:
-        """Call a tool."""
+        """Call a tool; raises ServerFailed."""
         return await self._asked(self._open().call(tool, arguments, progress))
 
     async def resources(self) -> tuple[RemoteResource, ...]:
-        """List resources."""
+        """Return the resources of the server; raises ServerFailed."""
         return await self._asked(self._open().resources())
 
     async def templates(self) -> tuple[RemoteResource, ...]:
-        """List templates."""
+        """Return the templates for resource URIs; raises ServerFailed."""
         return await self._asked(self._open().templates())
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
-        """Read a resource."""
+        """Return the contents of a resource; raises ServerFailed."""
         return await self._asked(self._open().read(uri))
 
     def _open(self) -> client.Connection:
@@ -172,7 +172,7 @@ class McpServer:
         loop = asyncio.get_running_loop()
         seconds = client.CONNECT_SECONDS
         silent = f"The MCP server {self.name!r} was silent for {seconds:g} seconds."
-        # To end a program that does not listen takes a while, and nobody has to wait for that.
+        # Ending a process that does not react takes a while, and no caller should wait for that.
         watch = loop.call_later(seconds + GRACE_SECONDS, self._fail, end, silent)
         try:
             await asyncio.to_thread(client.load)
@@ -189,7 +189,7 @@ class McpServer:
                 await self._serve(connection, end, watch)
         except ServerFailed as problem:
             self._fail(end, str(problem))
-        except Exception as broken:  # noqa: BLE001  a server's fault must not reach the engine
+        except Exception as broken:  # noqa: BLE001  a server's error must not reach the engine
             words = f"{type(broken).__name__}: {broken}"
             self._fail(end, f"The MCP server {self.name!r} failed: {words}.")
         finally:
@@ -197,7 +197,7 @@ class McpServer:
             self._ended(end)
 
     def _begun(self, end: asyncio.Event, give_up: Callable[[], None]) -> None:
-        """Note how to give the connection up, and do it where that was wanted already."""
+        """Store how to abort the connection, or abort it if it was ended already."""
         if end.is_set():
             give_up()
         elif end is self._end:
@@ -226,7 +226,7 @@ class McpServer:
                 await listening
 
     async def _listen(self, connection: client.Connection) -> None:
-        # Older servers tell of changes without being asked, and others do not at all.
+        # Older servers report changes without a request, and some do not report them at all.
         with suppress(Exception):
             await connection.listen(self._changed)
 
@@ -238,7 +238,7 @@ class McpServer:
             self._fail(end, f"The MCP server {self.name!r} ended.")
 
     def _fail(self, end: asyncio.Event, words: str) -> None:
-        """Note why a connection came to nothing, unless another one took its place."""
+        """Record why a connection failed, unless another one has replaced it."""
         if end is not self._end or end.is_set():
             return
         self._connection = None
@@ -259,7 +259,7 @@ class McpServer:
 
 @dataclass(slots=True)
 class _Offered:
-    """What stands in the registry because of servers."""
+    """The tools of servers that are in the registry, by offered name."""
 
     tools: dict[str, tuple[str, RemoteTool]] = field(default_factory=dict)
     resources: bool = False
@@ -270,9 +270,9 @@ def _never(_origin: str) -> str:
 
 
 class McpServers:
-    """All servers of a kernel.
+    """Manages all MCP servers of a kernel.
 
-    Responsibilities: begin them, keep the registry as they are, and say once what is wrong.
+    Responsibilities: connect them, keep the registry's tools up to date, and report each problem once.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ class McpServers:
         self._offered = _Offered()
         self._installed = installed
         self._changed = changed
-        """Says why what a file names may not be started any more, by its origin."""
+        """Returns why servers of a changed file (``origin``) may not be started; empty if they may."""
         self._told: set[str] = set()
         self._closed = False
 
@@ -298,7 +298,7 @@ class McpServers:
         return bool(self._servers)
 
     def begin(self, *, anew: bool = False) -> None:
-        """Connect, in the background, what is not; on the engine's loop."""
+        """Connect the servers that are not connected, in the background; on the engine's loop."""
         if self._closed or not self._installed():
             return
         for server in self._servers:
@@ -311,23 +311,23 @@ class McpServers:
                 server.begin(anew=anew)
 
     def preload(self) -> None:
-        """Import the package in the background, where a server will need it."""
+        """Import the package ``mcp`` in the background, if there are servers."""
         if self._servers and self._installed():
             threading.Thread(target=client.load, daemon=True, name="palimpsest-mcp-import").start()
 
     async def turn_began(self) -> tuple[str, ...]:
-        """Make ready for a turn; returns a sentence for each problem that was not told yet."""
+        """Connect servers for a turn; returns a sentence for each problem not reported yet."""
         if not any(server.spec.enabled for server in self._servers):
             return ()
         return tuple(self._news(await self._ready()))
 
     async def step_began(self) -> tuple[str, ...]:
-        """Offer what servers say they offer now; returns a sentence for each new problem."""
+        """Update the tools of servers that reported changes; returns a sentence for each new problem."""
         changed = await asyncio.gather(*(server.freshen() for server in self._servers))
         return tuple(self._news(self._register())) if any(changed) else ()
 
     async def look_for(self, tools: Sequence[str]) -> str:
-        """Connect where a tool is meant that is not known; returns what is wrong where it still is not."""
+        """Connect servers if one of the tools is unknown; returns the problems if one still is."""
         if all(tool in self._registry.names for tool in tools):
             return ""
         if any(server.spec.enabled for server in self._servers):
@@ -337,14 +337,14 @@ class McpServers:
         return " ".join(problems)
 
     async def _ready(self) -> list[str]:
-        """Connect, and wait a moment for it; returns what had to be left out."""
+        """Connect and wait for servers, and update the registry; returns sentences about tools left out."""
         self.begin()
         await self._wait(WAIT_SECONDS, [one for one in self._servers if one.awaited])
         await asyncio.gather(*(server.freshen() for server in self._servers))
         return self._register()
 
     def connected(self) -> tuple[tuple[str, str], ...]:
-        """Return the servers that are connected, with what they say about themselves."""
+        """Return the names of the connected servers, with their instructions."""
         return tuple(
             (server.name, server.instructions)
             for server in self._servers
@@ -352,7 +352,7 @@ class McpServers:
         )
 
     def status(self) -> tuple[McpServerStatus, ...]:
-        """Return how it stands with each server."""
+        """Return the state of each server."""
         return tuple(
             McpServerStatus(
                 name=server.name,
@@ -369,14 +369,14 @@ class McpServers:
         )
 
     async def restart(self) -> tuple[McpServerStatus, ...]:
-        """Try everything anew that is not connected, and wait until it is or has failed."""
+        """Reconnect every server that is not connected, and wait until each is or has failed."""
         self.begin(anew=True)
         await self._wait(client.CONNECT_SECONDS + GRACE_SECONDS, self._servers)
         await self.turn_began()
         return self.status()
 
     async def _wait(self, seconds: float, servers: Sequence[McpServer]) -> None:
-        """Wait for servers that begin, at most so long."""
+        """Wait for servers that are connecting, at most ``seconds``."""
         settling = [asyncio.ensure_future(server.settled()) for server in servers]
         if settling:
             await asyncio.wait(settling, timeout=seconds)
@@ -384,7 +384,7 @@ class McpServers:
             one.cancel()
 
     async def close(self) -> None:
-        """End every connection and the programs behind them, also those that begin; none begins after it."""
+        """Close every connection, also those being established, with their processes; for good."""
         self._closed = True
         await asyncio.gather(*(server.end() for server in self._servers))
 
@@ -406,12 +406,12 @@ class McpServers:
         ]
         fresh = [words for words in dict.fromkeys((*found, *clashes)) if words]
         new = [words for words in fresh if words not in self._told]
-        # What goes away and comes back is told again.
+        # A problem that disappears and comes back is reported again.
         self._told = set(fresh)
         return new
 
     def _register(self) -> list[str]:
-        """Bring the registry to what the connected servers offer; returns what had to be left out."""
+        """Update the registry to the connected servers' tools; returns sentences about those left out."""
         clashes: list[str] = []
         wanted: dict[str, tuple[McpServer, RemoteTool]] = {}
         for server in self._servers:
@@ -429,10 +429,10 @@ class McpServers:
         return clashes
 
     def _taken(self, key: str, server: McpServer, wanted: Mapping[str, object]) -> str:
-        """Return why a tool may not have its name; empty when it may."""
+        """Return why a tool may not be offered under its name; empty if it may."""
         if is_reserved_name(key):
             return f"the agent has a tool or permission {key!r} of its own"
-        # Whoever is connected, a name means the same server: what was allowed to one is not another's.
+        # A name belongs to the same server whichever are connected, so that no approval applies to another.
         owner = server_of(key, [one.name for one in self._servers])
         if owner not in (server.name, None):
             return f"{key!r} is a name of the server {owner!r}"
@@ -444,7 +444,7 @@ class McpServers:
         for key in self._offered.tools.keys() - wanted.keys():
             self._registry.remove(key)
         for key, (server, tool) in wanted.items():
-            # The same description stays the same tool: the request's prefix stays cached.
+            # An unchanged tool is not replaced, so that the request's prefix stays cached.
             if self._offered.tools.get(key) != (server.name, tool):
                 self._registry.register(McpTool(server, tool))
         self._offered.tools = {key: (server.name, tool) for key, (server, tool) in wanted.items()}

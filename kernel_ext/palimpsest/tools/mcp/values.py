@@ -1,6 +1,7 @@
-"""What MCP servers are configured as, and what they offer and return, in words of our own.
+"""Values for MCP servers: their configuration, their tools and resources, and results of calls.
 
-Border: values only. ``mcp`` fills them from the protocol, ``mcp_servers`` and ``mcp_tools`` use them.
+Border: values only. ``client.py`` creates them from the protocol, ``servers.py`` and ``remote_tools.py``
+use them.
 """
 
 import re
@@ -11,35 +12,35 @@ from typing import Any, Literal
 from palimpsest.transcript.errors import UserError
 
 TIMEOUT_SECONDS = 60.0
-"""For one call; servers that drive a browser or build something take that long."""
+"""Default time limit of one call; servers that drive a browser or build something take that long."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class McpServerSpec:
-    """A server as it is configured."""
+    """The configuration of a server."""
 
     name: str
     command: str | None = None
-    """The program of a server that is spoken to by its standard input and output."""
+    """The program of a server that communicates by stdio."""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
     url: str | None = None
-    """The address of a server that is spoken to by streamable HTTP."""
+    """The URL of a server that communicates by streamable HTTP."""
     headers: Mapping[str, str] = field(default_factory=dict)
     enabled: bool = True
     timeout: float = TIMEOUT_SECONDS
     origin: str = ""
-    """The file that names it."""
+    """The settings file that configures it."""
     refused: str = ""
-    """Why it may not be started, though it is configured."""
+    """Why it may not be started although it is configured; empty if it may."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteTool:
-    """A tool as its server describes it."""
+    """A tool as described by its server."""
 
     name: str
     description: str
@@ -49,19 +50,19 @@ class RemoteTool:
 
 @dataclass(frozen=True, slots=True)
 class McpContent:
-    """One piece of what a server returned."""
+    """One content item of a server's result: text, a file, or a note of ours."""
 
     kind: Literal["text", "blob", "note"]
     text: str = ""
     mime: str = ""
     data: str = ""
-    """Base64."""
+    """Content of a blob in Base64."""
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteResult:
-    """What a call returned."""
+    """The result of a tool call at a server."""
 
     pieces: tuple[McpContent, ...]
     structured: Any = None
@@ -70,7 +71,7 @@ class RemoteResult:
 
 @dataclass(frozen=True, slots=True)
 class RemoteResource:
-    """A resource, or a template for addresses of resources."""
+    """A resource, or a template for resource URIs."""
 
     uri: str
     name: str
@@ -79,18 +80,18 @@ class RemoteResource:
 
 
 class ServerFailed(UserError):
-    """A server could not do something, in one sentence."""
+    """A request to a server failed; the message is one sentence."""
 
     def __init__(self, words: str, *, lost: bool = False) -> None:
         super().__init__(words)
         self.lost = lost
-        """The connection is of no use any more."""
+        """The connection is broken and must be opened again."""
 
 
 def expand(text: str, environment: Mapping[str, str]) -> str:
-    """Put environment variables in the place of ``${NAME}``; raises ServerFailed for one that is not set.
+    """Replace ``${NAME}`` by environment variables; raises ServerFailed for one that is not set.
 
-    So a file of settings can name a key without holding it.
+    So a settings file can refer to a key without containing it.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -103,12 +104,12 @@ def expand(text: str, environment: Mapping[str, str]) -> str:
 
 
 def sanitize(name: str) -> str:
-    """Return a name with nothing in it that providers refuse in the name of a tool."""
+    """Return a name with ``_`` for all characters that providers reject in tool names."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
 def in_one_line(text: str, longest: int = 200) -> str:
-    """Return a stranger's words as one short line without control signs."""
+    """Return an untrusted text as one line of at most ``longest`` characters, without control characters."""
     words = "".join(sign if sign.isprintable() else " " for sign in text[: longest * 8])
     line = " ".join(words.split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

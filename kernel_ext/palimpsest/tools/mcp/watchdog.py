@@ -1,7 +1,7 @@
-"""Run a program and end it, with all it started, when the process that asked for it is gone.
+"""Program that runs another one, and ends it and its process group when the calling process is gone.
 
-Border: a script of its own, run by file name with the standard library alone. A kernel that is
-killed can end nothing itself, and a server that does not look at its input would live on.
+Border: a separate script, run by file name with the standard library only. A killed kernel cannot end
+its servers itself, and a server that does not read its stdin would continue to run.
 
 Usage: watchdog.py PROGRAM [ARGUMENT ...]
 """
@@ -25,7 +25,7 @@ def main() -> int:
     except OSError as problem:
         sys.stderr.write(f"{sys.argv[1]}: {problem.strerror}\n")
         return 127
-    # The ends of the pipes are the program's alone, so that they close when it ends.
+    # Only the program keeps the pipes open, so that they close when it ends.
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
@@ -36,9 +36,9 @@ def main() -> int:
 
 
 def _ended(child: "subprocess.Popen[bytes]") -> bool:
-    """Wait a moment for the end of the program."""
+    """Wait up to ``LOOK_SECONDS`` for the program to end; returns whether it has."""
     if hasattr(signal, "sigtimedwait"):
-        # Woken by its end, or twice a second: a server lives for hours.
+        # Wakes when it ends, or twice a second, which is cheap for a server that runs for hours.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         if child.poll() is None:
             signal.sigtimedwait({signal.SIGCHLD}, LOOK_SECONDS)
@@ -49,7 +49,7 @@ def _ended(child: "subprocess.Popen[bytes]") -> bool:
 
 
 def _end_all() -> None:
-    """End this process and its group, which the program and what it started belong to."""
+    """End this process and its group, which includes the program and its child processes."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         os.killpg(0, signal.SIGTERM)

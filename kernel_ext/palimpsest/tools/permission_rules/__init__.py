@@ -1,1 +1,1 @@
-"""Permission rules and modes, and what a shell text would run, for the rules to judge."""
+"""Permission rules and modes, and the analysis of shell commands that the rules are applied to."""

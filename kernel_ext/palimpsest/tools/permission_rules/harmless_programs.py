@@ -1,8 +1,8 @@
-"""Which programs an "always" may widen, and with which options.
+"""The table of harmless programs, for which an "always" also allows other arguments, with their options.
 
-A program stands here when, with these options, it neither writes a file nor runs another program,
-whatever its other words are; what does not stand here is allowed word by word only. Border: reads the
-words of a plain command (``plain_shell``) and knows no file.
+With the listed options, a program in this table neither writes a file nor runs another program,
+whatever its other arguments are; for other programs an "always" allows the exact command only. Border:
+reads the words of a plain command (``plain_shell``) and no files.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,18 +13,18 @@ from palimpsest.tools.permission_rules.plain_shell import PlainCommand, ShellWor
 
 @dataclass(frozen=True, slots=True)
 class HarmlessOptions:
-    """The harmless options of a program; others, and shortened names, make it ask."""
+    """The harmless options of a program; with others, or abbreviated names, a command is not harmless."""
 
     any: bool = False
-    """All there are."""
+    """All options are harmless."""
     flags: str = ""
-    """Letters that take no value."""
+    """Option letters that take no value."""
     valued: str = ""
-    """Letters that take one."""
+    """Option letters that take a value."""
     long: frozenset[str] = frozenset()
-    """Long names, with a value or without."""
+    """Long option names, with or without a value."""
     words: bool = True
-    """It may have other words than options."""
+    """The program may have arguments other than options."""
 
 
 def _long(names: str) -> frozenset[str]:
@@ -87,16 +87,16 @@ PROGRAMS: Mapping[str, HarmlessOptions] = {
     "pip list": HarmlessOptions(flags="o", long=_long("outdated local user format not-required"), words=False),
     "pip show": HarmlessOptions(flags="f", long=_long("files")),
 }  # fmt: skip
-"""A program, or a program and its verb, and its harmless options.
+"""Harmless options by program, or by program and subcommand.
 
-``uniq`` writes its second file, ``date`` sets the clock, ``printf`` and ``test`` evaluate what stands in
-brackets, ``ps`` shows the environment of this kernel, ``git grep`` opens a pager of one's own: they are
-left out on purpose. What ``git`` and ``rg`` run because a file of settings says so is not seen here.
+Left out on purpose: ``uniq`` writes its second file, ``date`` sets the clock, ``printf`` and ``test``
+evaluate expressions in brackets, ``ps`` shows the environment of this kernel, ``git grep`` opens a pager
+of the caller's choice. Programs that ``git`` and ``rg`` run because of their configuration are not detected.
 """
 
 
 def widened_pattern(command: PlainCommand) -> str | None:
-    """Return the pattern that covers a harmless command with other words; None where it is not known to be."""
+    """Return the pattern for a harmless command with any arguments; None if it is not known as harmless."""
     name, words = _named(command)
     options = PROGRAMS.get(name)
     if options is None or not (options.any or all(_harmless(word, options) for word in words)):
@@ -123,7 +123,7 @@ def _harmless(word: ShellWord, options: HarmlessOptions) -> bool:
 
 
 def _unvalued(letters: str, valued: str) -> Iterator[str]:
-    """Yield the letters before one that takes a value."""
+    """Yield the option letters before the first one that takes a value."""
     for letter in letters:
         if letter in valued:
             return

@@ -1,13 +1,13 @@
 r"""Find the shell commands in code for IPython: ``!ls``, ``%sx``, ``%%bash``, ``get_ipython().system``.
 
-Border: pure text. It finds what IPython itself hands to a shell, by how it is written; what Python code
-does to the same end (``subprocess``, ``os.system``, a name made at run time) it does not see.
+Border: pure text. It finds what IPython itself passes to a shell, by its syntax; shell commands of Python
+code (``subprocess``, ``os.system``, a name computed at run time) are not detected.
 """
 
 import re
 
 CELL = re.compile(r"\s*%%(bash|sh|zsh|script|system|sx|!|perl|ruby|cmd)(?![\w-])(.*)", re.DOTALL)
-"""A cell whose whole text goes to a program."""
+"""A cell whose whole text is passed to a program."""
 LINE = re.compile(
     r"""^[ \t]*
     (?:[A-Za-z_][\w.,\s\[\]'"*]*=[ \t]*)?       # files = !ls
@@ -17,7 +17,7 @@ LINE = re.compile(
     re.MULTILINE | re.VERBOSE | re.DOTALL,
 )
 ALIASES = "ls|ll|lf|lk|ldir|lx|cat|cp|mv|rm|mkdir|rmdir|man|less|more|pip|conda|mamba|micromamba|uv"
-"""Commands that IPython knows by name, with a percent sign or without."""
+"""Shell commands that IPython has as magics, with or without a percent sign."""
 ALIAS = re.compile(
     rf"^[ \t]*(?P<command>(?:%(?:{ALIASES})\b[^\n]*|(?:{ALIASES})(?:[ \t]+[-\w./~$\"'*][^\n=]*)?[ \t]*$))",
     re.MULTILINE,
@@ -28,7 +28,7 @@ CALLED = re.compile(
 
 
 def shell_commands(code: str) -> tuple[str, ...]:
-    r"""Return the shell commands in a piece of code, as far as they can be told.
+    r"""Return the shell commands in a piece of code, as far as they are recognised.
 
     >>> shell_commands("x = 1\nfiles = !ls -l {x}")
     ('ls -l {x}',)

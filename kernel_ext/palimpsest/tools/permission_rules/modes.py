@@ -1,9 +1,9 @@
-"""How freely the agent may work: ask, plan, accept edits, bypass.
+"""The permission modes of a session: ask, plan, accept edits, bypass.
 
-Border: pure. A mode answers questions beforehand or denies beforehand; like "always", no mode lifts
-a deny, none answers for a doom loop or a spending limit, and of the files of ``tools/file_access/protected_files.py`` only
-``bypass`` answers for. ``plan`` denies behind every
-other rule, so nothing that a file says lets it change something.
+Border: pure. A mode answers permission questions in advance, or denies calls. Like "always", no mode
+overrides a deny; none answers for a doom loop or a spending limit, and only ``bypass`` answers for the files
+of ``tools/file_access/protected_files.py``. The denials of ``plan`` come after all other rules, so that no
+rule in a file overrides them.
 """
 
 from typing import Literal, get_args
@@ -23,7 +23,7 @@ MEANINGS: dict[Mode, str] = {
 }
 
 CHANGING = ("python", "bash", "edit", "write")
-"""What plan mode denies."""
+"""The permissions that plan mode denies."""
 
 PLAN_DENIES: Rules = tuple(rule for name in CHANGING for rule in rules_of(name, "deny"))
 
@@ -34,7 +34,7 @@ _ANSWERS: dict[Mode, Rules] = {
 
 
 def mode_of(word: str) -> Mode:
-    """Return the mode that a word names; raises ConfigError with the modes there are."""
+    """Return the mode of a name; raises ConfigError that lists the modes for an unknown one."""
     found = word.strip().lower().replace("_", "-").replace(" ", "-")
     for mode in MODES:
         if mode == found:
@@ -43,10 +43,10 @@ def mode_of(word: str) -> Mode:
 
 
 def denied_by(mode: Mode) -> Rules:
-    """Return the rules that stand behind all others."""
+    """Return the rules that a mode appends to all others, so that they win."""
     return PLAN_DENIES if mode == "plan" else ()
 
 
 def answered_by(mode: Mode) -> Rules:
-    """Return the questions that need not be asked, as if a person had answered "always"."""
+    """Return the rules that a mode approves, as if the user had answered "always"."""
     return _ANSWERS.get(mode, ())

@@ -1,10 +1,9 @@
-"""Rules about what may run: match, merge, decide, settle.
+"""Permission rules: parse, match and merge them, decide calls by them, and apply the user's replies.
 
-Border: pure. Who asks and how a person answers is written above; this says what follows from
-rules and answers. Four choices differ from the system in the seeds: a deny is never overridden by
-an earlier "always"; "always" holds for one session or, where a person says so, for the project; a
-rule for ``edit`` covers ``write`` too, while a rule for ``write`` also stands on its own; and a
-protected file is asked about unless a rule names it.
+Border: pure. Asking the user is done in higher layers; this computes what follows from rules and
+replies. Four choices differ from OpenCode: a deny is never overridden by an earlier "always"; "always"
+applies to one session or, if the user chooses so, to the project; a rule for ``edit`` covers ``write``
+too, while a rule for ``write`` also works on its own; and a protected file asks unless a rule names it.
 """
 
 import re
@@ -26,7 +25,7 @@ SHELL = "bash"
 CODE = "python"
 
 KIND_OF = {"write": "edit"}
-"""A permission that is a kind of another: who may not edit may not write either."""
+"""Permissions that are a kind of another: where edit is denied, write is too."""
 
 
 def rules_of(permission: str, action: Action, patterns: Iterable[str] = ("*",)) -> Rules:
@@ -35,7 +34,7 @@ def rules_of(permission: str, action: Action, patterns: Iterable[str] = ("*",)) 
 
 
 def from_config(config: Mapping[str, Any] | str, *, home: str) -> Rules:
-    """Read rules as a configuration writes them, in order.
+    """Parse the rules of a configuration, in order; raises ConfigError.
 
     ``"ask"``, ``{"bash": "ask"}`` and ``{"bash": {"git *": "allow"}}`` are the three forms;
     ``~`` and ``$HOME`` at the start of a pattern become ``home``.
@@ -77,18 +76,18 @@ def _expanded(pattern: str, home: str) -> str:
 
 
 ANYTHING = Rule(permission="*", action="allow")
-"""What stands before limits, which say nothing of what they do not name."""
+"""Put before limits and locks, so that they do not affect permissions that they do not name."""
 
 Force = Literal["limit", "lock"]
 
 
 def as_limits(rules: Iterable[Rule], force: Force = "limit") -> Rules:
-    """Return rules that only tighten what all others say, wherever they stand; a lock stays a lock."""
+    """Return the rules as limits or locks, which can only restrict other rules; locks stay locks."""
     return tuple(rule.model_copy(update={"force": rule.force or force}) for rule in rules)
 
 
 def _apart(rules: Iterable[Rule]) -> tuple[Rules, Rules, Rules]:
-    """Return the rules that are neither, then the limits, then the locks."""
+    """Split rules into plain ones, limits and locks."""
     return _parted(_Same(tuple(rules)))
 
 
@@ -96,7 +95,7 @@ def _apart(rules: Iterable[Rule]) -> tuple[Rules, Rules, Rules]:
 def _parted(same: "_Same") -> tuple[Rules, Rules, Rules]:
     rules = same.rules
     if all(rule.force is None for rule in rules):
-        return rules, (), ()  # the same object, by which what was looked up is remembered
+        return rules, (), ()  # the same object, since caches are keyed by its identity
     plain, limits, locked_rules = (
         tuple(rule for rule in rules if rule.force == force) for force in (None, "limit", "lock")
     )
@@ -107,12 +106,15 @@ STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 def merge(*rulesets: Iterable[Rule]) -> Rules:
-    """Put rule sets behind each other; later rules win."""
+    """Concatenate rule sets; later rules win."""
     return tuple(rule for rules in rulesets for rule in rules)
 
 
 def evaluate(permission: str, pattern: str, *rulesets: Iterable[Rule]) -> Rule:
-    """Return the last rule that matches permission and pattern; without one, ask."""
+    """Return the last rule that matches permission and pattern, or an ask rule if none does.
+
+    Limits and locks are matched separately, and the strictest result is returned.
+    """
     plain, *others = _apart(merge(*rulesets))
     sets = (plain, *(rules for rules in others if rules))
     found = [_last_match((permission,), pattern, rules) for rules in sets]
@@ -124,7 +126,10 @@ def _always(_rule: Rule) -> bool:
 
 
 def _code_counts(rule: Rule) -> bool:
-    """Of code nothing can be told from how it begins, so only ``*`` allows it unseen."""
+    """Return whether a rule counts for Python code: of allow rules with wildcards, only ``*`` does.
+
+    What code does cannot be judged by its beginning.
+    """
     wide = any(char in rule.pattern for char in shell_rules.WILD)
     return rule.action != "allow" or not wide or shell_rules.is_everything(rule.pattern)
 
@@ -139,10 +144,10 @@ def _last_match(
 
 
 def _for_protected(names: tuple[str, ...], path: str, rules: Rules) -> Rule:
-    """Return the rule for a protected file: the last that means it, in whatever spelling it denies.
+    """Return the rule for a protected file: the last one that names it; denials match any spelling.
 
-    A rule for a folder, or for all files, means other files; it is passed over when it allows, and
-    what stands before it denies no longer.
+    An allow rule for a folder or for all files does not apply to it, and cancels the rules before it,
+    so that the file asks.
     """
     ask = Rule(permission=names[0], pattern=path, action="ask")
     plain, passed = comparable_path(path), False
@@ -162,14 +167,14 @@ def _for_protected(names: tuple[str, ...], path: str, rules: Rules) -> Rule:
 
 
 def _names_protected(permission: str, pattern: str) -> bool:
-    """Tell whether a pattern means protected files by their name, such as ``*.pem`` or ``.env*``."""
+    """Return whether a pattern names protected files explicitly, such as ``*.pem`` or ``.env*``."""
     folder, slash, name = pattern.replace("\\", "/").rpartition("/")
     bare = f"{folder}{slash}{name.replace('*', '')}" if name.strip("*") else pattern
     return is_protected(permission, pattern) or is_protected(permission, bare)
 
 
 def is_total(rule: Rule) -> bool:
-    """Tell whether a rule is about everything: mode bypass, or ``permission = "allow"``."""
+    """Return whether a rule applies to everything, as those of mode bypass or ``permission = "allow"``."""
     return rule.permission == "*" and rule.pattern == "*"
 
 
@@ -185,7 +190,7 @@ def _found(
 
 
 class _Same:
-    """A set of rules as the key of a cache: the same object, not an equal one, which is quick to tell."""
+    """A cache key for a set of rules, compared by identity, which is faster than by equality."""
 
     __slots__ = ("rules",)
 
@@ -200,14 +205,14 @@ class _Same:
 
 
 Matcher = tuple[str, "re.Pattern[str]", Rule]
-"""How what a rule matches begins, what it matches, and the rule."""
+"""The literal beginning of a rule's pattern, the compiled pattern, and the rule."""
 
 
 @lru_cache(maxsize=256)
 def _about(names: tuple[str, ...], same: _Same) -> Mapping[str, tuple[Matcher, ...]]:
-    """Return the rules about a permission, the last first, by the first letter of what they match.
+    """Return the rules about a permission, the last first, by the first character of their patterns.
 
-    Behind the empty text stand those that match whatever its first letter is.
+    The empty key has the rules whose pattern begins with a wildcard.
     """
     matchers = [
         (beginning(rule.pattern), compiled(rule.pattern), rule)
@@ -236,7 +241,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """A rule says no."""
+    """A rule denies the call."""
 
     permission: str
     pattern: str
@@ -244,7 +249,7 @@ class Denied:
 
     @property
     def message(self) -> str:
-        """What the model is told."""
+        """The error message for the model."""
         return (
             f"A permission rule denies this call: {self.permission} for {self.pattern!r} "
             f"({self.rule.permission} {self.rule.pattern!r}: deny). Find another way, or say what you would need."
@@ -253,11 +258,11 @@ class Denied:
 
 @dataclass(frozen=True, slots=True)
 class MustAsk:
-    """A person must say; ``patterns`` are those that nothing allows yet."""
+    """The user must be asked; ``patterns`` are those that no rule allows yet."""
 
     patterns: tuple[str, ...]
     locked: bool = False
-    """An administrator wants a person to say: nothing answers beforehand, neither now nor later."""
+    """An administrator's lock requires the question: no mode and no "always" answers it."""
 
 
 Verdict = Allowed | Denied | MustAsk
@@ -269,10 +274,10 @@ def decide(
     rules: Iterable[Rule],
     approved: Iterable[Rule] = (),
 ) -> Verdict:
-    """Decide a call: any denied pattern denies it, all allowed ones allow it, else ask.
+    """Decide a call: a denied pattern denies it, it is allowed if all patterns are, otherwise it asks.
 
-    ``approved`` are the rules of a mode and of earlier "always" answers; they answer questions and
-    lift no deny. Limits and locks are decided by themselves, and the strictest verdict holds.
+    ``approved`` are the rules of a mode and of earlier "always" answers; they answer questions but do
+    not override a deny. Limits and locks are decided separately, and the strictest verdict applies.
     """
     plain, limits, locked_rules = _apart(rules)
     approved = tuple(approved)
@@ -315,7 +320,7 @@ def _decide_pattern(permission: str, pattern: str, rules: Rules, approved: Rules
 
 
 def _decide_text(permission: str, text: str, rules: Rules, approved: Rules) -> Verdict:
-    """Decide a shell text: each of its commands by itself, unless the text as it stands is allowed."""
+    """Decide a shell text: each of its commands separately, unless the exact text is allowed."""
     names = (permission,)
     allowed = True
     for command in shell_rules.commands_to_judge(text):
@@ -335,14 +340,14 @@ def _decide_text(permission: str, text: str, rules: Rules, approved: Rules) -> V
 def _answered(
     names: tuple[str, ...], pattern: str, approved: Rules, counts: Callable[[Rule], bool] = _always
 ) -> Rule | None:
-    """Return what a mode or an earlier "always" answers; for a protected file, only mode bypass does."""
+    """Return the rule of a mode or "always" that answers; for a protected file, only mode bypass does."""
     if is_protected(names[0], pattern):
         return next((rule for rule in approved if is_total(rule)), None)
     return _found(names, pattern, approved, counts)
 
 
 def disabled(permissions: Mapping[str, str], rules: Iterable[Rule]) -> frozenset[str]:
-    """Name the tools (tool name to permission) whose every call would be denied.
+    """Return the names of the tools, given with their permissions, whose every call would be denied.
 
     A tool is hidden when the last rule that names its permission denies it for ``*``.
     """
@@ -362,7 +367,7 @@ def _always_denied(permission: str, rules: Rules) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PendingAsk:
-    """A question that waits, with what decides it again."""
+    """An open permission question, with the rules needed to decide it again."""
 
     ask: Ask
     session_id: str
@@ -371,22 +376,22 @@ class PendingAsk:
 
 @dataclass(frozen=True, slots=True)
 class AppliedReply:
-    """What an answer led to: the questions it answers, and the rules approved from now on."""
+    """The result of a reply: the questions it answers, and the rules approved from now on."""
 
     approved: Rules
     replies: tuple[tuple[str, Reply], ...]
     """Ask id and reply, the answered question first."""
     new: Rules = ()
-    """The rules that this answer made, whatever they hold for."""
+    """The rules created by this reply, whatever its scope."""
 
 
 def apply_reply(
     pending: Sequence[PendingAsk], ask_id: str, reply: Reply, approved: Iterable[Rule] = ()
 ) -> AppliedReply:
-    """Apply an answer to all questions of the session that wait.
+    """Apply a reply to the open questions of its session.
 
-    "always" also answers those it now allows; a rejection rejects them all. An unknown or already
-    answered id settles nothing.
+    "always" also answers those that it now allows; a rejection rejects them all. An unknown or already
+    answered id has no effect.
     """
     approved = tuple(approved)
     asked = next((one for one in pending if one.ask.id == ask_id), None)
@@ -410,7 +415,7 @@ def _now_allowed(one: PendingAsk, approved: Rules) -> bool:
 
 
 def permission_refusal(reply: Reply) -> PermissionDenied:
-    """Turn a rejection into what the tool call raises; the turn ends when a person gave no reason."""
+    """Return the error that a rejected call raises; it ends the turn if the user gave no feedback."""
     if reply.feedback:
         return PermissionDenied(
             f"The user rejected this call with this feedback: {reply.feedback}",

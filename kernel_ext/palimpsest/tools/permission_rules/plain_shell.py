@@ -1,9 +1,9 @@
-r"""Tell whether a shell text is plain: words and quotes, joined by ``;`` ``&&`` ``||`` ``|`` and line ends.
+r"""Recognise plain shell texts: words and quotes, joined by ``;`` ``&&`` ``||`` ``|`` and line breaks.
 
-What a plain text runs can be read off it: no substitution, heredoc, arithmetic, assignment, function,
+The commands of a plain text are certain: no substitution, heredoc, arithmetic, assignment, function,
 group, comment or redirection hides a command, and nothing is expanded but ``$NAME``, ``$?``, ``~/`` and
-names of files. Border: pure text. Whatever is not known to be plain is not; each further reading
-(``shell_commands.py``, ``shell_files.py``) may only take away from what this one calls plain.
+names of files. Border: pure text. A text that is not certainly plain counts as not plain; the further
+analyses (``shell_commands.py``, ``shell_files.py``) may only reject more.
 """
 
 import re
@@ -31,10 +31,10 @@ KEYWORDS = frozenset(
         "coproc",
     ]
 )
-"""Words that are no program where a command begins."""
+"""Words that are not a program at the beginning of a command."""
 
 LONGEST_CHARS = 20_000
-"""A longer text is a script."""
+"""A longer text is treated as a script, which is not plain."""
 
 _EXPANDED = r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\?)"
 _BARE = rf"(?:[A-Za-z0-9_./:,+@%=^~*?\[\]!-]|[^\W\x00-\x7f]|{_EXPANDED})"
@@ -53,9 +53,9 @@ _TOKEN = re.compile(
 _PROGRAM = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*+")
 _QUOTED = re.compile(rf"{_SINGLE}|{_DOUBLE}")
 _HIDES_NEXT = re.compile(r"[^\x00-\x7f][\\|\[\]{}^~]")
-"""In some Chinese and Japanese encodings a letter beyond ASCII takes these as its second half."""
+"""In some Chinese and Japanese encodings these characters can be the second byte of another one."""
 _BLANK_BYTES = frozenset({0x85, 0xA0})
-"""Blanks in western encodings of one byte a letter."""
+"""Bytes that are blanks in western single-byte encodings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ class ShellWord:
     """One word of a command."""
 
     text: str
-    """Without its quotes."""
+    """The word without its quotes."""
     raw: str
     loose: bool
-    """What a shell makes of it may begin with a dash, or be several words."""
+    """Its expansion by the shell may begin with a dash, or be several words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,12 @@ class PlainCommand:
     """One command of a plain text."""
 
     text: str
-    """As it is written."""
+    """The command as written."""
     words: tuple[ShellWord, ...]
 
     @property
     def program(self) -> str:
-        """The first word."""
+        """The first word, without quotes."""
         return self.words[0].text
 
 
@@ -87,7 +87,7 @@ class PlainCommand:
 def plain_commands(text: str) -> tuple[PlainCommand, ...] | None:
     """Return the commands of a plain text; None when it is not plain."""
     if len(text) > LONGEST_CHARS or not text.replace("\n", "").replace("\t", "").isprintable():
-        # Other blanks, line ends and control characters mean different things to different shells.
+        # Shells differ in how they treat other blanks, line breaks and control characters.
         return None
     if not text.isascii() and not _is_same_in_all_encodings(text):
         return None
@@ -95,7 +95,7 @@ def plain_commands(text: str) -> tuple[PlainCommand, ...] | None:
 
 
 class _Reading:
-    """Goes through a text once."""
+    """Parses a text in one pass."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -111,12 +111,12 @@ class _Reading:
             if token is None or not self._take(token):
                 return None
             at = token.end()
-        # An operator that joins waits for a second command.
+        # After "&&", "||" and "|" a second command is required.
         whole = self._close("\n") and self._join in (";", "\n")
         return tuple(self._found) if whole and self._found else None
 
     def _take(self, token: re.Match[str]) -> bool:
-        """Take in one token; false when the text is not plain."""
+        """Process one token; false when the text is not plain."""
         match token.lastgroup:
             case "join":
                 return self._close(token[0])
@@ -133,7 +133,7 @@ class _Reading:
                 return True
 
     def _close(self, join: str) -> bool:
-        """End a command; false where a shell would miss one."""
+        """End a command; false when there is none where the shell requires one."""
         if not self._words:
             return join == "\n"
         text = self._text[self._began : self._ended]
@@ -149,7 +149,7 @@ def _is_program(raw: str) -> bool:
 def _word(raw: str) -> ShellWord:
     unquoted = _QUOTED.sub(lambda found: _inside(found[0]), raw)
     if raw[0] == "~" and raw[1:2] not in ("", "/"):
-        # Names of users and of folders visited before.
+        # The home folder of a user, or a folder visited before.
         return ShellWord(unquoted, raw, loose=True)
     loose = raw[0] in "*?[" or "$" in re.sub(_SINGLE, "", raw)
     return ShellWord(unquoted, raw, loose=loose)

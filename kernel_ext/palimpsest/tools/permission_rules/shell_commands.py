@@ -1,8 +1,8 @@
-r"""Take a shell command apart, to see what it would run and where it would write.
+r"""Split a shell text into the commands it would run and the files it would write.
 
-Border: pure text, and no shell: what it cannot see (scripts, ``eval``, names made at run time)
-it does not see. It errs towards more pieces, since each piece has to be allowed on its own;
-``git log; rm x`` is not allowed by a rule for ``git *``.
+Border: pure text, and no shell: commands in scripts, in ``eval``, or computed at run time are not
+detected. It errs towards more commands, since each has to be allowed on its own; ``git log; rm x`` is not
+allowed by a rule for ``git *``.
 """
 
 import re
@@ -39,7 +39,7 @@ ASSIGNMENT = re.compile(
 )
 
 MOST_SEARCHED = 200
-"""Brackets in one command, and commands in one text; more is no text that a person reads."""
+"""Maximum brackets in one command, and commands in one text, that are searched for hidden commands."""
 _INNER = re.compile(
     r"[)}]|\{(?=\s)|\b(?:do|then|else|in|time|coproc(?:\s+\w+)?|function\s+\S+|exec|eval|command|builtin)\s"
 )
@@ -73,10 +73,10 @@ CHANGES_FILES = frozenset(
 
 
 def simple_commands(command: str) -> tuple[str, ...]:
-    """Return every command that the text would run, nested ones too, without repeats.
+    """Return every command that the text would run, including nested ones, without repeats.
 
-    A file that output is written to counts as one (``> file``), so that a rule for ``echo *``
-    does not allow to overwrite files.
+    A file that output is written to counts as a command (``> file``), so that a rule for ``echo *``
+    does not allow overwriting files. Raises UserError if the text is nested too deeply.
     """
     found: dict[str, None] = {}
     try:
@@ -88,9 +88,9 @@ def simple_commands(command: str) -> tuple[str, ...]:
 
 
 def _commands(piece: str) -> Iterator[str]:
-    """Yield the variables that are set for a command, and the command behind them and keywords.
+    """Yield the variable assignments before a command, and the command without them and keywords.
 
-    A variable may run something too: a pager, a library to load.
+    An assignment may run something too: a pager, a library to load.
     """
     rest = piece.strip()
     while rest:
@@ -107,15 +107,15 @@ def _commands(piece: str) -> Iterator[str]:
         program, *more = rest.split(None, 1)
         plain = re.sub(r"[\\\"']", "", program)
         if plain and plain != program:
-            # A rule against a program holds however its name is written.
+            # A rule against a program applies however its name is quoted.
             yield " ".join([plain, *more])
 
 
 def hidden_commands(commands: Iterable[str]) -> Iterator[str]:
-    """Yield what else might run in commands of a text that is not plain.
+    """Yield further commands that might run in the commands of a text that is not plain.
 
-    That is what stands behind a bracket or a word of the language (a function's body, a case), behind a
-    redirection, and a program with something glued to it. It sees too much rather than too little.
+    These are texts after a bracket, after a shell keyword (a function's body, a case) or after a
+    redirection, and a program followed by a special character. It yields too many rather than too few.
     """
     for command in islice(commands, MOST_SEARCHED):
         tails = (command[found.end() :] for found in _INNER.finditer(command))
@@ -128,7 +128,7 @@ def hidden_commands(commands: Iterable[str]) -> Iterator[str]:
 
 
 def paths_touched(command: str) -> tuple[str, ...]:
-    """Return paths that the commands name as places to go to, change, or write to."""
+    """Return the paths that the commands change to, modify, or write to."""
     found: dict[str, None] = {}
     for piece in simple_commands(command):
         targets: list[str] = []
@@ -146,7 +146,7 @@ def _is_elsewhere(target: str) -> bool:
 
 
 def words_of(piece: str) -> list[str]:
-    """Return the words of a simple command without their quotes."""
+    """Return the words of a simple command without quotes."""
     try:
         return shlex.split(piece)
     except ValueError:

@@ -1,9 +1,9 @@
-"""Which protected files a shell text plainly names: keys that are there, and whatever it would write.
+"""Find the protected files and outside files that a shell text visibly reads or writes.
 
-A file of keys counts as read wherever its name stands in the text, also in code in quotes, if there is
-such a file; a protected file counts as written where output goes or where a program writes its words.
-Border: looks at names and folders, and opens nothing. What a script, a recursive search or a name made
-at run time reaches is not seen.
+A key file counts as read wherever its name occurs in the text, also in quoted code, if the file exists;
+a protected file counts as written as the target of output or as an argument that a program writes to.
+Border: checks names and folders, and opens no file. Files reached by a script, a recursive search or a
+name computed at run time are not detected.
 """
 
 import re
@@ -21,7 +21,7 @@ from palimpsest.transcript.errors import UserError
 LOOKS_ONLY = frozenset(
     ["cd", "pushd", "echo", "printf", "ls", "stat", "du", "test", "[", "which", "type", "mkdir", "touch"]
 )  # fmt: skip
-"""Programs that open no file that they are given to read."""
+"""Programs that do not read the content of the files they are given."""
 
 WRITES_ALL = frozenset(
     ["tee", "touch", "truncate", "rm", "rmdir", "mkdir", "mv", "chmod", "chown", "shred", "unlink"]
@@ -34,13 +34,13 @@ READS = frozenset(
         *("jq", "awk", "sed", "od", "xxd", "strings", "base64", "paste", "fold", "more", "tar", "zip", "find"),
     ]
 )  # fmt: skip
-"""Programs that show what is in the files they name."""
+"""Programs that output the content of their file arguments."""
 COLUMNS = frozenset(["cut", "sort", "awk", "paste"])
 MOST_NAMES = 2_000
-"""That a pattern is expanded to, and that are looked at in one text."""
+"""Maximum names that a pattern is expanded to, and that are checked in one text."""
 MOST_FOLDERS = 8
 MOST_STARRED = 3
-"""Names with a star in one path: each multiplies the folders that are looked through."""
+"""Maximum path parts with a wildcard; each multiplies the folders that are searched."""
 
 _UNKNOWN = re.compile(r"[$*?\[{`]")
 _HOME = re.compile(r"\$(?:HOME\b|\{HOME\})")
@@ -48,7 +48,7 @@ _NO_NAME = re.compile(r"[^\w./~*?\[\]@%+-]+")
 
 
 def protected_files(text: str, folder: Path, root: Path) -> list[tuple[str, str]]:
-    """Return ``(permission, path)`` for each protected file that a text plainly reads or writes."""
+    """Return ``(permission, path)`` for each protected file that a text visibly reads or writes."""
     text = _HOME.sub("~", text)
     folders = [folder]
     names: dict[tuple[str, str], None] = {}
@@ -69,15 +69,15 @@ def protected_files(text: str, folder: Path, root: Path) -> list[tuple[str, str]
 
 
 def outside_files(text: str, folder: Path, root: Path) -> list[str]:
-    """Return files and folders outside the project whose contents a text plainly reads.
+    """Return files and folders outside the project whose contents a text visibly reads.
 
-    What ``paths_touched`` names is asked about already; these are the words of other programs that read.
+    Those of ``paths_touched`` are asked about already; these are arguments of further programs that read.
     """
     found: dict[str, None] = {}
     for piece in simple_commands(_HOME.sub("~", text)):
         words = words_of(piece)
         if words and words[0] in READS:
-            # A slash alone is more often what separates columns.
+            # For these programs a single slash is usually a column separator.
             given = [word for word in words[1:] if word != "/" or words[0] not in COLUMNS]
             found |= dict.fromkeys(_outside(given, folder, root))
     return list(found)
@@ -124,7 +124,7 @@ def _written(piece: str, words: list[str]) -> list[str]:
 
 
 def _into(given: list[str], targets: list[str]) -> list[str]:
-    """Return targets, and what files are called once they lie in one that is a folder."""
+    """Return the targets, and the paths of the given files inside them, in case a target is a folder."""
     inner = [
         f"{target}/{one.rstrip('/').rpartition('/')[2]}" for target in targets for one in given
     ]
@@ -137,7 +137,7 @@ def _shown(name: str, base: Path, root: Path, *, exists: bool) -> Iterator[str]:
     paths = [name]
     if any(sign in name for sign in "*?["):
         with suppress(OSError, ValueError, NotImplementedError, IndexError):
-            # A star means no hidden file.
+            # A star does not match hidden files.
             hidden = name.rpartition("/")[2].startswith((".", "["))
             found = islice(_matching(name, base), MOST_NAMES)
             paths = [str(one) for one in found if hidden or not one.name.startswith(".")]

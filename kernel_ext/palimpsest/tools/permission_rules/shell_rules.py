@@ -1,9 +1,9 @@
-"""Which rules answer for a shell text, and what an "always" to it would allow.
+"""Determine which rules apply to a shell text, and what an "always" to it would allow.
 
-A rule that denies or asks holds for every command that a text might run. A rule that allows answers
-for a text word by word; one with ``*`` or ``?`` in it answers for plain texts only (``plain_shell``), and one
-that came of an "always" only for harmless commands (``harmless_programs``). ``*`` alone is everything.
-Border: pure text; the order of rules is the work of ``permissions.py``.
+A rule that denies or asks applies to every command that a text might run. A rule that allows applies to
+the exact text; one with ``*`` or ``?`` in it to plain texts only (``plain_shell``), and one from an
+"always" to harmless commands only (``harmless_programs``). ``*`` alone matches everything.
+Border: pure text; the order of rules is handled by ``permissions.py``.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ WILD = "*?"
 
 @lru_cache(maxsize=256)
 def plain_commands_of(text: str) -> tuple[PlainCommand, ...] | None:
-    """Return the commands of a text that every reading calls plain; None where one of them does not."""
+    """Return the commands of a text that both analyses accept as plain, with the same commands; else None."""
     found = plain_commands(text)
     if found is None or {one.text for one in found} != set(simple_commands(text)):
         return None
@@ -29,14 +29,14 @@ def plain_commands_of(text: str) -> tuple[PlainCommand, ...] | None:
 
 @lru_cache(maxsize=256)
 def harmless_commands(text: str) -> frozenset[str]:
-    """Return the commands of a plain text that an "always" may widen."""
+    """Return the harmless commands of a plain text, which an "always" may allow with other arguments."""
     return frozenset(
         one.text for one in plain_commands_of(text) or () if widened_pattern(one) is not None
     )
 
 
 def commands_to_judge(text: str) -> tuple[str, ...]:
-    """Return what rules are asked about: each command in the text, and a text that is not plain itself."""
+    """Return the texts that rules are applied to: each command, and the whole text if it is not plain."""
     plain = plain_commands_of(text)
     if plain is not None:
         return tuple(dict.fromkeys(one.text for one in plain))
@@ -45,22 +45,22 @@ def commands_to_judge(text: str) -> tuple[str, ...]:
 
 
 def kept_text(text: str) -> str:
-    """Return a text as an "always" keeps it."""
+    """Return a text in the form in which an "always" stores it."""
     return text.strip(" \t\n")
 
 
 def is_everything(pattern: str) -> bool:
-    """Tell whether a pattern is no more than stars."""
+    """Return whether a pattern consists of stars only."""
     return bool(pattern) and not pattern.strip("*")
 
 
 def counts_configured(command: str, text: str) -> Callable[[Rule], bool]:
-    """Return which matching rules of the configuration count for a command of a text."""
+    """Return a filter: whether a matching rule of the configuration counts for a command of a text."""
     return lambda rule: rule.action != "allow" or _may_allow(rule.pattern, command, text)
 
 
 def counts_approved(command: str, text: str) -> Callable[[Rule], bool]:
-    """Return which matching rules of a mode or an "always" count for a command of a text."""
+    """Return a filter: whether a matching rule of a mode or an "always" counts for a command of a text."""
 
     def counts(rule: Rule) -> bool:
         if rule.action != "allow" or is_everything(rule.pattern):
@@ -71,7 +71,7 @@ def counts_approved(command: str, text: str) -> Callable[[Rule], bool]:
 
 
 def counts_exact(text: str) -> Callable[[Rule], bool]:
-    """Return which matching rules are about a text word by word."""
+    """Return a filter: whether a matching rule is for exactly this text, or does not allow."""
     return lambda rule: rule.pattern == text or rule.action != "allow"
 
 
@@ -80,14 +80,14 @@ def _may_allow(pattern: str, command: str, text: str) -> bool:
         return True
     if plain_commands_of(text) is None:
         return False
-    # A backslash is no slash to a shell.
+    # Patterns treat a backslash as a slash, shells do not.
     return "\\" not in command or pattern == command or _literally(pattern, command)
 
 
 def always_patterns(text: str) -> list[str]:
-    """Return what an "always" to a text would allow: harmless commands with other words, else the text.
+    """Return the patterns an "always" would allow: harmless commands with any arguments, or the exact text.
 
-    Empty where the text itself, read as a pattern, would allow others.
+    Empty if the text contains wildcards, so that it would allow other texts as a pattern.
     """
     patterns = [widened_pattern(one) for one in plain_commands_of(text) or ()]
     if patterns and all(patterns):

@@ -1,8 +1,8 @@
-"""Split a shell command where a shell would, at what ends one command and begins another.
+"""Split a shell text into its commands, as a shell does.
 
-Border: pure text. Quotes, comments and texts that stand in the command (``<<END``) are read as a
-shell reads them, since whoever can make them look longer than they are hides a command in them.
-Where shells differ, both readings count.
+Border: pure text. Quotes, comments and heredocs (``<<END``) are parsed as a shell does, since a command
+could be hidden in one that is taken for longer than it is. Where shells differ, the commands of both
+interpretations are returned.
 """
 
 import re
@@ -13,7 +13,7 @@ OPENERS = ("$(", "<(", ">(", "(", "`")
 DEVICE = re.compile(r"/dev/(null|stdout|stderr|stdin|tty|fd/\d+)")
 
 _WORDS = re.compile(r"[\w./:,+@%=^~*?! \t-]*+", re.ASCII)
-"""One command, whatever shell reads it."""
+"""A text that is one command for every shell."""
 _WORD = r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s;&|<>()'\"\\])+"
 _REDIRECT = re.compile(rf">{{1,2}}([|&]?)[ \t]*({_WORD})", re.DOTALL)
 _HEREDOC = re.compile(
@@ -21,19 +21,19 @@ _HEREDOC = re.compile(
 )
 _BACKTICK_END = re.compile(r"((?:[^\\`]|\\.)*+)`", re.DOTALL)
 _HIDDEN_IN_BACKTICKS = (r"\\([\\$`])", r"\\([\\$`\"])")
-"""Outside and inside double quotes."""
+"""Backslash escapes outside and inside double quotes."""
 _FUNCTION = re.compile(r"\$\{[\s|]")
-"""Newer shells run what stands in it."""
+"""Begins a command substitution in newer shells."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text in the command that waits for its lines."""
+    """A heredoc whose lines follow after the line of its command."""
 
     end: str
     is_tabbed: bool
     is_plain: bool
-    """Nothing in it is run."""
+    """Its end word was quoted, so no substitution in it is run."""
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -47,23 +47,23 @@ def pieces(text: str) -> Iterator[str]:
 
 
 class Scan:
-    """Goes through a command once."""
+    """Parses a shell text in one pass."""
 
     def __init__(self, text: str, *, escapes: bool = True) -> None:
         self._text = text
         self._escapes = escapes
-        """A backslash means something in ``$'...'``."""
+        """Backslashes escape characters in ``$'...'``."""
         self._at = 0
         self._piece = ""
         self._quote = ""
         self._fresh = True
-        """A word may begin here, or a comment."""
+        """A word or comment may begin here."""
         self._braces = 0
         self._targets: list[str] = []
         self._waiting: list[_Text] = []
 
     def pieces(self) -> Iterator[str]:
-        """Yield the pieces, those in substitutions first."""
+        """Yield the commands and written files, those in substitutions first."""
         while self._at < len(self._text):
             yield from self._step()
         yield from self._flush()
@@ -80,7 +80,7 @@ class Scan:
         elif opener := self._opener():
             inner, end = inside(text, at + len(opener), opener)
             if "<<" in inner.replace("<<<", ""):
-                # A bracket in a text that stands in there ends nothing.
+                # A bracket in a heredoc inside it does not end the substitution.
                 inner, end = text[at + len(opener) :], len(text)
             for reading in _readings(inner, opener):
                 yield from Scan(reading, escapes=self._escapes).pieces()
@@ -123,7 +123,7 @@ class Scan:
             self._take(1, fresh=char in " \t")
 
     def _note(self, char: str) -> None:
-        """Take in what a plain letter says of its place."""
+        """Process a character outside quotes that is a redirection or brace."""
         if char == ">":
             self._write()
         elif char == "{" and self._piece.endswith("$"):
@@ -132,7 +132,7 @@ class Scan:
             self._braces = max(0, self._braces - 1)
 
     def _write(self) -> None:
-        """Note a file that is written to."""
+        """Add a file that output is redirected to."""
         match = _REDIRECT.match(self._text, self._at)
         if match is None:
             return
@@ -149,7 +149,7 @@ class Scan:
             return
         match = _HEREDOC.match(text, at)
         if match is None:
-            # Its end cannot be told, so any line may be a command.
+            # Its end is unknown, so any line may be a command.
             for line in text[at + 2 :].split("\n"):
                 yield from Scan(line, escapes=self._escapes).pieces()
             self._take(2)
@@ -160,7 +160,7 @@ class Scan:
         self._take(len(match[0]))
 
     def _texts(self) -> Iterator[str]:
-        """Pass over the texts that begin here; what is run inside them is yielded."""
+        """Skip the heredocs that begin here, and yield the commands in their substitutions."""
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             body: list[str] = []
@@ -179,7 +179,7 @@ class Scan:
                 yield from _substituted("\n".join(body), escapes=self._escapes)
 
     def _line(self, *, joins: bool) -> tuple[str, bool]:
-        """Take a line of a text, with those that a backslash at its end joins to it."""
+        """Consume a line of a heredoc, with those that backslashes join; returns whether any was joined."""
         line, is_joined = "", False
         while True:
             end = self._text.find("\n", self._at)
@@ -193,7 +193,7 @@ class Scan:
 
     def _opener(self) -> str | None:
         for opener in ("$(", "`") if self._quote else OPENERS:
-            # "$((" may begin arithmetic or a command, and which of them is told by its end only.
+            # "$((" may begin arithmetic or a command, which only its end shows.
             if self._text.startswith(opener, self._at):
                 return opener
         return None
@@ -210,7 +210,7 @@ class Scan:
 
 
 def _substituted(body: str, *, escapes: bool) -> Iterator[str]:
-    """Yield what is run inside a text."""
+    """Yield the commands in the substitutions of a heredoc's text."""
     at = 0
     while at < len(body):
         opener = next((one for one in ("$(", "`") if body.startswith(one, at)), None)
@@ -225,12 +225,12 @@ def _substituted(body: str, *, escapes: bool) -> Iterator[str]:
 
 
 def _redirects(text: str, position: int) -> bool:
-    """Tell whether an ampersand belongs to a redirection such as ``2>&1`` or ``&>``."""
+    """Return whether an ampersand belongs to a redirection such as ``2>&1`` or ``&>``."""
     return text[position - 1 : position] in (">", "<") or text[position + 1 : position + 2] == ">"
 
 
 def inside(text: str, start: int, opener: str) -> tuple[str, int]:
-    """Return what stands between an opener and its end, and where to go on."""
+    """Return the text between an opener and its end, and the position after it."""
     if opener == "`":
         end = _BACKTICK_END.match(text, start)
         return (text[start:], len(text)) if end is None else (end[1], end.end())
@@ -252,7 +252,7 @@ def inside(text: str, start: int, opener: str) -> tuple[str, int]:
 
 
 def _readings(inner: str, opener: str) -> tuple[str, ...]:
-    """Return what a shell runs of a substitution: between backticks a backslash hides one more level."""
+    """Return the possible texts that a substitution runs: in backticks, backslashes escape one more level."""
     if opener != "`" or "\\" not in inner:
         return (inner,)
     return tuple(dict.fromkeys(re.sub(hides, r"\1", inner) for hides in _HIDDEN_IN_BACKTICKS))

@@ -1,7 +1,7 @@
 """Match names, paths and commands against patterns with ``*`` and ``?``.
 
-Border: text only. A star also crosses slashes and newlines, because a pattern is written for
-commands as much as for paths; everything else is literal, and the whole text must match.
+Border: text only. A star also matches slashes and newlines, since patterns are used for commands as
+well as paths; everything else is literal, and the whole text must match.
 """
 
 import re
@@ -14,7 +14,7 @@ Choice = TypeVar("Choice")
 
 @lru_cache(maxsize=4096)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return what the whole text must match, with slashes for backslashes."""
+    """Compile a pattern to a regular expression for a whole text with slashes for backslashes."""
     escaped = re.escape(pattern.replace("\\", "/")).replace(r"\*", ".*").replace(r"\?", ".")
     # "git *" is meant to cover a bare "git" too.
     if escaped.endswith(r"\ .*"):
@@ -23,12 +23,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Tell whether the whole text matches; backslashes count as slashes."""
+    """Return whether the whole text matches; backslashes count as slashes."""
     return compiled(pattern).fullmatch(text.replace("\\", "/")) is not None
 
 
 def beginning(pattern: str) -> str:
-    """Return how every text that matches begins: what stands before the first star or question mark."""
+    """Return the literal beginning of a pattern, before the first wildcard."""
     text = pattern.replace("\\", "/")
     at = min((found for found in map(text.find, "*?") if found >= 0), default=len(text))
     # "git *" is meant to cover a bare "git" too.
@@ -40,7 +40,7 @@ def _by_length(patterns: Mapping[str, Choice]) -> list[tuple[str, Choice]]:
 
 
 def most_specific(text: str, patterns: Mapping[str, Choice]) -> Choice | None:
-    """Return what the longest matching pattern stands for, whatever the order of the table."""
+    """Return the value of the longest matching pattern, or None; the order of the table does not matter."""
     chosen: Choice | None = None
     for pattern, choice in _by_length(patterns):
         if matches(text, pattern):

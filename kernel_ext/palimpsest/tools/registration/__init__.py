@@ -1,1 +1,1 @@
-"""Which tools a session has: built-in ones, a user's functions, reserved names."""
+"""The tools of a session: built-in tools, functions of the user, the registry, reserved names."""

@@ -1,7 +1,7 @@
-"""Turn a user's function into a tool: schema from its signature, words from its docstring.
+"""Turn a user's function into a tool: schema from its signature, descriptions from its docstring.
 
 Border: knows functions and pydantic. The function runs in a thread, or on the loop when it is
-async; what it raises becomes a sentence the model can act on.
+async; its exceptions become a UserError with a sentence for the model.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""What every provider accepts as a tool's name."""
+"""Pattern of the tool names that every provider accepts."""
 
 SECTION = re.compile(
     r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):?\s*$", re.MULTILINE
@@ -32,7 +32,7 @@ ARGUMENT = re.compile(r"^\s*\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.+)$")
 
 
 class FunctionTool:
-    """A function of the user's that the model may call."""
+    """A tool that calls a function of the user; raises UserError if the function is unsuitable."""
 
     concurrent = False
 
@@ -79,7 +79,7 @@ class FunctionTool:
         return model
 
     async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
-        """Ask, call the function, and word what it returned."""
+        """Ask for permission, call the function, and return its result as text."""
         shown = json.dumps(arguments.model_dump(mode="json"), ensure_ascii=False)
         await context.ask(
             self.permission, [shown], title=f"{self.name} {shown}"[:120], always=["*"]
@@ -125,7 +125,7 @@ def _field(
 
 
 def _described(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Split a docstring into what the tool does and what its arguments mean."""
+    """Split a docstring into the description of the tool and those of its arguments by name."""
     text = inspect.getdoc(function) or ""
     section = SECTION.search(text)
     if section is None:

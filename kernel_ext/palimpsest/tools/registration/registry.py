@@ -1,6 +1,6 @@
-"""The tools of a session: which are offered, how they are described, and what a call means.
+"""The registry of a session's tools: which are offered, their schemas, and validation of calls.
 
-Border: knows tools and rules, runs nothing. Whatever the model writes, the answer is a tool and
+Border: knows tools and rules, runs nothing. For any call that the model writes, the result is a tool and
 its arguments, or a sentence the model can act on.
 """
 
@@ -19,11 +19,11 @@ from palimpsest.transcript.values import Rule, ToolSpec
 
 MOST_PROBLEMS_NAMED = 5
 EVERY = "*"
-"""Stands for all tools that a choice does not name."""
+"""In a choice of tools: all tools that it does not name."""
 
 
 class Registry:
-    """The tools a session knows, by name."""
+    """Holds the tools of a session by name."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
@@ -43,7 +43,7 @@ class Registry:
         return tool
 
     def remove(self, name: str) -> None:
-        """Forget a tool."""
+        """Remove a tool; does nothing if there is none of this name."""
         self._tools.pop(name, None)
         self._specs.pop(name, None)
 
@@ -55,9 +55,9 @@ class Registry:
     def offered(
         self, rules: Iterable[Rule] = (), switched: Mapping[str, bool] | None = None
     ) -> tuple[Tool, ...]:
-        """Return the tools the model is shown, by name: not denied as a whole, not switched off.
+        """Return the tools offered to the model, sorted by name: not denied as a whole, not switched off.
 
-        ``switched`` is the user's choice for one turn; ``EVERY`` stands for all that it does not name.
+        ``switched`` is the user's choice for one turn; its key ``EVERY`` is for all tools it does not name.
         """
         choice = switched or {}
         hidden = disabled({name: tool.permission for name, tool in self._tools.items()}, rules)
@@ -68,7 +68,7 @@ class Registry:
         )
 
     def spec(self, tool: Tool) -> ToolSpec:
-        """Describe a tool to the model; the same value each time, so that the prompt stays cached."""
+        """Return a tool's spec for the model; the same each time, so that the prompt stays cached."""
         known = self._specs.get(tool.name)
         if known is None or self._tools.get(tool.name) is not tool:
             known = ToolSpec(
@@ -80,7 +80,7 @@ class Registry:
         return known
 
     def resolve(self, name: str, offered: Iterable[Tool] | None = None) -> Tool | str:
-        """Find the tool a model means among those offered, whatever the case, or say which there are."""
+        """Return the offered tool of a name, ignoring case, or a sentence that lists the known tools."""
         tools = self._tools if offered is None else {tool.name: tool for tool in offered}
         wanted = name.strip().removeprefix("functions.")
         by_lower = {known.lower(): tool for known, tool in tools.items()}
@@ -91,7 +91,7 @@ class Registry:
         return f"There is no tool {name!r} here. Known tools: {known}."
 
     def validate(self, tool: Tool, given: object) -> BaseModel | str:
-        """Check a call's input; the answer is the arguments, or what to write differently."""
+        """Validate a call's input; returns the arguments, or a sentence about what is wrong."""
         if isinstance(given, str):
             try:
                 given = json.loads(given or "{}")

@@ -1,1 +1,1 @@
-"""The tool that fetches a page, and HTML as text."""
+"""The webfetch tool, HTTP fetching, and conversion of HTML to Markdown or text."""

@@ -1,7 +1,7 @@
-"""Turn an HTML page into what a model reads: Markdown or plain text.
+"""Convert an HTML page to Markdown or plain text for the model.
 
-Border: pure but for its libraries, which live here: Beautiful Soup and markdownify. Scripts, styles
-and drawings are left out; links lead where they lead on the page.
+Border: pure; the only module that imports Beautiful Soup and markdownify. Scripts, styles and drawings
+are removed; links become absolute.
 """
 
 import re
@@ -14,7 +14,7 @@ import markdownify
 from palimpsest.tools.web import html_tokens
 
 LARGEST_CHARS = 1_000_000
-"""Markdownify takes about four seconds for these; larger pages are given as plain text, in one."""
+"""Markdownify takes about four seconds for this size; a larger page becomes plain text, in one second."""
 
 TOO_LARGE = "(The page is too large to be put into Markdown; these are its words, without links.)"
 
@@ -23,7 +23,7 @@ def to_markdown(html: str, url: str) -> str:
     """Return a page as Markdown, its title first."""
     page, title, too_deep = html_tokens.head_and_body(html)
     if too_deep:
-        # Markdownify goes down by recursion, and takes ever longer.
+        # Markdownify is recursive, and takes ever longer.
         body = _tidy(html_tokens.visible_text(page))
     elif len(page) > LARGEST_CHARS:
         body = f"{TOO_LARGE}\n\n{_tidy(html_tokens.visible_text(page))}"
@@ -33,7 +33,7 @@ def to_markdown(html: str, url: str) -> str:
 
 
 def to_text(html: str, url: str) -> str:  # noqa: ARG001  both are called alike
-    """Return the words of a page, its title first."""
+    """Return the visible text of a page, its title first."""
     page, title, _ = html_tokens.head_and_body(html)
     body = _tidy(html_tokens.visible_text(page))
     return body if not title or body.startswith(title) else f"{title}\n\n{body}"
@@ -46,7 +46,7 @@ def _marked_down(page: str, url: str) -> str:
     for image in soup("img"):
         source = str(image.get("src") or "")
         if not source or source.startswith("data:"):
-            # Its words take its place; moving anything in a tree of many siblings is slow.
+            # Its alternative text replaces it; moving nodes in a tree of many siblings is slow.
             image.name, image.attrs, image.string = "span", {}, str(image.get("alt") or "")
         else:
             image["src"] = _joined(url, source)

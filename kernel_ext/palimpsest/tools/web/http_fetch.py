@@ -1,8 +1,8 @@
-"""Fetch one address over HTTP: bounded in time and size, to the machine that was asked about.
+"""Fetch one URL over HTTP, with limits on time and size, from the machine that permission was asked for.
 
-Border: httpx lives here, imported when it is first needed. A name is looked up once, and the
-connection goes to an address that was found, so that a name cannot mean another machine when it
-is connected to than when a person was asked. Redirects are told, not followed.
+Border: the only module that imports httpx, on first use. A name is resolved once, and the connection
+goes to a resolved address, so that a name cannot point to another machine after the user was asked.
+Redirects are returned, not followed.
 """
 
 import asyncio
@@ -41,32 +41,32 @@ META_CHARSET = re.compile(
 )
 
 Lookup = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Returns the addresses that a name and a port have; raises OSError or UnicodeError."""
+"""A function that resolves a host and port to IP addresses; raises OSError or UnicodeError."""
 
 
 class FetchRefused(Exception):
-    """An address that is not fetched, or an answer that is of no use; says why."""
+    """A URL is not fetched, or its response cannot be used; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchTarget:
-    """An address, and the machine that it means."""
+    """A URL, and the IP address or proxy that it is fetched from."""
 
     url: str
     scheme: str
     netloc: str
-    """Host and port as the address has them."""
+    """Host and port as in the URL."""
     host: str
     address: str | None
-    """The machine's number; None where a proxy looks the name up."""
+    """The IP address; None if a proxy resolves the name."""
     private: bool
-    """Only this machine or its network reaches it."""
+    """The address can only be reached from this machine or its network."""
     proxy: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """What came back."""
+    """The response to a request."""
 
     url: str
     status: int
@@ -75,15 +75,15 @@ class FetchedPage:
     body: bytes
     seconds: float
     location: str | None = None
-    """Where it says to go instead."""
+    """The absolute URL of a redirect."""
 
     @property
     def is_html(self) -> bool:
-        """Tell whether it is a page."""
+        """Whether it is an HTML page."""
         return self.mime in ("text/html", "application/xhtml+xml")
 
     def text(self) -> str | None:
-        """Return it as text; None when it is none."""
+        """Return the body as text; None when it is not text."""
         if not TEXTUAL.fullmatch(self.mime) and b"\0" in self.body[:4096]:
             return None
         if not TEXTUAL.fullmatch(self.mime) and self.mime not in ("", "application/octet-stream"):
@@ -92,27 +92,27 @@ class FetchedPage:
 
 
 def decoded(body: bytes, declared: str | None) -> str:
-    """Read bytes as the sender says; where that is wrong or unknown, as what they are likely to be."""
+    """Decode a body by its declared charset; if that is wrong or missing, by the likely one."""
     meta = META_CHARSET.search(body[:4096])
     named = [declared, meta[1].decode("ascii") if meta else None]
     for name in [*(one for one in named if one), "utf-8-sig"]:
         try:
             return body.decode(name)
         except (LookupError, ValueError):
-            # ValueError: also codecs that make no text of bytes.
+            # ValueError: also codecs that do not decode to text.
             continue
     return body.decode("utf-8" if _mostly_utf8(body) else "cp1252", errors="replace")
 
 
 def _mostly_utf8(body: bytes) -> bool:
-    """Tell whether only single bytes are broken, as at a cut or in a page put together from two."""
+    """Return whether the bytes are UTF-8 except for a few, as in a truncated or mixed page."""
     wrong = body.decode("utf-8", errors="replace").count("\N{REPLACEMENT CHARACTER}")
     high = sum(byte > 127 for byte in body)
     return wrong * 4 < high
 
 
 async def system_lookup(host: str, port: int) -> Sequence[str]:
-    """Ask the system for the addresses of a name."""
+    """Resolve a name to IP addresses by the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(
         host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
     )
@@ -120,7 +120,7 @@ async def system_lookup(host: str, port: int) -> Sequence[str]:
 
 
 async def target(url: str, lookup: Lookup = system_lookup) -> FetchTarget:
-    """Look up what an address means; raises Refused with a sentence."""
+    """Check and resolve a URL; raises FetchRefused with a sentence."""
     parts = _parts(url)
     host = parts.hostname or ""
     scheme = parts.scheme.lower()
@@ -130,7 +130,7 @@ async def target(url: str, lookup: Lookup = system_lookup) -> FetchTarget:
     proxy = _proxy(scheme, host)
     literal = number_of(host)
     if proxy is not None and literal is None:
-        # The proxy looks the name up, and nobody here can tell where it connects to.
+        # The proxy resolves the name, so it is not known here where it connects to.
         return FetchTarget(
             clean, scheme, netloc, host, None, private=is_local_name(host), proxy=proxy
         )
@@ -159,7 +159,7 @@ def _parts(url: str) -> SplitResult:
     if parts.scheme.lower() not in ("http", "https") or not parts.hostname:
         raise FetchRefused(f"{url!r} cannot be fetched: give an address with http:// or https://.")
     if "\\" in parts.netloc:
-        # To a rule it would be a slash, and the name before it another machine's.
+        # Some parsers treat it as a slash, and would take the name before it for the host.
         raise FetchRefused(
             f"{url!r} is not an address: there is a backslash in the machine's name."
         )
@@ -180,7 +180,7 @@ async def _looked_up(host: str, port: int, lookup: Lookup) -> list[Number]:
     known = [number for number in map(number_of, found) if number is not None]
     if not known:
         raise FetchRefused(f"There is no machine called {host!r}.")
-    # A machine without IPv6 is told of IPv6 addresses too; the other kind always works.
+    # IPv4 first: IPv6 addresses are also returned to a machine that has no IPv6.
     return sorted(known, key=lambda number: number.version)
 
 
@@ -193,10 +193,10 @@ def _proxy(scheme: str, host: str) -> str | None:
 
 
 class Fetcher:
-    """Sends one request and reads the answer.
+    """Sends one request and reads the response.
 
-    Contract: raises Refused with a sentence; ends within the given seconds; never holds more than
-    the largest size in memory, but for one piece of what is unpacked.
+    Contract: raises FetchRefused with a sentence; ends within the given seconds; never holds more than
+    the maximum size in memory, plus one decompressed chunk.
     """
 
     def __init__(self, largest_bytes: int = LARGEST_BYTES) -> None:
@@ -204,7 +204,7 @@ class Fetcher:
         self._trust: ssl.SSLContext | None = None
 
     async def fetch(self, target: FetchTarget, seconds: float, *, format_: str) -> FetchedPage:
-        """Fetch, within so many seconds."""
+        """Fetch a target within a number of seconds; ``format_`` selects the Accept header."""
         import httpx  # noqa: PLC0415 - its home; a tenth of a second that most sessions never need
 
         began = time.monotonic()
@@ -293,7 +293,7 @@ class Fetcher:
 
 
 def _addressed(target: FetchTarget) -> tuple[str, dict[str, str], dict[str, Any]]:
-    """Address the machine that was found, in the name that was asked for."""
+    """Return URL, headers and extensions of a request to the resolved address with the original host."""
     if target.address is None or target.proxy is not None:
         return target.url, {}, {}
     parts = urlsplit(target.url)

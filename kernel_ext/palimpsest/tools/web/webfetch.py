@@ -1,7 +1,7 @@
-"""Fetch a page for the model, as Markdown, plain text or as it is.
+"""The webfetch tool: fetch a web page for the model as Markdown, plain text or HTML.
 
-Border: asks, fetches through ``http_fetch.py``, and words what came. A page is data: what it says is
-shown to the model, and nothing in it runs here.
+Border: asks for permission, fetches through ``http_fetch.py``, and converts the response. A page is data:
+its content is sent to the model, and nothing in it is executed.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ from palimpsest.transcript.parts import Attachment
 
 WEBFETCH = "webfetch"
 PRIVATE_NETWORK = "private_network"
-"""The permission for addresses that only this machine or its network can reach."""
+"""The permission for addresses that can only be reached from this machine or its network."""
 
 DEFAULT_TIMEOUT_SECONDS = 30.0
 LONGEST_TIMEOUT_SECONDS = 120.0
 LONGEST_READING_SECONDS = 30.0
-"""Turning 5 MB of HTML into words takes about four on a machine that does nothing else."""
+"""Time limit of the conversion; 5 MB of HTML take about four seconds on an idle machine."""
 MOST_REDIRECTS = 10
 
 Format = Literal["markdown", "text", "html"]
@@ -55,7 +55,7 @@ class WebFetchArguments(BaseModel):
 
 
 class WebFetchTool:
-    """Fetches a page."""
+    """The webfetch tool, which fetches a web page or file."""
 
     name = WEBFETCH
     description = (
@@ -71,7 +71,7 @@ class WebFetchTool:
         self._lookup = lookup
 
     async def run(self, arguments: WebFetchArguments, context: ToolContext) -> ToolOutcome:
-        """Ask for every address on the way, fetch, and word what came."""
+        """Ask for permission for each URL, fetch, follow redirects, and convert the response."""
         clean = key_redaction.for_context(context)
         fetched = await self._follow(arguments, context)
         outcome = await _worded(fetched, arguments.format, context)
@@ -80,7 +80,7 @@ class WebFetchTool:
         )
 
     async def _follow(self, arguments: WebFetchArguments, context: ToolContext) -> FetchedPage:
-        """Fetch, and go where the answer leads; every new address is asked for."""
+        """Fetch and follow redirects, asking for permission for each new URL."""
         url, before = arguments.url.strip(), ""
         left = arguments.timeout_seconds
         for _ in range(MOST_REDIRECTS + 1):
@@ -118,7 +118,7 @@ class WebFetchTool:
 
 
 def _same_page(before: str, after: str) -> bool:
-    """Tell whether a redirect only added encryption or a slash, which nobody wants to be asked about."""
+    """Return whether a redirect only changes to https or adds a slash, which needs no question."""
     one, two = urlsplit(before), urlsplit(after)
     return (
         one.hostname == two.hostname

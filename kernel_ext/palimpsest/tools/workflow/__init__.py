@@ -1,1 +1,1 @@
-"""Questions to the person, todo list, skills, subagents, recall, the structured answer."""
+"""Tools for the workflow: questions to the user, todo list, skills, subagents, recall, structured output."""

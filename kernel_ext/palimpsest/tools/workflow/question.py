@@ -1,6 +1,6 @@
-"""Ask the person what only the person can decide.
+"""The question tool: ask the user questions and return the answers to the model.
 
-Border: words the questions and the answers; who is asked, and how, comes in as ``Interview``.
+Border: checks the questions and formats the answers; the ``Interview`` that asks the user is passed in.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ MOST_TITLE_CHARS = 200
 
 
 class Interview(Protocol):
-    """Puts questions to the person of a session.
+    """Asks the user of a session questions.
 
-    Contract: returns one tuple of words for each question, in order, an empty one where nothing
-    was chosen. Raises PermissionDenied with a sentence for the model when nobody answers, and
+    Contract: returns one tuple of strings for each question, in order, an empty one where nothing
+    was chosen. Raises PermissionDenied with a sentence for the model when no user answers, and
     Aborted when the turn was stopped.
     """
 
@@ -62,7 +62,7 @@ class QuestionArguments(BaseModel):
 
 
 class QuestionTool:
-    """Asks the person."""
+    """The question tool, which asks the user."""
 
     name = QUESTION
     description = (
@@ -74,7 +74,7 @@ class QuestionTool:
     permission = QUESTION
 
     async def run(self, arguments: QuestionArguments, context: ToolContext) -> ToolOutcome:
-        """Ask, and return what the person said."""
+        """Ask the questions and return the user's answers."""
         interview: Interview | None = context.extra.get("interview")
         if interview is None:
             raise UserError("Nobody can be asked in this session. Go on with your best judgement.")
@@ -97,7 +97,7 @@ class QuestionTool:
 
 
 def answers_text(questions: Sequence[Question], answers: Answers) -> str:
-    """Return what the person said, question by question."""
+    """Return the answers as text, question by question."""
     lines = []
     for question, words in zip(questions, answers, strict=True):
         said = ", ".join(words) or NO_ANSWER

@@ -1,7 +1,7 @@
-"""Read or search what the session keeps and the model is no longer shown.
+"""The recall tool: read or search texts of the session that were removed from the model's context.
 
-Border: asks an archive, which knows the session; reads no path. What comes back is bounded, so that
-recalling a long output does not fill the window that it was taken out of.
+Border: reads from a ``RecallArchive``, and no files. The output is bounded, so that recalling a long
+output does not fill the context window again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ from palimpsest.transcript.errors import UserError
 
 RECALL = "recall"
 MOST_CHARS = 16_000
-"""About 4,000 tokens: a call that brings more back costs what cutting the output saved."""
+"""About 4,000 tokens; a longer output would cost what truncating the original saved."""
 ROW_CHARS = 1_000
-"""A longer line is told in rows of this length, so that one line of JSON can be read in pieces."""
+"""A longer line is split into rows of this length, so that one line of JSON can be read in pieces."""
 MOST_ROWS = 500
 MOST_HITS = 100
 GAP = "  ..."
@@ -41,7 +41,7 @@ class RecallArguments(BaseModel):
 
 
 class RecallTool:
-    """Reads what was cut, cleared or summarised."""
+    """The recall tool, which reads what was truncated, cleared or summarised."""
 
     name = RECALL
     description = (
@@ -53,7 +53,7 @@ class RecallTool:
     permission = RECALL
 
     async def run(self, arguments: RecallArguments, context: ToolContext) -> ToolOutcome:
-        """Find it, then read or search it."""
+        """Ask for permission, then read or search the text of a name, or search all texts."""
         archive: RecallArchive | None = context.extra.get("archive")
         if archive is None:
             raise UserError("This session keeps no record to recall from.")
@@ -81,7 +81,7 @@ class RecallTool:
 
 
 def rows(text: str) -> list[str]:
-    """Return a text in rows: its lines, and those that are too long in pieces."""
+    """Split a text into rows: its lines, with long ones in pieces of ``ROW_CHARS``."""
     return [
         line[at : at + ROW_CHARS]
         for line in text.split("\n")
@@ -142,7 +142,7 @@ def _matching(given: Sequence[str], pattern: "regex.Pattern[str]") -> Iterator[i
 
 
 def _around(given: Sequence[str], found: Sequence[int], arguments: RecallArguments) -> list[str]:
-    """Write the rows around each match, with a gap between pieces."""
+    """Return the rows around each match, with a gap line between separate groups."""
     matching = set(found)
     near = sorted(
         {

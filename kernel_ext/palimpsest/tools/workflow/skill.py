@@ -1,7 +1,7 @@
-"""Hand the model a skill: the text that says how a kind of task is done, where it asked for it.
+"""The skill tool: return the instructions of a skill, which explain one kind of task, to the model.
 
-Border: which skills there are comes in; the tool asks, finds and words. Its output is protected
-from pruning, since what it says holds for the rest of the session.
+Border: the skills are passed in; the tool asks for permission and returns the text. Its output is
+protected from pruning, since the instructions apply for the rest of the session.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,12 +16,12 @@ from palimpsest.transcript.errors import UserError
 
 SKILL = "skill"
 MOST_CHARS = 40_000
-"""Under what truncation would cut anyway, so that the note about the rest is not lost."""
+"""Maximum characters, below the truncation limit, so that the note about the rest is not cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """How a kind of task is done."""
+    """Instructions for one kind of task."""
 
     name: str
     description: str
@@ -30,9 +30,9 @@ class Skill:
     folder: Path
     origin: str
     inside: bool = True
-    """It is a folder of the project."""
+    """Its folder is in the project."""
     files: tuple[str, ...] = ()
-    """What lies beside its text, relative to the folder."""
+    """Other files of the skill, relative to its folder."""
 
 
 class SkillArguments(BaseModel):
@@ -42,7 +42,7 @@ class SkillArguments(BaseModel):
 
 
 class SkillTool:
-    """Returns the text of a skill."""
+    """The skill tool, which returns the text of a skill."""
 
     name = SKILL
     description = (
@@ -57,7 +57,7 @@ class SkillTool:
         self._skills = skills
 
     async def run(self, arguments: SkillArguments, context: ToolContext) -> ToolOutcome:
-        """Ask where needed and return the text."""
+        """Ask for permission and return the skill's text."""
         skills = self._skills()
         found = skills.get(arguments.name) or _by_lower(skills, arguments.name)
         if found is None:
@@ -71,7 +71,7 @@ class SkillTool:
 
 
 def skill_text(skill: Skill) -> str:
-    """Write a skill for the model: its text, and what lies beside it."""
+    """Return a skill as text for the model: its folder, the names of its files, and its instructions."""
     text = skill.text
     if len(text) > MOST_CHARS:
         rest = len(text) - MOST_CHARS
@@ -86,14 +86,14 @@ def skill_text(skill: Skill) -> str:
 
 
 def listed(skills: Mapping[str, Skill]) -> str:
-    """List the skills for the system prompt; empty where there are none."""
+    """Return the list of skills for the system prompt; empty if there are none."""
     return "\n".join(
         f"- {skill.name}: {skill.description[:MOST_DESCRIPTION_CHARS]}" for skill in skills.values()
     )
 
 
 MOST_DESCRIPTION_CHARS = 600
-"""A longer one would be sent with every request."""
+"""Maximum characters of a skill's description, which is sent with every request."""
 
 
 def _by_lower(skills: Mapping[str, Skill], name: str) -> Skill | None:

@@ -1,6 +1,6 @@
-"""Take the answer to a prompt in the form that the prompt asked for.
+"""The StructuredOutput tool: the model calls it to give its final answer in the requested JSON schema.
 
-Border: the input of the call is the answer. It is checked before the tool runs, and the loop keeps
+Border: the input of the call is the answer. It is validated before the tool runs, and the loop stores
 it with the message and ends the turn.
 """
 
@@ -19,11 +19,11 @@ ANSWER_BY_TOOL = (
     f"calling the tool {STRUCTURED_OUTPUT} once, with everything that belongs to the answer in its input. "
     "An answer in words alone does not count."
 )
-"""What the system prompt of such a turn says."""
+"""The instruction in the system prompt of a turn with a schema."""
 
 
 class StructuredOutputTool:
-    """Takes the answer."""
+    """The StructuredOutput tool, whose input is the answer."""
 
     name = STRUCTURED_OUTPUT
     permission = STRUCTURED_OUTPUT
@@ -34,5 +34,5 @@ class StructuredOutputTool:
         self.arguments: type[BaseModel] = schema_arguments(STRUCTURED_OUTPUT, schema)
 
     async def run(self, _arguments: BaseModel, _context: ToolContext) -> ToolOutcome:
-        """Say that the answer was taken."""
+        """Confirm the answer."""
         return ToolOutcome(title="Answer", output="The answer was taken in this form.")

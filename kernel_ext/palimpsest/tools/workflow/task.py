@@ -1,7 +1,7 @@
-"""Hand a piece of work to another agent, which does it in a session of its own.
+"""The task tool: run a subagent on a task, in a child session.
 
-Border: words the task and its result; who runs the session comes in as ``SubagentRunner``. What the
-other agent read and tried stays in its session, so that this one's context holds the result only.
+Border: builds the task and formats its result; the ``SubagentRunner`` that runs the session is passed in.
+The subagent's messages stay in its session, so this session's context contains only the result.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from palimpsest.transcript.values import ModelRef
 
 TASK = "task"
 MOST_SHOWN = 12
-"""Calls of the other agent that the card lists; the session has them all."""
+"""Maximum tool calls of the subagent that the card lists; its session has all."""
 LONGEST_TITLE_CHARS = 100
 
 
@@ -30,41 +30,41 @@ DESCRIPTION = (
 
 @dataclass(frozen=True, slots=True)
 class SubagentTask:
-    """What is handed on."""
+    """A task for a subagent."""
 
     description: str
     prompt: str
     agent: str
     task_id: str | None = None
-    """The session to go on with; None begins one."""
+    """The child session to continue; None creates one."""
     model: ModelRef | None = None
-    """Which model does it, where a person said so; else the agent's, or the caller's."""
+    """The model chosen by the user; None uses the subagent's, or else the caller's."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubagentResult:
-    """What came back."""
+    """The result of a subagent."""
 
     task_id: str
     text: str
     error: str | None = None
-    """Why it ended before its end, in a sentence."""
+    """Why it failed, in a sentence."""
     stopped: bool = False
-    """It was stopped together with who handed it on."""
+    """It was stopped together with the calling session."""
     metadata: Mapping[str, Any] | None = None
-    """For people and front ends."""
+    """Values for users and front ends."""
 
 
 class SubagentRunner(Protocol):
-    """Runs other agents for one session.
+    """Runs subagents for one session.
 
-    Contract: returns when the agent has answered, failed or was stopped, and shows its progress in
-    the running card meanwhile. Raises UserError with a sentence for the model where the task
-    cannot be begun. Stopping the context stops the agent.
+    Contract: returns when the subagent has answered, failed or was stopped, and shows its progress in
+    the running call's card meanwhile. Raises UserError with a sentence for the model if the task
+    cannot be started. Setting the context's abort flag stops the subagent.
     """
 
     async def run(self, task: SubagentTask, context: ToolContext) -> SubagentResult:
-        """Have the task done."""
+        """Run the task and return its result."""
         ...
 
 
@@ -82,7 +82,7 @@ class TaskArguments(BaseModel):
 
 
 class TaskTool:
-    """Hands work to other agents."""
+    """The task tool, which runs subagents."""
 
     name = TASK
     arguments: type[BaseModel] = TaskArguments
@@ -95,7 +95,7 @@ class TaskTool:
         self.description = f"{DESCRIPTION}\nAgents:\n{listed}"
 
     async def run(self, arguments: TaskArguments, context: ToolContext) -> ToolOutcome:
-        """Ask where needed, have it done, and return the report."""
+        """Ask for permission, run the subagent, and return its result; raises UserError if it failed."""
         runner: SubagentRunner | None = context.extra.get("subagent_runner")
         if runner is None:
             raise UserError("No other agent can work in this session. Do the task yourself.")
@@ -133,7 +133,7 @@ class TaskTool:
 
 
 def report_text(result: SubagentResult, agent: str) -> str:
-    """Write a result for the model."""
+    """Return a result as text for the model."""
     if result.stopped:
         ended = "was stopped before it was done"
     elif result.error is not None:

@@ -1,7 +1,7 @@
-"""Keep the session's list of what is to do, for the model and for the person who watches.
+"""The todowrite tool: replace the session's todo list, which the model and the user see.
 
 Border: replaces the whole list through ``TodoList``; the session journals it. A whole list each
-time needs no ids and cannot drift from what the model believes.
+time needs no ids and cannot diverge from what the model wrote.
 """
 
 from typing import Literal, Protocol
@@ -21,16 +21,16 @@ LONGEST_ITEM_CHARS = 500
 class TodoList(Protocol):
     """The todo list of a session.
 
-    Contract: ``replace`` journals the list, and every view is told.
+    Contract: ``replace`` journals the list, and every view is notified.
     """
 
     def replace(self, todos: tuple[Todo, ...]) -> None:
-        """Put a list in the place of the one there is."""
+        """Replace the whole list."""
         ...
 
 
 class TodoItem(BaseModel):
-    """One line of the list."""
+    """One item of the list."""
 
     content: str
     status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
@@ -46,7 +46,7 @@ class TodoArguments(BaseModel):
 
 
 class TodoWriteTool:
-    """Replaces the todo list."""
+    """The todowrite tool, which replaces the todo list."""
 
     name = TODOWRITE
     description = (

@@ -1,1 +1,1 @@
-"""Values of context management: policies, decisions, what they come to, neutral messages."""
+"""Values of context management: policies, decisions and their effect, neutral messages."""

@@ -1,1 +1,1 @@
-"""What each provider of models accepts, as one profile for a model reference."""
+"""Provider profiles: what the API of a model's provider accepts, by model reference."""

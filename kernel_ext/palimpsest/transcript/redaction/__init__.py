@@ -1,1 +1,1 @@
-"""Secrets and home folders taken out of texts, streams and values."""
+"""Remove secrets and home folders from texts, streams and values."""

@@ -1,1 +1,1 @@
-"""What a session's log holds beside its messages: its own record, budgets, reverts, events."""
+"""Values in a session's log other than messages: session info, budgets, reverts, hook values, events."""

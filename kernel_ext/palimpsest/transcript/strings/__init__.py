@@ -1,1 +1,1 @@
-"""Words of numbers, paths and lists, and halves of characters joined."""
+"""Text helpers: numbers in words, relative paths, todo lists, and joining of split surrogates."""

@@ -1,1 +1,1 @@
-"""Code for pandas and matplotlib, and results as text."""
+"""Generate code for pandas and matplotlib, and text from results."""

@@ -1,4 +1,4 @@
-"""Write code that loads a data file, and name the variable it goes into."""
+"""Generate code that loads a data file, and a name for its variable."""
 
 import re
 
@@ -18,7 +18,7 @@ READERS = {
 
 
 def load_code(path: str, name: str, module: str) -> str:
-    """Return code that loads a file and gives the columns."""
+    """Return code that loads a file into variable ``name`` and ends with its column types."""
     ending = path.lower().rsplit(".", 1)[-1]
     start = "import pandas as pd" if module == "pd" else "import pandas"
     reader = READERS.get(ending, READERS["csv"]).format(path=quote(path))
@@ -26,7 +26,7 @@ def load_code(path: str, name: str, module: str) -> str:
 
 
 def variable_name(path: str) -> str:
-    """Return a variable's name made from a file's name."""
+    """Return a variable name derived from a file's name."""
     stem = path.rsplit("/", 1)[-1].split(".", 1)[0]
     name = re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
     name = f"data_{name}" if name[0].isdigit() else name
@@ -64,7 +64,7 @@ def _is_keyword(name: str) -> bool:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return a name that no variable has."""
+    """Return the name, numbered if it is taken."""
     if name not in taken:
         return name
     number = 2

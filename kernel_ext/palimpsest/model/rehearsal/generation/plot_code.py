@@ -1,4 +1,4 @@
-"""Write short matplotlib code for a spec: a drawing, and the numbers behind it."""
+"""Generate short matplotlib code for a query spec: a plot, and an expression for its numbers."""
 
 from palimpsest.model.rehearsal.generation.pandas_code import (
     keys,
@@ -17,7 +17,7 @@ def write_code(spec: QuerySpec, plt: str = "plt") -> str:
 
 
 def chart_of(spec: QuerySpec) -> str:
-    """Return which chart suits the columns: the one asked for, where it can be drawn."""
+    """Return the kind of chart for a spec: the requested one if the columns allow it."""
     numbers = [column for column in spec.measures if column.numeric]
     if not numbers:
         counted = bool(spec.groups or spec.measures)
@@ -41,7 +41,7 @@ def chart_of(spec: QuerySpec) -> str:
 
 
 def write_plot(spec: QuerySpec, plt: str = "plt") -> str:
-    """Return code that draws and then gives the numbers behind the drawing."""
+    """Return code that draws a plot and ends with an expression for its numbers."""
     drawing, numbers = plot_lines(spec, plt)
     start = (
         "import matplotlib.pyplot as plt" if plt == "plt" else f"import matplotlib.pyplot as {plt}"
@@ -50,7 +50,7 @@ def write_plot(spec: QuerySpec, plt: str = "plt") -> str:
 
 
 def plot_lines(spec: QuerySpec, plt: str) -> tuple[list[str], str]:
-    """Return the lines that draw, and the expression that gives the numbers."""
+    """Return the lines that draw the plot, and the expression for its numbers."""
     numbers = tuple(c for c in spec.measures if c.numeric)
     if not numbers and (spec.groups or spec.measures):
         return _plot_counts(spec, spec.groups or spec.measures, plt)
@@ -83,7 +83,7 @@ def _plot_scatter(spec: QuerySpec, numbers: tuple[Column, ...]) -> tuple[list[st
     kind = chart_of(spec)
     drawn = rows
     if spec.groups and kind == "scatter":
-        name = quote(spec.groups[0].key)  # a category gets a colour bar with its names
+        name = quote(spec.groups[0].key)  # as a category, so that the colour bar shows its names
         drawn = f'{rows}.astype({{{name}: "category"}})'
         colour = f', c={name}, colormap="viridis"'
     drawing = [f"{drawn}.plot.{kind}(x={quote(x.key)}, y={quote(y.key)}{colour})"]

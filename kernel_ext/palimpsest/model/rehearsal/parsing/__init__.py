@@ -1,1 +1,1 @@
-"""The prompt, the conversation and tool outputs read into values."""
+"""Parse the prompt, the conversation and tool outputs into values."""

@@ -1,4 +1,4 @@
-"""Read conditions from a prompt: values that are named, and numbers that are compared."""
+"""Parse filter conditions in a prompt: values of columns, and comparisons with numbers."""
 
 import re
 from collections.abc import Sequence
@@ -31,9 +31,9 @@ def conditions(
     table: Table,
     usual: Column | None = None,
 ) -> tuple[list[Filter], set[int]]:
-    """Return the conditions, and the starts of the mentions that only name a condition.
+    """Return the conditions, and the start indices of column mentions that belong to conditions only.
 
-    A number that is compared with nothing, as in *and over 5*, is compared with ``usual``.
+    A comparison without a column, as in *and over 5*, applies to ``usual``.
     """
     found, used = _of_values(columns, values)
     for at, word in enumerate(words):
@@ -80,7 +80,7 @@ def _of_number(
     number: float,
     usual: Column | None,
 ) -> tuple[Filter, set[int]] | None:
-    """Return the condition a number is part of, on the column named closest before it."""
+    """Return the condition with a number, on the nearest numeric column, and the mentions it uses."""
     if any(mention.start <= at < mention.end for mention in columns):
         return None
     test = _comparator(words, columns, at)
@@ -103,7 +103,7 @@ def _of_number(
 
 
 def _comparator(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> str | None:
-    """Return the comparison that the words before a number make."""
+    """Return the comparison operator expressed by the words before a number, or None."""
     before = _before(words, columns, at)
     if before[-2:] == ["at", "least"] or before[-1:] in (["between"], [">="]):
         return ">="

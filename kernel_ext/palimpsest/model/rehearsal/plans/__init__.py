@@ -1,1 +1,1 @@
-"""Which plan a prompt asks for, and the tool calls of each plan."""
+"""Choose the plan for a prompt, and generate the tool calls and answer of each plan."""

@@ -1,4 +1,4 @@
-"""Run what the user gave: Python, a calculation, or a shell command."""
+"""Plans that run what the prompt contains: Python code, a calculation, or a shell command."""
 
 import ast
 import difflib
@@ -20,7 +20,7 @@ RUN = r"(?i)\b(?:run|execute|evaluate|eval|exec|try|do|compute|calculate)\b"
 
 
 def shell_command(prompt: ParsedPrompt) -> str | None:
-    """Return the shell command a prompt gives, or None."""
+    """Return the shell command in a prompt, or None."""
     for fence in prompt.fences:
         if fence.language in SHELL_LANGUAGES:
             return fence.code
@@ -53,7 +53,7 @@ def _first_word(text: str) -> str:
 
 
 def python_code(prompt: ParsedPrompt) -> str | None:
-    """Return the Python a prompt gives: a block, backticks, or what follows *run* or a colon."""
+    """Return the Python code in a prompt, or None: a block, backticks, or text after *run* or a colon."""
     for fence in prompt.fences:
         if fence.language in {"", "python", "py", "python3", "ipython"}:
             return fence.code
@@ -90,7 +90,7 @@ def python_code(prompt: ParsedPrompt) -> str | None:
 
 
 def _is_formula(text: str) -> bool:
-    """Tell code from prose that happens to parse, such as one word."""
+    """Return whether text is code rather than prose that happens to parse, such as one word."""
     return is_python(text) and bool(
         re.search(r"[()\[\]=+*/%\"']|\d\s*-|^\w+\.\w+|^import |^from ", text)
         or (text.isidentifier() and "_" in text)
@@ -98,7 +98,7 @@ def _is_formula(text: str) -> bool:
 
 
 def is_python(text: str) -> bool:
-    """Tell whether text is Python."""
+    """Return whether text is valid Python with at least one statement."""
     try:
         with_warnings = compile(text.strip(), "prompt", "exec", ast.PyCF_ONLY_AST)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -107,7 +107,7 @@ def is_python(text: str) -> bool:
 
 
 def python_plan(runner: PlanRunner, code: str) -> Plan:
-    """Run the user's code as it stands."""
+    """Run the user's code unchanged; if it fails by a misspelt name, try the closest one."""
     if not runner.can("python"):
         return PlanAnswer(
             "I would need the `python` tool to run this, and it is not offered in this step."
@@ -140,7 +140,7 @@ def python_plan(runner: PlanRunner, code: str) -> Plan:
 
 
 def ran(result: ToolResult) -> str:
-    """Show what code printed and returned."""
+    """Return the answer text with what code printed and returned."""
     if not result.words.strip():
         return "The code ran and returned nothing."
     lines = result.words.strip().splitlines()
@@ -158,7 +158,7 @@ def _is_expression(code: str) -> bool:
 
 
 def names_code(code: str, error: tuple[str, str]) -> str:
-    """Return code that lists the names that could have been meant."""
+    """Return code that lists the existing names that a misspelt one may stand for."""
     owner = _owner(code)
     if error[0] == "KeyError" and owner:
         return f"list({owner})"
@@ -168,7 +168,7 @@ def names_code(code: str, error: tuple[str, str]) -> str:
 
 
 def _owner(code: str) -> str | None:
-    """Return the variable whose member an expression asks for."""
+    """Return the variable whose attribute or item an expression accesses, or None."""
     for node in ast.walk(ast.parse(code.strip(), mode="eval")):
         if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.value, ast.Name):
             return node.value.id
@@ -176,7 +176,7 @@ def _owner(code: str) -> str | None:
 
 
 def repaired(code: str, error: tuple[str, str], names: ToolResult) -> str | None:
-    """Return the code with its misspelt name replaced by the closest that exists."""
+    """Return the code with its misspelt name replaced by the closest existing one, or None."""
     missing = re.search(r"name '(\w+)'|attribute '(\w+)'|^['\"](.+?)['\"]$", error[1])
     wrong = next((group for group in missing.groups() if group), None) if missing else None
     known = literal_in(names.value)
@@ -193,7 +193,7 @@ def repaired(code: str, error: tuple[str, str], names: ToolResult) -> str | None
 
 
 def shell_plan(runner: PlanRunner, command: str) -> Plan:
-    """Run the user's shell command as it stands."""
+    """Run the user's shell command unchanged."""
     if not runner.can("bash"):
         return PlanAnswer(
             "I would need the `bash` tool to run a command, and it is not offered in this step."

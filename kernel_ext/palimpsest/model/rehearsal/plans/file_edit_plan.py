@@ -1,4 +1,4 @@
-"""Create files and replace text in them; nothing is overwritten unless the prompt says so."""
+"""Plans that create files and replace text in them; a file is only overwritten if the prompt says so."""
 
 import re
 
@@ -89,7 +89,7 @@ _LITERAL = (
 
 
 def edit_terms(prompt: ParsedPrompt) -> tuple[str, str] | None:
-    """Return what to replace, and by what."""
+    """Return the text to replace and its replacement, or None."""
     path = "|".join(re.escape(path) for path in prompt.paths) or r"\Z"
     end = rf"(?=\s+(?:everywhere\s+)?(?:in|inside|within)\s+(?:the\s+)?(?:file\s+)?[`'\"]?(?:{path})|\s+everywhere|[,;]\s|[.!?]?\s*\Z)"
     first = f"(?:{_LITERAL.format('a')}|(?P<a5>\\S.*?))"
@@ -106,7 +106,7 @@ def edit_terms(prompt: ParsedPrompt) -> tuple[str, str] | None:
 
 
 def _without_place(old: str, path: str) -> str:
-    """Drop *in notes.txt* from the end of what is to be replaced."""
+    """Remove *in notes.txt* from the end of the text to replace."""
     return re.sub(
         rf"\s+(?:in|inside|within)\s+(?:the\s+)?(?:file\s+)?[`'\"]?(?:{path})[`'\"]?\s*\Z", "", old
     )
