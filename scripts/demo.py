@@ -1,9 +1,9 @@
-"""Run notebooks/00-start.ipynb through a real kernel, without a browser, into build/.
+"""Execute notebooks/00-start.ipynb in a real kernel, without a browser, and write the results into build/.
 
-Questions of the agent are answered as a person would, over the kernel's stdin channel, with
-"once"; each question and answer is printed. Written are the executed notebook, the same as a page,
-and the session as a page of its own, read back from the log without a kernel. The rehearsal model
-answers, whatever keys the environment holds.
+The agent's permission questions are answered over the kernel's stdin channel with "once"; each question and
+answer is printed. It writes the executed notebook, the notebook as an HTML page, and the session as an HTML
+page rendered from the log without a kernel. The rehearsal model (an offline model without a key) answers,
+whatever API keys the environment holds.
 """
 
 import asyncio
@@ -39,18 +39,18 @@ STYLE = """
 .jp-RenderedMarkdown.jp-OutputArea-output pre code { background: none; }
 .jp-RenderedMarkdown.jp-OutputArea-output blockquote { margin: 4px 0; color: #63636b; }
 """
-"""What nbconvert leaves out: code of Markdown outputs in a typewriter face, and our thin rule."""
+"""CSS that nbconvert lacks: a monospace font for code in Markdown outputs, and our thin rule at the left."""
 ANSWER = "1"
-"""Allow once."""
+"""The choice "allow once"."""
 
 
 class Demo(NotebookClient):
-    """A notebook client that answers what the kernel asks on stdin."""
+    """A notebook client that answers the kernel's questions on stdin."""
 
     asked: int = 0
 
     async def async_start_new_kernel_client(self) -> Any:
-        """Start the client and listen for questions beside it."""
+        """Start the client and a task beside it that listens for questions."""
         client = await super().async_start_new_kernel_client()
         client.allow_stdin = True
         self._listening = asyncio.ensure_future(self._answer(client))
@@ -66,7 +66,7 @@ class Demo(NotebookClient):
 
 
 def run(folder: Path) -> tuple[nbformat.NotebookNode, int]:
-    """Execute the notebook in ``folder``; returns it and how many questions were answered."""
+    """Execute the notebook in ``folder``; return it and the number of questions answered."""
     notebook = nbformat.read(folder / f"{NAME}.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     client = Demo(
         notebook,
@@ -79,7 +79,7 @@ def run(folder: Path) -> tuple[nbformat.NotebookNode, int]:
 
 
 def page(notebook: nbformat.NotebookNode) -> str:
-    """Return the notebook as a page without scripts, so that it needs no network to be read."""
+    """Return the notebook as an HTML page without scripts, so that it can be read offline."""
     exporter = HTMLExporter(template_name="lab", exclude_input_prompt=False)
     body, _ = exporter.from_notebook_node(notebook)
     body = re.sub(r"<script\b.*?</script>", "", body, flags=re.DOTALL | re.IGNORECASE)
@@ -87,7 +87,7 @@ def page(notebook: nbformat.NotebookNode) -> str:
 
 
 def session_page(folder: Path) -> tuple[str, list[str]]:
-    """Return the session that the notebook left behind as a page, from its log, and its errors."""
+    """Return the notebook's session as an HTML page, rendered from its log, and its errors."""
     store = JsonlStore(prepare(folder))
     (summary,) = store.list()
     state = store.load(summary.id)
@@ -101,7 +101,7 @@ def session_page(folder: Path) -> tuple[str, list[str]]:
 
 
 def _with_figures(message: Message, store: JsonlStore) -> Message:
-    """Put the pictures themselves in the place of their references."""
+    """Return the message with references to images replaced by the images themselves."""
     parts = []
     for part in message.parts:
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
@@ -124,16 +124,16 @@ def copy_notebooks(folder: Path) -> None:
     """Copy the notebooks and their data to a folder that is a project of its own."""
     ignored = shutil.ignore_patterns(".palimpsest", "notes.md", ".ipynb*")
     shutil.copytree(ROOT / "notebooks", folder, ignore=ignored)
-    (folder / ".palimpsest").mkdir(mode=0o700)  # so that no folder above is taken for the project
+    (folder / ".palimpsest").mkdir(mode=0o700)  # so that no parent folder is found as the project
 
 
 def rehearse() -> None:
-    """Let kernels that are started from here use the rehearsal model, whatever keys there are."""
+    """Make kernels started from this process use the rehearsal model, whatever API keys there are."""
     os.environ["PALIMPSEST_CONFIG_CONTENT"] = json.dumps({"model": "rehearsal/rehearsal"})
 
 
 def main() -> None:
-    """Run, check and write."""
+    """Execute the notebook, check the result, and write the pages."""
     began = time.monotonic()
     folder = BUILD / "demo"
     shutil.rmtree(folder, ignore_errors=True)

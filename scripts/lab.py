@@ -1,8 +1,8 @@
-"""Open JupyterLab on the first notebook.
+"""Start JupyterLab with the first notebook open.
 
-The work is Jupyter's; this only chooses what a first look needs: the repository as the root, a
-workspace of its own, so that a user's own tabs neither appear nor change, and no browser where
-there is no display. Everything after the script's name is passed on to JupyterLab.
+Only the arguments that a first look needs are chosen here: the repository as the root folder, a workspace
+of its own, so that a user's own tabs neither appear nor change, and no browser where there is no display.
+All further command line arguments are passed on to JupyterLab.
 """
 
 import os
@@ -15,7 +15,7 @@ PAGE = f"/lab/workspaces/palimpsest/tree/{START}"
 
 
 def arguments(given: list[str], *, has_display: bool, is_root: bool) -> list[str]:
-    """Return JupyterLab's arguments; what the user gave replaces what is chosen here."""
+    """Return JupyterLab's arguments; the user's arguments replace the ones chosen here."""
     chosen = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url={PAGE}"]
     if is_root:
         chosen.append("--allow-root")
@@ -26,14 +26,14 @@ def arguments(given: list[str], *, has_display: bool, is_root: bool) -> list[str
 
 
 def has_display() -> bool:
-    """Say whether a browser window could appear: always on macOS and Windows, elsewhere with a display."""
+    """Return whether a browser window can open: always on macOS and Windows, elsewhere with a display."""
     if sys.platform in {"darwin", "win32"}:
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
 def main() -> None:
-    """Become JupyterLab."""
+    """Replace this process with JupyterLab."""
     # The kernels and extensions of this environment come before those in the user's home.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0

@@ -1,7 +1,7 @@
-"""Take docs/images/first-light.png: a question of 00-start and its answer, in JupyterLab.
+"""Take docs/images/first-light.png, a screenshot of a question of 00-start and its answer in JupyterLab.
 
-A real JupyterLab in a headless Chromium runs a throw-away copy of the first notebook; the
-rehearsal model answers, and its questions are allowed by mouse.
+A real JupyterLab in a headless Chromium runs a throw-away copy of the first notebook; the rehearsal model
+answers, and its permission questions are answered with the mouse.
 """
 
 import sys
@@ -17,13 +17,13 @@ from tests.e2e.test_first_notebook import run_all
 
 PICTURE = ROOT / "docs" / "images" / "first-light.png"
 QUESTION = "scatter"
-"""The cell that is shown; nothing after it is run."""
+"""Text in the prompt of the cell that is shown; later cells are not run."""
 WIDTH, HEIGHT, SCALE = 1120, 1072, 1.5
 TO_TOP = "node => node.scrollIntoView({ block: 'start' })"
 
 
 def shorten(path: Path) -> None:
-    """Leave out what comes after the question."""
+    """Remove the cells after the question from the notebook."""
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     names = [cell.id for cell in notebook.cells]
     notebook.cells = notebook.cells[: names.index(QUESTION) + 1]
@@ -31,7 +31,7 @@ def shorten(path: Path) -> None:
 
 
 def show(page: Page) -> None:
-    """Run the notebook, and put the question at the top."""
+    """Run the notebook, and scroll the question to the top."""
     page.evaluate(READY)
     open_panel(page)
     run_all(page)
@@ -41,7 +41,7 @@ def show(page: Page) -> None:
 
 
 def few_colours(picture: Image.Image) -> Image.Image:
-    """Keep the commonest colours as they are; rare ones become the nearest of all hues."""
+    """Reduce the colours: the most common ones are kept, rare ones become the nearest of a few."""
     counted = sorted(picture.getcolors(picture.width * picture.height) or [], reverse=True)
     rare = picture.quantize(64, Image.Quantize.FASTOCTREE).getpalette() or []
     common = [part for _, colour in counted[:192] for part in colour]
@@ -51,7 +51,7 @@ def few_colours(picture: Image.Image) -> Image.Image:
 
 
 def main() -> None:
-    """Run, photograph, and keep few colours."""
+    """Run the notebook, take the screenshot, and reduce its colours."""
     program = browser_path()
     if program is None:
         sys.exit("No browser was found. Install chromium, or name one with PALIMPSEST_BROWSER.")

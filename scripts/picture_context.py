@@ -1,7 +1,7 @@
-"""Take docs/images/context.png: what ``%agent context`` shows of a session that was compacted.
+"""Take docs/images/context.png, a screenshot of the ``%agent context`` output of a compacted session.
 
-A real JupyterLab in a headless Chromium plays a short session with a model that answers as it is
-told here; only the cell with the window is kept.
+A real JupyterLab in a headless Chromium plays a short session with a scripted model; only the cell with the
+context window is kept.
 """
 
 import sys
@@ -22,8 +22,8 @@ SETUP = """from pathlib import Path
 from palimpsest.model.script import thinks
 from palimpsest.transcript.values import ModelInfo, ModelRef
 def prepare(info=ModelInfo(ref=ModelRef(provider='rehearsal', name='penguins'), window=64_000, output_limit=8_000)):
-    object.__setattr__(room.services, 'info', lambda name, variant: info)
-    object.__setattr__(room.services, 'default_model', lambda: info.ref.id)
+    object.__setattr__(harness.services, 'info', lambda name, variant: info)
+    object.__setattr__(harness.services, 'default_model', lambda: info.ref.id)
     Path('.palimpsest').mkdir(exist_ok=True)
     Path('AGENTS.md').write_text('# House rules\\n' + 'Lengths are given in millimetres, never in inches. ' * 60)
     Path('raw').mkdir(exist_ok=True)
@@ -31,7 +31,7 @@ def prepare(info=ModelInfo(ref=ModelRef(provider='rehearsal', name='penguins'), 
         lines = (f'Adelie,Torgersen,{39 + row % 7}.{row % 10},18.{row % 9},181,3750,{year}' for row in range(1900))
         Path(f'raw/{year}.csv').write_text('\\n'.join(lines))
 prepare()
-room.script(
+harness.script(
     thinks('The bill lengths may hold typing errors. ' * 40).says('I look at the oldest file first.')
         .calls('read', path='raw/2007.csv'),
     says('Seven rows lie more than three standard deviations from the mean of 43.92. ' * 20),
@@ -59,7 +59,7 @@ CELLS = (
 
 
 def main() -> None:
-    """Run the notebook, open the list of items, and photograph the last cell."""
+    """Run the notebook, open the list of items, and take a screenshot of the last cell."""
     program = browser_path()
     if program is None:
         sys.exit("No browser was found. Install chromium, or name one with PALIMPSEST_BROWSER.")

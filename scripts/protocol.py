@@ -1,8 +1,8 @@
-"""Write the front end's TypeScript types from the pydantic values, or check that they are current.
+"""Generate the front end's TypeScript types from the pydantic models, or check that they are current.
 
-The values of ``transcript`` and of ``frontends/protocol`` become one JSON schema, and
-json-schema-to-typescript writes it down. What is told to a front end leaves out what is None
-(``Record.wire``), so a field that may be None is an optional one there.
+The models of ``transcript`` and of ``frontends/protocol`` become one JSON schema, from which
+json-schema-to-typescript generates the types. Notices leave out fields that are None (``Record.wire``), so
+a field that may be None is optional in TypeScript.
 """
 
 import argparse
@@ -47,12 +47,12 @@ MODULES = (
     "palimpsest.frontends.protocol.commands",
 )
 OMITTED = {"Value", "PartBase", "Record"}
-"""Bases, and the record, whose form on the wire is the notice."""
+"""Base classes, and the record, whose form on the wire is the notice."""
 REFERENCE = "#/$defs/"
 
 
 def modules() -> list[ModuleType]:
-    """Import the modules whose values a front end sees."""
+    """Import the modules whose models a front end receives."""
     return [importlib.import_module(name) for name in MODULES if importlib.util.find_spec(name)]
 
 
@@ -83,7 +83,7 @@ def unions(sources: list[ModuleType]) -> dict[frozenset[str], str]:
 
 
 def field_docs(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstrings that stand under a model's fields."""
+    """Return the docstrings under a model's fields."""
     source = ast.parse(inspect.getsource(model).lstrip())
     body = source.body[0].body if isinstance(source.body[0], ast.ClassDef) else []
     docs: dict[str, str] = {}
@@ -117,7 +117,7 @@ def schema() -> dict[str, Any]:
 
 
 def notice() -> dict[str, Any]:
-    """Describe a record as it travels: the event's own fields beside its place in the journal."""
+    """Return the schema of a record as a notice: the event's own fields beside its place in the journal."""
     return {
         "description": "One journal record as a front end is told it: an event and its place.",
         "allOf": [
@@ -133,7 +133,7 @@ def notice() -> dict[str, Any]:
 
 
 def tidy(node: Any, names: dict[frozenset[str], str]) -> Any:
-    """Name unions, turn "or None" into "optional", and drop what TypeScript has no use for."""
+    """Simplify a schema node: name unions, turn "or None" into "optional", drop unused keywords."""
     if isinstance(node, list):
         return [tidy(item, names) for item in node]
     if not isinstance(node, dict):
@@ -143,7 +143,7 @@ def tidy(node: Any, names: dict[frozenset[str], str]) -> Any:
     )
     if members in names:
         return {"$ref": REFERENCE + names[members]}
-    if "$ref" in node:  # with anything beside it, the generator would copy what it points to
+    if "$ref" in node:  # with other keys beside it, the generator would copy the referenced type
         return {"$ref": node["$ref"]}
     kept = {
         key: tidy(value, names) for key, value in node.items() if key not in {"title", "default"}
@@ -158,7 +158,7 @@ def tidy(node: Any, names: dict[frozenset[str], str]) -> Any:
 
 
 def without_none(properties: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
-    """Take None out of the properties' types; return them and the names of those that had it."""
+    """Remove None from the properties' types; return them and the names of those that had it."""
     kept: dict[str, Any] = {}
     optional: set[str] = set()
     for name, value in properties.items():
@@ -174,7 +174,7 @@ def without_none(properties: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
 
 
 def typescript(described: dict[str, Any]) -> str:
-    """Write the schema down as TypeScript."""
+    """Generate TypeScript from the schema."""
     node = shutil.which("node") or "node"
     done = subprocess.run(
         [node, str(EXTENSION / "scripts" / "protocol.mjs")],
@@ -190,7 +190,7 @@ def typescript(described: dict[str, Any]) -> str:
 
 
 def part_types() -> str:
-    """Write the names of the part types as a value: a page passes over what is not among them."""
+    """Return TypeScript that lists the names of the part types as a value: a page ignores unknown types."""
     parts = importlib.import_module("palimpsest.transcript.parts")
     members = get_args(get_args(parts.Part)[0])
     names = sorted(member.model_fields["type"].default for member in members)
@@ -202,7 +202,7 @@ def part_types() -> str:
 
 
 def main() -> int:
-    """Write the file, or compare it with what it should be."""
+    """Write the file, or with ``--check`` compare it with what would be written."""
     parser = argparse.ArgumentParser(description="TypeScript types from the pydantic values.")
     parser.add_argument("--check", action="store_true", help="only say whether they are current")
     text = typescript(schema()) + part_types()

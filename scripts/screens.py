@@ -1,10 +1,10 @@
-"""Photograph 00-start and the agent's rarer states in JupyterLab, for a person to look at.
+"""Take screenshots of 00-start and of the agent's rarer states in JupyterLab, for a person to look at.
 
-A real JupyterLab in a headless Chromium runs a throw-away copy of the first notebook, with the
-panel open and the questions answered by mouse. At each stage the page is photographed at three
-widths, in light, dark and high contrast, into build/screens/WIDTH-THEME-STAGE.png. What the first
-notebook does not have (a wait for the next attempt, a queue, an error) comes from a server that
-fails as scripted.
+A real JupyterLab in a headless Chromium runs a throw-away copy of the first notebook, with the panel open
+and the permission questions answered with the mouse. At each stage screenshots are taken at three widths,
+in light, dark and high contrast, and written to build/screens/WIDTH-THEME-STAGE.png. States that the first
+notebook does not reach (a wait before a retry, a queue, an error) come from a server with scripted
+failures.
 """
 
 import json
@@ -40,10 +40,10 @@ START = "notebooks/00-start.ipynb"
 STATES = "states.ipynb"
 HEIGHT, TALL = 1000, 1500
 SETTLE_MS = 250
-"""Long enough for a new size and a new theme to be drawn."""
+"""Long enough for the page to redraw after a change of size or theme."""
 PATIENCE_SECONDS = 120
 OPENED = 6
-"""Thoughts and calls of the first answer."""
+"""Number of disclosures (reasoning and tool calls) in the first answer."""
 
 COMMAND = "command => window.jupyterapp.commands.execute(command)"
 RUN = """index => {
@@ -62,27 +62,28 @@ SCROLL = """([selector, share]) => {
   node.scrollTop = share * Math.max(0, end - node.clientHeight);
   return Math.ceil(end / node.clientHeight);
 }"""
-"""Scrolls to a share of what is there, and returns how many screens that is."""
+"""Scrolls an element to a share of its height, and returns its height in screens."""
 QUESTION = "node => node.closest('[data-ask]').dataset.ask"
 IN_SIGHT = "node => node.scrollIntoView({ block: 'center' })"
 QUESTIONS = (None, "asks-python", None, "asks-write")
-"""The stages of the questions of the first notebook; None is like another one."""
+"""Stage names for the questions of the first notebook; None stands for a question that looks like another one.
+"""
 NOTEBOOK, TRANSCRIPT = ".jp-WindowedPanel-outer", ".plm-Transcript"
 ANSWER_CELL = ".jp-CodeCell .plm-Segment"
 
 
 @dataclass(frozen=True)
 class Look:
-    """One way in which somebody sees the page."""
+    """One combination of width, theme and forced colours in which the page is shown."""
 
     width: int
     theme: str
     forced: bool = False
-    """The system paints with its own few colours, as Windows' contrast themes do."""
+    """The system enforces its own small set of colours, as Windows' contrast themes do."""
 
     @property
     def name(self) -> str:
-        """Return the beginning of its pictures' names."""
+        """Return the prefix of the screenshots' file names."""
         theme = self.theme.removeprefix("JupyterLab ").replace(" ", "-").lower()
         return f"{self.width}-{'forced' if self.forced else theme}"
 
@@ -97,14 +98,14 @@ LOOKS = (
 
 @dataclass
 class Camera:
-    """Takes each stage in every look."""
+    """Takes screenshots of each stage in every look."""
 
     page: Page
     began: float
     taken: int = 0
 
     def looks(self, height: int = HEIGHT) -> Iterator[Look]:
-        """Show the page in one look after the other."""
+        """Yield each look after switching the page to it."""
         for look in LOOKS:
             self.page.emulate_media(
                 forced_colors="active" if look.forced else "none",
@@ -116,12 +117,12 @@ class Camera:
             yield look
 
     def keep(self, look: Look, stage: str) -> None:
-        """Keep a picture of what is to be seen now."""
+        """Save a screenshot of the page as it is now."""
         self.page.screenshot(path=SCREENS / f"{look.name}-{stage}.png")
         self.taken += 1
 
     def stage(self, name: str, shown: Locator | None = None) -> None:
-        """Take one stage in every look, with what it is about in sight."""
+        """Take a screenshot of one stage in every look, with its element scrolled into view."""
         for look in self.looks():
             if shown is not None:
                 shown.evaluate(IN_SIGHT)
@@ -130,7 +131,7 @@ class Camera:
         self.tell(name)
 
     def tour(self, name: str) -> None:
-        """Take notebook and transcript screen by screen, from their beginning to their end."""
+        """Take screenshots of the notebook and the transcript screen by screen, from top to bottom."""
         for look in self.looks(TALL):
             screens = self.page.evaluate(SCROLL, [NOTEBOOK, 0])
             for number in range(screens):
@@ -142,14 +143,14 @@ class Camera:
         self.tell(name)
 
     def tell(self, stage: str) -> None:
-        """Say how far it is."""
+        """Print the progress."""
         print(f"{time.monotonic() - self.began:5.0f} s  {stage}", flush=True)
 
 
 def rehearse() -> None:
-    """Let the rehearsal model answer the first notebook, whatever keys the environment holds.
+    """Make the rehearsal model answer the first notebook, whatever API keys the environment holds.
 
-    Nobody is asked for a title: the server's script is for the answers.
+    Titles are switched off: the answers of the fault server are scripted for prompts alone.
     """
     chosen = {"model": "rehearsal/rehearsal", "titles": False}
     os.environ["PALIMPSEST_CONFIG_CONTENT"] = json.dumps(chosen)
@@ -164,7 +165,7 @@ def open_panel(page: Page) -> Locator:
 
 
 def walk(page: Page, lab: Lab, camera: Camera) -> None:
-    """Run the first notebook as a person does, and look at each stage."""
+    """Run the first notebook as a person does, and take screenshots of each stage."""
     open_notebook(page, lab, START)
     page.evaluate(READY)
     panel = open_panel(page)
@@ -201,7 +202,7 @@ def walk(page: Page, lab: Lab, camera: Camera) -> None:
 
 
 def states_of(server: FaultServer) -> list[str]:
-    """Return the cells that bring about what the first notebook does not have."""
+    """Return the cells that produce the states which the first notebook does not reach."""
     return [
         f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n%load_ext palimpsest",
         "%%agent -y -m openai/fault\nGo on until I stop you.",
@@ -223,7 +224,7 @@ ANSWERS = (
 
 
 def see_states(page: Page, lab: Lab, camera: Camera) -> None:
-    """Look at what is rare: words that come, a queue, a wait and an error."""
+    """Take screenshots of rarer states: a streaming answer, a queue, a wait for a retry, and an error."""
     with FaultServer(*ANSWERS) as server:
         made = new_notebook(cells=[new_code_cell(cell) for cell in states_of(server)])
         made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
@@ -263,7 +264,7 @@ def see_states(page: Page, lab: Lab, camera: Camera) -> None:
 
 @contextmanager
 def opened(browser: Browser) -> Iterator[Page]:
-    """Open a page; where something goes wrong, keep what is to be seen."""
+    """Open a page; when an exception is raised, save a screenshot."""
     context = browser.new_context(viewport={"width": 1100, "height": HEIGHT})
     context.set_default_timeout(30_000)
     page = context.new_page()
@@ -277,7 +278,7 @@ def opened(browser: Browser) -> Iterator[Page]:
 
 
 def main() -> None:
-    """Take all pictures."""
+    """Take all screenshots."""
     program = browser_path()
     if program is None:
         sys.exit("No browser was found. Install chromium, or name one with PALIMPSEST_BROWSER.")

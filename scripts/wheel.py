@@ -1,6 +1,6 @@
-"""Build the wheel and the sdist, and refuse to ship them without the front end.
+"""Build the wheel and the sdist, and fail when the built front end is missing in them.
 
-Installing what comes out needs no Node: the built files are inside both.
+Installing them needs no Node: both contain the built files.
 """
 
 import shutil
@@ -15,7 +15,7 @@ SHARED = "share/jupyter/labextensions/jupyter-palimpsest"
 
 
 def build() -> tuple[Path, Path]:
-    """Build both from the work tree; return wheel and sdist."""
+    """Build both from the work tree; return the paths of wheel and sdist."""
     target = ROOT / "dist"
     shutil.rmtree(target, ignore_errors=True)
     subprocess.run(
@@ -25,7 +25,7 @@ def build() -> tuple[Path, Path]:
 
 
 def missing(wheel: Path, sdist: Path) -> list[str]:
-    """Name what a built package must hold and does not."""
+    """Return the files that a built package must contain and lacks."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     with tarfile.open(sdist) as archive:
@@ -48,7 +48,7 @@ def missing(wheel: Path, sdist: Path) -> list[str]:
 
 
 def main() -> int:
-    """Build, look inside, and print where the files are."""
+    """Build, check the contents, and print where the files are."""
     wheel, sdist = build()
     gone = missing(wheel, sdist)
     if gone:

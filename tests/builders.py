@@ -1,4 +1,4 @@
-"""Build transcripts in few words: ``user("...")``, ``assistant(text("..."), ran("python"))``."""
+"""Build transcripts concisely: ``user("...")``, ``assistant(text("..."), ran("python"))``."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ INFO = ModelInfo(ref=MODEL, window=200_000, output_limit=8_000)
 
 
 class Builder:
-    """Numbers messages and parts as they are built, so that transcripts are values one can compare."""
+    """Numbers messages and parts as they are built, so that transcripts are comparable values."""
 
     def __init__(self) -> None:
         self.count = 0

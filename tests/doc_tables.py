@@ -1,4 +1,4 @@
-"""Tables of a page in docs, and the tests that their rows name."""
+"""Read the tables of a page in docs/, and find the tests that their rows name."""
 
 import ast
 import functools
@@ -13,7 +13,7 @@ Row = list[str]
 
 
 def table(page: Path, head: str, title: str = "") -> list[Row]:
-    """Return the rows of the first table below a title whose first column is called so."""
+    """Return the rows of the first table below a title whose first column has the given head."""
     lines = page.read_text(encoding="utf-8").splitlines()
     begin = lines.index(title) if title else 0
     start = next(i for i in range(begin, len(lines)) if lines[i].startswith(f"| {head} |"))
@@ -32,12 +32,12 @@ def titles(page: Path, level: str) -> list[str]:
 
 
 def names(cell: str) -> list[str]:
-    """Return what a cell names as code."""
+    """Return the code spans of a cell."""
     return re.findall(r"`([^`]+)`", cell)
 
 
 def not_shown(cell: str) -> Iterator[str]:
-    """Yield the tests named in a cell that are not there, or are no tests."""
+    """Yield the tests named in a cell that do not exist, or are not tests."""
     shown = names(cell)
     if not shown:
         yield f"{cell!r} names no test"

@@ -1,6 +1,6 @@
-"""A rule of pruning, a tool and a type of part as somebody would add them: which files, and what in them.
+"""Patches that add a pruning rule, a tool and a type of part as a contributor would.
 
-What CONTRIBUTING.md ("How to add ...") says is done here on a copy of the sources.
+They follow CONTRIBUTING.md ("How to add ...") on a copy of the sources.
 """
 
 import shutil
@@ -13,7 +13,7 @@ PACKAGE = "kernel_ext/palimpsest"
 
 @dataclass(frozen=True)
 class Change:
-    """What is written into a file: in the place of something, or as a whole new file."""
+    """One change of a file: a replacement, or a whole new file."""
 
     path: str
     new: str
@@ -192,7 +192,7 @@ BARE = {
     "rule": RULE[:1],
     "part": PART[:2],
 }
-"""What names the kind, and nothing of what must follow."""
+"""The changes that add only the name of the kind."""
 WHOLE = {"rule": RULE, "tool": TOOL, "part": PART}
 
 
@@ -202,7 +202,7 @@ def files(changes: tuple[Change, ...]) -> set[str]:
 
 
 def copied(target: Path) -> Path:
-    """Copy what the type checkers read."""
+    """Copy the files that the type checkers read."""
     unread = shutil.ignore_patterns("__pycache__", "static", "labextension", "*.pyc")
     shutil.copytree(ROOT / "kernel_ext", target / "kernel_ext", ignore=unread)
     for name in ("setup.cfg", "pyproject.toml"):
@@ -221,7 +221,7 @@ def copied(target: Path) -> Path:
 
 
 def write(changes: tuple[Change, ...], target: Path) -> None:
-    """Make changes in a copy."""
+    """Apply changes to a copy."""
     for change in changes:
         path = target / change.path
         if not change.old:

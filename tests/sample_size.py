@@ -1,4 +1,4 @@
-"""How much of what could be tried without end is tried: a sample in seconds, or all of it."""
+"""The number of generated cases in a test: a sample that takes seconds, or all of them."""
 
 import os
 import random
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 SOAKING = bool(os.environ.get("PALIMPSEST_SOAK"))
 ALIKE = os.environ.get("CI") == "true"
-"""A verdict on a commit does not depend on what is drawn."""
+"""On CI the same cases are drawn for every commit."""
 
 
 def sample_size(sample: int, all_of_it: int) -> int:
-    """Return how many are tried: ``make soak`` tries all."""
+    """Return the number of cases; ``make soak`` runs all."""
     return all_of_it if SOAKING else sample
 
 
 def seeds(sample: int, all_of_it: int) -> Sequence[int]:
-    """Return seeds: always the same ones, and a tenth as many that are new each time."""
+    """Return seeds: fixed ones, and a tenth as many new ones in each run."""
     fixed = range(sample_size(sample, all_of_it))
     if ALIKE:
         return fixed
@@ -23,5 +23,5 @@ def seeds(sample: int, all_of_it: int) -> Sequence[int]:
 
 
 def fresh() -> int:
-    """Return a seed that is new each time; what fails with it names it."""
+    """Return a new random seed; a failing test reports it."""
     return 1_000_000 if ALIKE else random.randrange(1_000_000, 1 << 31)

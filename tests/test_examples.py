@@ -1,4 +1,4 @@
-"""The examples in docstrings of the Python API run, with the embedded model and no network."""
+"""The examples in docstrings of the Python API run, with the rehearsal model and no network."""
 
 import doctest
 import importlib
@@ -28,7 +28,7 @@ ENVIRONMENT = {"PALIMPSEST_REHEARSAL_DELAY": "0"}
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
-    """A script's application in a folder of its own, offline."""
+    """An application in a new folder, offline, as a script has it."""
     (tmp_path / "a.txt").write_text("one\n")
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
@@ -42,7 +42,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
 
 
 def examples() -> list[Any]:
-    """Return every docstring of the API that holds an example."""
+    """Return every docstring of the API that contains an example."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     found = []
     for name in MODULES:
@@ -93,7 +93,7 @@ def test_every_method_of_a_session_is_explained_and_typed() -> None:
 
 
 def test_every_method_of_a_session_has_an_example_that_runs() -> None:
-    """Those that draw, share or talk to servers are shown in docs/ and tested there."""
+    """Methods that draw, share or talk to servers have examples in docs/, which are tested there."""
     shown_elsewhere = {"aio", "servers", "connect_servers", "view", "redecide"}
     public = {name for name in dir(Session) if not name.startswith("_")}
     bare = {

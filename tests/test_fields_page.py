@@ -1,4 +1,4 @@
-"""docs/fields.md names every field of the log, every setting and every variable, and a test for each."""
+"""docs/fields.md names every field of the log, every setting and every variable, with a test for each."""
 
 import re
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ PACKAGE = Path(__file__).parents[1] / "kernel_ext" / "palimpsest"
 SECTIONS = [title for title in titles(PAGE, "###") if "`" in title]
 HEAD = "OpenCode's field"
 KINDS = {"type", "status"}
-"""What tells one part or state from another."""
+"""The discriminator fields of parts and states."""
 
 
 def members(union: Any) -> tuple[type[BaseModel], ...]:
-    """Return the models of a union that is told apart by a field."""
+    """Return the models of a discriminated union."""
     return get_args(get_args(union)[0])
 
 
@@ -41,7 +41,7 @@ MODELS: dict[str, type[BaseModel]] = {
 
 
 def own(model: type[BaseModel]) -> set[str]:
-    """Return the fields that a model has beside those of every part."""
+    """Return the fields of a model, without those that every part has."""
     common = set(parts.PartBase.model_fields) if model is not parts.PartBase else set()
     inherited = common if issubclass(model, parts.PartBase) else set()
     return set(model.model_fields) - inherited - KINDS
@@ -74,7 +74,7 @@ def test_every_field_has_a_row_and_no_other(title: str) -> None:
 
 
 def has(model: type[BaseModel], name: str) -> bool:
-    """Tell whether a model has a field, by its dotted name."""
+    """Return whether a model has a field, by its dotted name."""
     first, _, rest = name.partition(".")
     if first not in model.model_fields:
         return False
@@ -83,7 +83,7 @@ def has(model: type[BaseModel], name: str) -> bool:
 
 
 def inside(annotation: Any) -> type[BaseModel] | None:
-    """Return the model that a field holds."""
+    """Return the model in a field's type, if any."""
     for one in (annotation, *get_args(annotation)):
         if isinstance(one, type) and issubclass(one, BaseModel):
             return one

@@ -1,7 +1,7 @@
-"""Imports point downwards along the trip of a message, and each outside library has one home.
+"""Imports point downwards through the layers, and each outside library is imported in one place.
 
-import-linter holds the same contract in `make check`; this explains it in one table, also knows
-imports made inside functions, and needs nothing but the sources.
+import-linter checks the same contract in `make check`; this test explains it in one table, includes imports
+inside functions, and needs nothing but the sources.
 """
 
 import ast
@@ -26,7 +26,7 @@ LAYERS = (
     {"context", "model", "tools", "store", "render"},
     {"transcript"},
 )
-"""From the top to the bottom; names on one line do not know each other."""
+"""From top to bottom; folders on one line do not import each other."""
 TOP = LAYERS[0]
 
 PURE = {"context", "render", "transcript"}
@@ -49,7 +49,7 @@ MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 
 
 def imported(source: str) -> Iterator[str]:
-    """Name every module that a source imports, wherever the import stands."""
+    """Yield the names of all modules that a source imports, also inside functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -59,17 +59,17 @@ def imported(source: str) -> Iterator[str]:
 
 
 def folder_of(module: str) -> str:
-    """Return the folder, or the single module at the top, that a module belongs to."""
+    """Return the folder, or the top-level module, that a module belongs to."""
     return module.removeprefix("palimpsest.").split(".")[0]
 
 
 def layer_of(folder: str) -> int | None:
-    """Return how far down a folder lies, or None for the package's own ``__init__``."""
+    """Return the index of a folder's layer, or None for the package's own ``__init__``."""
     return next((place for place, names in enumerate(LAYERS) if folder in names), None)
 
 
 def wrong_imports(path: str, source: str) -> list[str]:
-    """Return the imports of a module that its place does not allow."""
+    """Return the imports of a module that its layer does not allow."""
     here = path.removesuffix(".py").split("/")[0]
     own = layer_of(here)
     wrong: list[str] = []

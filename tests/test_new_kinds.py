@@ -1,7 +1,7 @@
-"""A new kind is a type error until it is handled everywhere, and takes three files at most.
+"""A new kind of rule or part is a type error until it is handled everywhere, in three files at most.
 
-The type checkers run on a copy of the sources, to which a rule of pruning, a tool and a type of part
-are added as CONTRIBUTING.md says.
+The type checkers run on a copy of the sources, to which a pruning rule, a tool and a type of part are added
+as CONTRIBUTING.md says.
 """
 
 import json
@@ -28,7 +28,7 @@ def test_it_takes_three_files_at_most_which_the_recipe_names(kind: str) -> None:
 
 
 def mypy(target: Path) -> set[str]:
-    """Return the files in which mypy finds something."""
+    """Return the files in which mypy reports errors."""
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--cache-dir", str(target / "cache")],
         cwd=target,
@@ -40,7 +40,7 @@ def mypy(target: Path) -> set[str]:
 
 
 def tsc(target: Path) -> set[str]:
-    """Write the protocol anew, and return the files in which TypeScript finds something."""
+    """Generate the protocol types, and return the files in which TypeScript reports errors."""
     page = target / "labextension"
     ours = {"PYTHONPATH": str(target / "kernel_ext"), "PATH": f"{NODE.parent}:/usr/bin:/bin"}
     script = [sys.executable, str(target / "scripts" / "protocol.py")]

@@ -1,4 +1,4 @@
-"""docs/routes.md names what there is: every command, method, sub-command, record and field of it exists."""
+"""Every command, method, subcommand, record and field named in docs/routes.md exists."""
 
 import inspect
 import re
@@ -19,11 +19,11 @@ from palimpsest.transcript.session_record import events
 PAGE = DOCS / "routes.md"
 
 BASE = {"id", "type"}
-"""What every command and record has."""
+"""Fields of every command and record."""
 
 
 def fields(cell: str) -> tuple[set[str], set[str]]:
-    """Return the fields that are needed, and those in brackets, which may be left out."""
+    """Return the required fields, and the optional ones in brackets."""
     optional = {name for group in re.findall(r"\[([^\]]*)\]", cell) for name in _words(group)}
     needed = set(_words(re.sub(r"\[[^\]]*\]", "", cell)))
     return needed, optional
@@ -34,7 +34,7 @@ def _words(text: str) -> list[str]:
 
 
 def tagged(union: Any) -> dict[str, type[BaseModel]]:
-    """Return the models of a union by the word in their ``type``."""
+    """Return the models of a union by the value of their ``type``."""
     kinds = get_args(get_args(union)[0])
     return {str(kind.model_fields["type"].default): kind for kind in kinds}
 
@@ -50,7 +50,7 @@ ROUTES = table(PAGE, "OpenCode's route")
 EVENTS = table(PAGE, "OpenCode's event")
 DIFFERENCES = table(PAGE, "matter")
 TYPED = {"none", "a prompt", "by typing"}
-"""What a person does without a sub-command."""
+"""Cells for actions that need no subcommand."""
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row[0]} {row[2]}")

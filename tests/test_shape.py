@@ -1,4 +1,4 @@
-"""The shape of the package: what a newcomer can rely on in every file."""
+"""Conventions for every file of the package: docstrings, sizes of folders, and public names."""
 
 import ast
 import configparser
@@ -13,7 +13,7 @@ PACKAGE = ROOT / "kernel_ext" / "palimpsest"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 INITS = [path for path in MODULES if path.name == "__init__.py" and path.parent != PACKAGE]
 PUBLIC = {"app", "public", "testing"}
-"""Folders that people import from; their ``__init__`` lists what is public."""
+"""Public folders; their ``__init__`` lists the public names."""
 Look = Callable[[str], Iterator[str]]
 ROOMS = ROOT / "docs" / "design" / "0036-rooms.md"
 A_ROOM = re.compile(r"^\| `([\w/]+)` \| (.+) \|$", re.MULTILINE)
@@ -22,7 +22,7 @@ TREE = re.compile(r"```\n(kernel_ext/palimpsest/\n.*?)```", re.DOTALL)
 
 
 def unsaid(source: str) -> Iterator[str]:
-    """Say what is missing in a module's docstring."""
+    """Yield faults of a module's docstring."""
     said = ast.get_docstring(ast.parse(source))
     if not said:
         yield "has no docstring"
@@ -31,12 +31,12 @@ def unsaid(source: str) -> Iterator[str]:
 
 
 def more_than_its_docstring(source: str) -> Iterator[str]:
-    """Say what a folder's ``__init__`` holds beside its docstring."""
+    """Yield the contents of a folder's ``__init__`` beside its docstring."""
     yield from (f"holds {ast.unparse(one)!r}" for one in ast.parse(source).body[1:])
 
 
 def not_listed(source: str) -> Iterator[str]:
-    """Say what the ``__init__`` of a public folder does beside importing what it lists."""
+    """Yield faults of a public folder's ``__init__``, which may only import what it lists."""
     _, *rest = ast.parse(source).body
     imports = [one for one in rest if isinstance(one, ast.ImportFrom)]
     named = sorted(alias.asname or alias.name for one in imports for alias in one.names)
@@ -49,7 +49,7 @@ def not_listed(source: str) -> Iterator[str]:
 
 
 def found_in(paths: list[Path], look: Look) -> list[str]:
-    """Return what is wrong in files, each with the file's name before it."""
+    """Return the faults of files, each with the file's path before it."""
     return [
         f"{path.relative_to(PACKAGE).as_posix()} {problem}"
         for path in paths
@@ -110,7 +110,7 @@ def test_the_page_of_rooms_lists_those_on_disk_in_the_words_of_their_docstrings(
         for path in INITS
         if len(path.parent.relative_to(PACKAGE).parts) > 1
     }
-    del rooms["model/rehearsal"]  # a folder with rooms of its own
+    del rooms["model/rehearsal"]  # a folder with subfolders of its own
 
     assert dict(A_ROOM.findall(ROOMS.read_text(encoding="utf-8"))) == {
         room: (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()[0]

@@ -1,7 +1,7 @@
-"""No file imports in a circle, and a class name means one thing; in both languages.
+"""No import cycles between files, and no class name with two definitions; in Python and TypeScript.
 
-Every import counts, also one for types only and one inside a function: who reads one file of a
-circle has to read them all.
+Every import counts, also for types only and inside functions: to understand one file of a cycle one has to
+read them all.
 """
 
 import ast
@@ -21,13 +21,13 @@ DEFINITION = re.compile(
     r" ([A-Z]\w*[a-z]\w*)",
     re.MULTILINE,
 )
-"""A class, interface, type or component; names in capitals alone are constants of their file."""
+"""A class, interface, type or component; all-capital names are constants of their file."""
 
 Graph = dict[str, set[str]]
 
 
 def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return files that import each other in a circle, the first one again at the end."""
+    """Return files that import each other in a cycle, with the first one again at the end."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as found:
@@ -36,7 +36,7 @@ def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def python_imports(sources: Mapping[str, str]) -> Graph:
-    """Return which modules each module imports; sources are given by dotted name."""
+    """Return the modules that each module imports; sources are keyed by dotted name."""
     graph: Graph = {}
     for module, source in sources.items():
         found: set[str] = set()
@@ -51,7 +51,7 @@ def python_imports(sources: Mapping[str, str]) -> Graph:
 
 
 def script_imports(sources: Mapping[Path, str]) -> Graph:
-    """Return which files each file of the front end imports; sources are given by absolute path."""
+    """Return the files that each front end file imports; sources are keyed by absolute path."""
     graph: Graph = {}
     for path, source in sources.items():
         bases = [
@@ -65,7 +65,7 @@ def script_imports(sources: Mapping[Path, str]) -> Graph:
 
 
 def several(defined: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the names that more than one place defines, with the places."""
+    """Return the names that are defined in more than one place, with the places."""
     places: defaultdict[str, list[str]] = defaultdict(list)
     for name, place in defined:
         places[name].append(place)
@@ -131,7 +131,7 @@ def test_a_type_or_component_of_the_front_end_has_a_name_of_its_own() -> None:
 
 
 def test_no_class_reaches_into_its_inheritor() -> None:
-    """``vars(self)`` reads what another class set; a class that needs something is given it."""
+    """``vars(self)`` reads attributes that a subclass sets; dependencies must be passed in."""
     found = [
         module
         for module, source in python_sources().items()

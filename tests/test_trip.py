@@ -1,4 +1,4 @@
-"""One prompt through everything: the documentation of the system, as a test.
+"""One prompt through all layers: the documentation of the system, as a test.
 
 frontends -> session -> loop -> context -> model -> processor -> store -> frontends
 """
@@ -32,13 +32,13 @@ def test_a_prompt_travels_the_whole_trip(tmp_path: Path, monkeypatch: pytest.Mon
     session = open_session(app)
     answer = session.start("Which birds are there? Note it down.")
 
-    # ... the turn asks before it changes anything ...
+    # ... the agent asks before it changes a file ...
     while not (asks := session.snapshot.asks):
         assert not answer.done(), answer.result()
     assert (asks[0].permission, asks[0].input["path"]) == ("write", "note.md")
     assert session.reply(asks[0].id, Reply(answer="once"))
 
-    # ... and ends with words, after three steps.
+    # ... and the turn ends with an answer, after three steps.
     assert answer.result(10).text == "Two species, noted in `note.md`."
     assert answer.result().steps == 3
     assert (tmp_path / "note.md").read_text() == "Two species.\n"
@@ -47,14 +47,14 @@ def test_a_prompt_travels_the_whole_trip(tmp_path: Path, monkeypatch: pytest.Mon
     last = ["step-start", "reasoning", "text", "step-finish"]
     assert kinds == ["text", "snapshot", *step, *step, "patch", *last]
 
-    # What the model saw at each step can be rebuilt from the log, to the byte.
+    # The request of each step can be rebuilt from the log, to the byte.
     for sent, recorded in zip(model.requests, session.requests(), strict=True):
         rebuilt = session.rebuild(recorded)
         assert rebuilt.matches
         assert rebuilt.request.messages == sent.messages
     app.close()
 
-    # Everything lies below the folder, and another kernel goes on where this one stopped.
+    # Everything is stored below the folder, and another kernel continues the session.
     assert (tmp_path / ".palimpsest" / "sessions" / session.id).is_dir()
     later = App(
         model=lambda _: model,

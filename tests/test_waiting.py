@@ -1,4 +1,4 @@
-"""Tests wait for what happens; a time that passes is no event."""
+"""Tests wait for conditions, not for a fixed time: files that sleep are listed here."""
 
 import re
 from collections import Counter
@@ -6,21 +6,21 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 SLEEP = re.compile(r"\b(?:sleep|wait_for_timeout)\((?!0\))")
-"""``sleep(0)`` lets the loop go on, and takes no time."""
+"""``sleep(0)`` only lets the event loop run, and takes no time."""
 
 ALLOWED = {
-    "waiting.py": 3,  # the one place that looks again until something is true
-    "test_waiting.py": 1,  # these words
-    "kill/test_restoring.py": 1,  # a process is killed at a moment drawn by lot
+    "waiting.py": 3,  # the one place that polls for a condition
+    "test_waiting.py": 1,  # this file
+    "kill/test_restoring.py": 1,  # a process is killed at a random moment
     "kill/test_kernel.py": 1,  # likewise
-    "store/takeover_kernel.py": 1,  # two kernels rob each other at moments drawn by lot
+    "store/takeover_kernel.py": 1,  # two kernels take each other's lease at random moments
     "e2e/test_hosts.py": 1,  # code of a cell that is stopped
-    "e2e/test_saved_answer.py": 1,  # code in a story that nobody runs
+    "e2e/test_saved_answer.py": 1,  # code in a saved answer, which never runs
     "e2e/test_view.py": 1,  # code of a cell that runs until a file is there
     "e2e/test_panel.py": 1,  # likewise
     "tools/execution/test_bash.py": 1,  # a command is stopped at each of fifteen moments of its start
 }
-"""How often a file may let time pass, and why. What a benchmark measures is time."""
+"""Allowed sleeps of each file, with the reason; benchmarks are exempt, since they measure time."""
 
 
 def test_nothing_sleeps_to_wait() -> None:

@@ -1,7 +1,6 @@
-"""The one place where tests wait: until something is true, never for a time.
+"""The only helpers with which tests wait: for a condition, never for a fixed time.
 
-The limit is a last resort, long enough for a machine that does much else; nothing waits it out in
-a test that is green.
+The timeout is a last resort, long enough for a machine under load; a passing test never reaches it.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ LOOK_SECONDS = 0.002
 
 
 def eventually(true: Callable[[], T], seconds: float = LAST_RESORT_SECONDS) -> T:
-    """Return what a condition gives as soon as it holds."""
+    """Poll a condition; return its value as soon as it is true."""
     end = time.monotonic() + seconds
     while not (found := true()):
         assert time.monotonic() < end, "it never became true"
@@ -26,7 +25,7 @@ def eventually(true: Callable[[], T], seconds: float = LAST_RESORT_SECONDS) -> T
 
 
 async def until(true: Callable[[], T], seconds: float = LAST_RESORT_SECONDS) -> T:
-    """Return what a condition gives as soon as it holds, and let the loop run meanwhile."""
+    """Poll a condition while the event loop runs; return its value as soon as it is true."""
     end = time.monotonic() + seconds
     while not (found := true()):
         assert time.monotonic() < end, "it never became true"
@@ -35,20 +34,20 @@ async def until(true: Callable[[], T], seconds: float = LAST_RESORT_SECONDS) -> 
 
 
 async def settled(rounds: int = 20) -> None:
-    """Let everything that can go on do so; what waits for a thread or a socket does not count."""
+    """Let all ready tasks run; those that wait for a thread or a socket do not count."""
     for _ in range(rounds):
         await asyncio.sleep(0)
 
 
 class Beats:
-    """How often the loop was free to do something else."""
+    """The number of times the event loop came round."""
 
     count = 0
 
 
 @asynccontextmanager
 async def beating() -> AsyncIterator[Beats]:
-    """Count while the block runs how often the loop comes round, a hundred times a second at most."""
+    """Count during the block how often the event loop comes round, up to a hundred times a second."""
     beats = Beats()
 
     async def beat() -> None:

@@ -1,7 +1,7 @@
 """``%load_ext palimpsest``: register the magics now, load everything else in the background.
 
 Border: imports nothing heavy (no pydantic, no litellm), so that loading costs milliseconds; the
-first use waits for what is not there yet. Loading twice, or unloading, is harmless.
+first use waits until loading has finished. Loading twice, or unloading, is harmless.
 """
 
 import inspect
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.magic.agent_magics import AgentMagics, RunningCells, current_notebook
 from palimpsest.frontends.magic.completion import Completions
 
@@ -20,22 +21,24 @@ if TYPE_CHECKING:
 
 _ATTRIBUTE = "_palimpsest_extension"
 _TARGET = "palimpsest"
-"""A page asks for comms of this name before it sends what a kernel without us would not know."""
+"""A page requests comms of this name to find out whether the kernel has Palimpsest loaded."""
 _WAIT_SECONDS = 0.05
-"""How often the first use looks whether loading has ended; an interrupt is heard in between."""
+"""How often the first use checks whether loading has finished; an interrupt is handled in between."""
 
-Build = Callable[[Any, RunningCells], Any]
+Build = Callable[[Any, RunningCells, CellRecorder], Any]
 
 
 class Extension:
-    """What ``%load_ext`` put into one shell.
+    """The extension as loaded into one IPython shell.
 
-    Responsibilities: register and take back; load the rest in the background; hand it out.
+    Responsibilities: register and unregister everything in the shell; load the application in the
+    background; return it once it is loaded.
     """
 
     def __init__(self, shell: Any, build: Build | None = None) -> None:
         self.shell = shell
         self.cells = RunningCells(shell, running=_cells_on_the_stack())
+        self.recorder = CellRecorder(shell)
         self.magics = AgentMagics(shell, self.front, self._place, self.cells)
         self._completions = Completions(lambda: self._front)
         self._build = build or _build
@@ -43,12 +46,13 @@ class Extension:
         self._problem: BaseException | None = None
         self._loaded = threading.Event()
         self._comm_info: Callable[..., Any] | None = None
-        """The kernel's own answer about comms."""
+        """The kernel's own handler of ``comm_info_request``."""
 
     def register(self) -> None:
-        """Put the magics, the transformers, the matcher and the channel in place."""
+        """Register the magics, the input transformers, the completion matcher and the control handlers."""
         shell = self.shell
         self.cells.register()
+        self.recorder.register()
         self.magics.register()
         self._completions.register(shell)
         handlers = getattr(getattr(shell, "kernel", None), "control_handlers", None)
@@ -59,9 +63,10 @@ class Extension:
         threading.Thread(target=self._load, name="palimpsest-load", daemon=True).start()
 
     def unregister(self) -> None:
-        """Take everything back and close the sessions."""
+        """Unregister everything and close the sessions."""
         shell = self.shell
         self.cells.unregister()
+        self.recorder.unregister()
         self.magics.unregister()
         self._completions.unregister(shell)
         handlers = getattr(getattr(shell, "kernel", None), "control_handlers", {})
@@ -72,7 +77,7 @@ class Extension:
             self._front.close()
 
     def front(self) -> Any:
-        """Return what answers, waiting until it is loaded."""
+        """Return the ``Frontend``, waiting until it is loaded; raises UsageError if loading failed."""
         while not self._loaded.wait(_WAIT_SECONDS):
             pass
         if self._problem is not None:
@@ -83,8 +88,8 @@ class Extension:
 
     def _load(self) -> None:
         try:
-            self._front = self._build(self.shell, self.cells)
-        except BaseException as problem:  # noqa: BLE001  # told to the person at first use
+            self._front = self._build(self.shell, self.cells, self.recorder)
+        except BaseException as problem:  # noqa: BLE001  # reported to the user at first use
             self._problem = problem
         finally:
             self._loaded.set()
@@ -93,11 +98,11 @@ class Extension:
         from palimpsest.frontends.cell_turn.services import CellPlace
 
         notebook = current_notebook(self.shell)
-        # IPython counts on as soon as a cell begins.
+        # IPython increments the count as soon as a cell begins.
         return CellPlace(self.cells.cell_id, self.shell.execution_count - 1, notebook)
 
     def _on_comm_info(self, stream: Any, ident: Any, parent: Any) -> Any:
-        """Say that we are here to whoever asks for us; everything else is the kernel's to answer."""
+        """Answer a comm_info_request for our target ourselves; the kernel answers every other one."""
         if (parent.get("content") or {}).get("target_name") == _TARGET:
             content = {"status": "ok", "comms": {_TARGET: {"target_name": _TARGET}}}
             session = self.shell.kernel.session
@@ -105,7 +110,7 @@ class Extension:
         return None if self._comm_info is None else self._comm_info(stream, ident, parent)
 
     def _on_request(self, stream: Any, ident: Any, parent: Any) -> Any:
-        """Answer a front end; on the control thread, so it only hands over."""
+        """Reply to a front end's request, on the control thread; the channel does the work elsewhere."""
         if not self._loaded.is_set():
             content = {"status": "loading", "id": parent.get("content", {}).get("id")}
         elif self._problem is not None:
@@ -116,7 +121,7 @@ class Extension:
 
 
 def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
-    """Load the extension into a shell; a second time does nothing."""
+    """Load the extension into a shell; does nothing if it is loaded already."""
     if getattr(shell, _ATTRIBUTE, None) is not None:
         return
     extension = Extension(shell, build)
@@ -125,7 +130,7 @@ def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Take the extension out of a shell."""
+    """Unload the extension from a shell."""
     extension = getattr(shell, _ATTRIBUTE, None)
     if extension is not None:
         setattr(shell, _ATTRIBUTE, None)
@@ -133,15 +138,15 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def extension_of(shell: Any) -> Extension | None:
-    """Return the extension that is loaded in a shell."""
+    """Return the extension that is loaded in a shell, or None."""
     found: Extension | None = getattr(shell, _ATTRIBUTE, None)
     return found
 
 
 def current_app() -> "App":
-    """Return the application of this kernel; in a script, the newest one, or one for its folder.
+    """Return the application of this kernel; in a script, the newest one, or a new one for its folder.
 
-    It waits until the extension is there, so that no second application begins beside it.
+    It waits until the extension is loaded, so that no second application is created beside it.
     """
     ipython = sys.modules.get("IPython")
     extension = extension_of(ipython.get_ipython()) if ipython is not None else None
@@ -154,10 +159,10 @@ def current_app() -> "App":
 
 
 def current_session(session_id: str | None = None) -> "Session":
-    """Return the notebook's session, or the one that begins with this id, to look at.
+    """Return the notebook's current session, or the one whose id begins with ``session_id``.
 
     In a script, where no kernel loaded the extension, it is the folder's: the one that scripts used here
-    last, or a new one where another process has that.
+    last, or a new one if another process holds that.
     """
     app = current_app()
     from palimpsest.public.session_object import open_session
@@ -166,7 +171,7 @@ def current_session(session_id: str | None = None) -> "Session":
 
 
 def _cells_on_the_stack() -> int:
-    """Count the cells that run while the extension is loaded: those IPython will tell the end of."""
+    """Count the cells that run while the extension is loaded; IPython will report the end of each."""
     count = 0
     frame = inspect.currentframe()
     while frame is not None:
@@ -175,20 +180,23 @@ def _cells_on_the_stack() -> int:
     return count
 
 
-def _build(shell: Any, cells: RunningCells) -> Any:
-    """Wire the application to this kernel; in the background."""
+def _build(shell: Any, cells: RunningCells, recorder: CellRecorder) -> Any:
+    """Create the application and its front end for this kernel; runs on the loading thread."""
     from palimpsest.app.wiring import App
     from palimpsest.frontends.frontend import Frontend
     from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
+    from palimpsest.frontends.kernel.output_capture import IN_RUN
     from palimpsest.session.engine.thread import EngineThread
 
     engine = EngineThread()
+    recorder.is_agent_code = lambda: IN_RUN.get() is not None
     main_thread = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
     app = App(
         start=Path(getattr(shell, "starting_dir", ".")),
         kernel_id=_kernel_id(shell),
         python=main_thread.runner,
         namespace=main_thread.runner,
+        notebook_runs=recorder,
         engine=engine,
         notebook=lambda: current_notebook(shell),
     )
@@ -198,7 +206,7 @@ def _build(shell: Any, cells: RunningCells) -> Any:
 
 
 def _kernel_id(shell: Any) -> str | None:
-    """Return an id that a restart of the kernel keeps: its connection file's name."""
+    """Return an id that survives a restart of the kernel: its connection file's name."""
     if getattr(shell, "kernel", None) is None:
         return None
     from ipykernel.connect import get_connection_file

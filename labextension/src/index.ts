@@ -1,5 +1,5 @@
 /**
- * What JupyterLab loads: one plugin a concern.
+ * The plugins that JupyterLab loads, one for each concern.
  */
 import type {
   JupyterFrontEnd,
@@ -39,7 +39,7 @@ const segments: JupyterFrontEndPlugin<void> = {
     languages: IEditorLanguageRegistry | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
-    // Elsewhere than in a notebook, nobody knows which kernel a segment belongs to.
+    // Outside a notebook the kernel of a segment is unknown.
     registry.addFactory(segmentFactory(registry, words, languages));
     const waiting = new WaitingQuestions();
     void addStatusItem(app, waiting, words);

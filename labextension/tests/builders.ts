@@ -1,4 +1,4 @@
-/** Values for tests, with what does not matter filled in. */
+/** Builders of protocol values for tests, with defaults for all other fields. */
 import type {
   AssistantMessage,
   FilePart,
@@ -41,7 +41,7 @@ export function text(words: string, more: Partial<TextPart> = {}): TextPart {
   };
 }
 
-/** A file that came with a prompt. */
+/** Returns a file attached to a prompt. */
 export function attached(
   filename: string,
   url: string,
@@ -69,7 +69,7 @@ export function tool(name: string, state: ToolState): ToolPart {
   };
 }
 
-/** A call that returned. */
+/** Returns a completed tool call. */
 export function ran(
   name: string,
   input: Record<string, unknown>,

@@ -1,4 +1,4 @@
-/** The folders of `src` import one way: each of them those that are listed for it, and itself. */
+/** The folders of `src` import in one direction: each only those listed for it, and itself. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const STATE = ['protocol', 'state/store', 'state/session', 'state/display'];
 const VIEWS = ['views', 'views/actions', 'views/dom', 'views/controls'];
 
-/** Lowest first. */
+/** Allowed imports, lowest folder first. */
 const FOLDERS: Record<string, readonly string[]> = {
   protocol: [],
   'state/store': STATE.slice(0, 1),
@@ -59,7 +59,7 @@ const FOLDERS: Record<string, readonly string[]> = {
   widget: ['protocol', 'state/store', 'views', 'views/dom', 'views/chat']
 };
 
-/** The files of `src` that lie in folders; `index.ts` stands above all of them. */
+/** The files of `src` in folders; `index.ts` is above all of them. */
 const FILES = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .map(file => file.replaceAll('\\', '/'))
   .filter(file => /\/.*\.tsx?$/.test(file));

@@ -1,5 +1,5 @@
 /**
- * What a page draws of a session, read from its elements, and what its log says should stand there.
+ * Reads what a page shows of a session from its elements, and what its log should show.
  */
 import { act, fireEvent, render } from '@testing-library/react';
 import { useSyncExternalStore } from 'react';
@@ -14,7 +14,7 @@ import { HostProvider } from '../src/views/host';
 import { HOST } from './plainHost';
 import type { Page } from './simulatedPages';
 
-/** Draws a page from now on, after each thing that it hears; returns where. */
+/** Draws a page, again after each notice; returns its container. */
 export function draw(page: Page): HTMLElement {
   page.change = run => {
     act(run);
@@ -43,7 +43,7 @@ const DRAWN =
   '.plm-TurnPrompt-text, .plm-Text, .plm-Tool-name, .plm-Tool-input, ' +
   '.plm-Tool-output pre, .plm-Picture, .plm-Chip';
 
-/** Returns words, calls with what went in and came out, pictures and files, as they stand in a page. */
+/** Returns texts, calls with input and output, images and files, as they are in a page. */
 export function drawn(place: HTMLElement): string[] {
   place
     .querySelectorAll('.plm-Tool > [aria-expanded="false"]')
@@ -57,10 +57,10 @@ export function drawn(place: HTMLElement): string[] {
   );
 }
 
-/** Returns what a transcript says, in the order in which a page shows it. */
+/** Returns what a transcript should show, in the order of the page. */
 export function said(transcript: ITranscript): string[] {
   return messages(transcript).flatMap(({ info, parts }) => {
-    // A person's files stand below the words, which are the first thing of a turn.
+    // Attached files are below the prompt's text, which is the first item of a turn.
     const isText = (one: (typeof parts)[number]) => one.type === 'text';
     const told = [
       ...parts.filter(isText),
@@ -77,7 +77,7 @@ export function said(transcript: ITranscript): string[] {
           if (state.status !== 'completed') {
             throw new Error(`What ${tool} shows while it runs is not told.`);
           }
-          // Figures stand below the card, what else came in it.
+          // Figures are below the card, other attachments inside it.
           const isFigure = ({ mime }: Attachment) => mime.startsWith('image/');
           return [
             tool,

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /**
- * What HTML says, the page says: the samples are written by Python (tests/render/reader_samples.py), with
- * what its HTML shows of each.
+ * The page shows the same text as HTML: the samples, with the text of each in HTML, are written by
+ * Python (tests/render/reader_samples.py).
  */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { readFileSync } from 'node:fs';
@@ -41,7 +41,7 @@ const SUMMARY = build.assistant([build.text('We read a file.')], {
 
 afterEach(cleanup);
 
-/** Draws a segment with everything in it opened; returns what it says. */
+/** Draws a segment with everything opened; returns its text. */
 function said(segment: ISegment): string {
   const { container } = render(
     <HostProvider value={HOST}>
@@ -61,7 +61,7 @@ function plain(words: string): string {
   return words.replace(/\s+/g, ' ').trim();
 }
 
-/** What a decision is about: a call, or a summary. */
+/** Returns a segment with the subject of a decision: a call, or a summary. */
 function around(decision: Decision): ISegment {
   const more = { decisions: [decision] };
   if (decision.part_id === undefined) {

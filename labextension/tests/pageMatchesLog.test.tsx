@@ -1,22 +1,22 @@
 // @vitest-environment jsdom
-/** What a page draws is what the log says, after every reload, reconnect and second page. */
+/** A page shows exactly its session's log, after any reload, reconnect and with a second page. */
 import { cleanup } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import { draw, drawn, said } from './pageContents';
 import { chance, fold, Kernel, log, Page } from './simulatedPages';
 
 const SIZES = [100_000, 1_000_000, 10_000_000];
-/** The small ones with several orders of arrival. */
+/** The tested sizes; the small ones with several orders of arrival. */
 const TRIED = SIZES.flatMap(size =>
   (size < 500_000 ? [1, 2, 3, 4] : [1]).map(seed => [size, seed] as const)
 );
 
 afterEach(cleanup);
 
-/** A difference in ten million characters is not worth printing whole. */
+/** The number of characters printed of a difference. */
 const SHOWN_CHARS = 80;
 
-/** What is known of the session, and what is drawn of it, is what was written. */
+/** Asserts that the page's transcript and its elements equal the written log. */
 function expectLog(page: Page, kernel: Kernel, place: HTMLElement) {
   const shown = page.transcript;
   const log = fold(kernel.written);
@@ -39,7 +39,7 @@ describe('a page shows what the log says', { timeout: 60_000 }, () => {
     const all = log(size, random);
     const kernel = new Kernel(all);
     kernel.write(Math.floor(all.length * 0.7));
-    // A connection and its clone, which speaks until the kernel has answered the page.
+    // A connection and its clone, which answers until the kernel has answered the page.
     const page = new Page(kernel, 2, random);
     const place = draw(page);
     page.greet();
@@ -82,7 +82,7 @@ describe('a page shows what the log says', { timeout: 60_000 }, () => {
       first.reads();
       kernel.write(100);
       first.loses();
-      // The second page asks for all; the first lacks what lies between, and hears the answers.
+      // The second page requests everything; the first lacks records, and receives the same answers.
       const second = new Page(kernel, 2, random);
       const other = draw(second);
       second.greet();
@@ -99,7 +99,7 @@ describe('a page shows what the log says', { timeout: 60_000 }, () => {
       }
       [first, second].forEach(page => {
         page.reads();
-        // What an answer of long ago left open, the next watch asks for.
+        // What an outdated answer left open is requested with the next watch.
         page.greet();
         page.reads();
         page.greet();
@@ -133,7 +133,7 @@ describe('a page shows what the log says', { timeout: 60_000 }, () => {
     behind.reads();
     kernel.write(40);
     behind.loses();
-    // Another page knows forty records, and asks for those after them.
+    // Another page knows forty records, and requests those after them.
     kernel.write(10);
     behind.loses();
     kernel.answer(50);

@@ -1,4 +1,4 @@
-/** A person's actions in the panel, each a function that remembers its calls and finds nothing. */
+/** Mock actions of the panel: functions that record their calls and return empty results. */
 import { vi, type Mock } from 'vitest';
 import type { IPanelActions } from '../src/views/actions/panel';
 
@@ -74,7 +74,7 @@ export function permissions(): MockedActions['permissions'] {
   };
 }
 
-/** All groups; those that are given take the place of their own. */
+/** Returns all groups of actions; the given ones replace the defaults. */
 export function panelActions(more: Partial<MockedActions> = {}): MockedActions {
   return {
     answers: answers(),

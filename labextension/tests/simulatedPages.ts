@@ -1,6 +1,6 @@
 /**
- * Pages that hear one kernel: what it publishes reaches each of a page's connections in order, and
- * the connections one after the other as it happens to be.
+ * Simulated pages of one kernel: each connection of a page receives the kernel's notices in order, and
+ * the connections are read in random order.
  */
 import type {
   Message,
@@ -22,7 +22,7 @@ import { assistant, attached, ran, text, user } from './builders';
 const NOTICE_CHARS = 250_000;
 const BATCH = 40;
 
-/** Numbers that look random, the same ones for a seed. */
+/** Returns a seeded random number generator. */
 export function chance(seed: number): () => number {
   let state = seed;
   return () => {
@@ -31,15 +31,15 @@ export function chance(seed: number): () => number {
   };
 }
 
-/** A picture of so many characters, as a log holds it. */
+/** Returns an image of about this many characters, as in a log. */
 function picture(size: number): string {
   return `data:image/png;base64,${'iVBORw0K'.repeat(Math.ceil(size / 8))}`;
 }
 
-/** A long picture lies beside the log, which names it. */
+/** The URL of a large image, which is stored as a blob beside the log. */
 const BESIDE = `blob:${'a1'.repeat(32)}`;
 
-/** The log of a session of about this many characters: words, calls, pictures and files. */
+/** Returns the log of a session of about this many characters: texts, calls, images and files. */
 export function log(size: number, random: () => number): Notice[] {
   const told: Notice[] = [];
   const tell = (notice: object) => {
@@ -110,13 +110,13 @@ export function fold(records: readonly Notice[]): ITranscript {
   return records.reduce(reduce, EMPTY_TRANSCRIPT);
 }
 
-/** The kernel's half: one log, and what pages ask for. */
+/** A simulated kernel: one log, and answers to the pages' requests. */
 export class Kernel {
   readonly written: Notice[] = [];
   readonly pages: Page[] = [];
   private _asked = 0;
 
-  /** Gives numbers to pieces and says what records follow, as kernels do since they have them. */
+  /** Numbered pieces and `after` fields are sent as by present kernels, or left out as by older ones. */
   constructor(
     private readonly _all: readonly Notice[],
     private readonly _numbers = true
@@ -136,7 +136,7 @@ export class Kernel {
     };
   }
 
-  /** Writes the next records of the log, and tells those who watch. */
+  /** Writes the next records of the log, and sends them to watching pages. */
   write(count: number): void {
     const from = this.written.length;
     const next = this._all.slice(from, from + count);
@@ -213,7 +213,7 @@ export class Kernel {
 /** A page with several connections to a kernel, as after a reload. */
 export class Page {
   readonly store: KernelStore;
-  /** Runs what may change what the page shows: who draws it draws after each. */
+  /** Runs a change of the page's state; replaced by a test that draws after each. */
   change = (run: () => void): void => {
     run();
   };
@@ -238,7 +238,7 @@ export class Page {
     return this.store.getSnapshot().sessions.get('ses_1')?.transcript;
   }
 
-  /** Greets, as after it was opened; what it lacks it asks for. */
+  /** Greets the kernel, as a page does when it opens; requests what it lacks. */
   greet(): void {
     this.change(() => {
       this.store.updateHead(this._kernel.head, true);
@@ -249,12 +249,12 @@ export class Page {
     this._heard.forEach(connection => connection.push(notice));
   }
 
-  /** Loses what was told and not yet read, as when a connection ends. */
+  /** Drops received and unread notices, as when a connection ends. */
   loses(): void {
     this._heard.forEach(connection => connection.splice(0));
   }
 
-  /** Reads some of what it was told, or all, also what it asks for then. */
+  /** Reads some of the received notices, or all, including the answers to its own requests. */
   reads(count = Infinity): void {
     for (let left = count; left > 0 && this._waits(); left -= 1) {
       const waiting = this._heard.filter(({ length }) => length > 0);

@@ -1,7 +1,7 @@
-"""Measure the promised figures in one run and print them beside their targets.
+"""Run all benchmarks and print their figures beside the targets.
 
-Every ``bench_*.py`` beside this file has a ``measure()`` that returns its figures, as
-:class:`Figure` values or as objects with the same fields. Exit code 1 when one is over.
+Every ``bench_*.py`` beside this file has a ``measure()`` that returns its figures, as :class:`Figure`
+values or as objects with the same fields. The exit code is 1 when a figure exceeds its target.
 """
 
 import importlib
@@ -16,14 +16,14 @@ HERE = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """Return the modules that measure, or those of them that the command line names."""
+    """Return the benchmark modules, or those that the command line names."""
     found = sorted(path.stem for path in HERE.glob("bench_*.py"))
     wanted = sys.argv[1:]
     return [name for name in found if not wanted or name.removeprefix("bench_") in wanted]
 
 
 def table(figures: Iterable[Figure]) -> str:
-    """Return one line a figure: what, how much, how much it may be, and the verdict."""
+    """Return one line for each figure: name, value, target and verdict."""
     rows = [("figure", "measured", "target", "")]
     rows += [(f.name, f.shown(f.value), f.shown_target(), f.verdict()) for f in figures]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -36,7 +36,7 @@ def table(figures: Iterable[Figure]) -> str:
 
 
 def main() -> int:
-    """Measure everything; one that cannot be measured is named, and the others go on."""
+    """Run all benchmarks; one that raises is reported, and the others still run."""
     figures: list[Figure] = []
     failed: list[str] = []
     for name in names():

@@ -1,7 +1,7 @@
-"""Measure what it costs to assemble a request, and how large its record is.
+"""Measure the cost of assembling a request, and the size of its record.
 
-A session of 10,000 messages whose live window holds 1,000 parts, of about 100,000 tokens, for a
-model whose provider wants cache marks. Times are the best of several runs, as in ``bench_store``.
+The session has 10,000 messages; its live window holds 1,000 parts, about 100,000 tokens, for a model whose
+provider takes cache marks. Times are the best of several runs, as in ``bench_store``.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ def measure() -> list[Figure]:
 
 @dataclass
 class Counts:
-    """Counts tokens as the policy says, and how often each text was counted."""
+    """A token counter of the policy that also records how often each text was counted."""
 
     count: Callable[[str], int] = field(
         default_factory=lambda: counter(PRESETS["palimpsest"].estimator)
@@ -98,13 +98,13 @@ class Counts:
 
     @property
     def most(self) -> int:
-        """How often the text was counted that was counted most, names of tools left aside."""
+        """Return the count of the text that was counted most often, tool names left aside."""
         return max(often for text, often in self.calls.items() if len(text) > LONGEST_NAME)
 
 
 @dataclass
 class FakeKernel:
-    """One kernel that has the session open."""
+    """The context inputs of one kernel that has the session open."""
 
     journal: Journal
     stage: RunContext
@@ -117,7 +117,7 @@ class FakeKernel:
         return build(self.stage, self.setup, "msg_next", {"reasoning_effort": "high"})
 
     def step(self) -> float:
-        """Assemble a request, say in milliseconds how long it took, and add the answer to it."""
+        """Assemble a request, add an answer to it, and return the milliseconds that the assembly took."""
         began = time.perf_counter()
         assembled = self.build()
         taken = (time.perf_counter() - began) * 1_000
@@ -154,7 +154,7 @@ class FakeKernel:
 
 @contextmanager
 def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
-    """Yield a kernel that opened the session, with its messages read and nothing counted."""
+    """Yield a kernel that opened the session: its messages are read, and no tokens are counted yet."""
 
     def clock() -> int:
         return time.time_ns() // 1_000_000
@@ -176,7 +176,7 @@ def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
         jitter=lambda: 0.0,
     )
     registry = Registry(builtin_tools(kernel=True))
-    # What an earlier kernel counted is not known to this one.
+    # Token counts of an earlier kernel are not known to this one.
     tokenizer._counters.clear()
     counts = Counts()
     setup = StepSetup(
@@ -212,7 +212,7 @@ def _assembling(store: JsonlStore) -> Iterator[Figure]:
 
 
 def _value_us() -> float:
-    """Return what one value takes to make, as a measure of the machine and of what runs beside."""
+    """Return the microseconds that building one value takes, as a measure of the machine and its load."""
     block = TextBlock(text="word", part_id="prt")
     times = timeit.repeat(
         lambda: NeutralMessage(role="user", blocks=(block,), message_id="msg"),

@@ -1,4 +1,4 @@
-"""Measure what the front end weighs."""
+"""Measure the size of the built front end."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ BUILT = Path(__file__).resolve().parents[2] / "labextension" / "dist"
 
 
 def measure() -> list[Figure]:
-    """Return the size of what JupyterLab loads, licences left out."""
+    """Return the size of the files that JupyterLab loads, without licences."""
     files = [path for path in BUILT.rglob("*.js") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
     return [Figure("front end, built", size / 1000, "kB", note=f"{len(files)} files")]

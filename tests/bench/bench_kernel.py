@@ -1,4 +1,4 @@
-"""What a person waits for in a real kernel: loading, the first words, the stop button; and its memory."""
+"""Measure delays and memory in a real kernel: loading, the first text of an answer, and the stop button."""
 
 import json
 import statistics
@@ -27,13 +27,13 @@ AWAITING = "print('begun')\nimport asyncio\nawait asyncio.sleep(30)"
 
 
 def measure() -> list[Figure]:
-    """Measure everything, in kernels of their own."""
+    """Run all measurements, each in kernels of its own."""
     return [loading(), rehearsing(), *stopping(), *speaking()]
 
 
 @contextmanager
 def kernel(**environment: str) -> Iterator[Kernel]:
-    """Yield a kernel in a folder of its own."""
+    """Yield a kernel in a new folder."""
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
         Kernel(cwd=Path(folder), env=environment, fresh=True) as running,
@@ -42,7 +42,7 @@ def kernel(**environment: str) -> Iterator[Kernel]:
 
 
 def loading() -> Figure:
-    """Measure %load_ext in fresh kernels."""
+    """Measure %load_ext in new kernels."""
     times = []
     for _ in range(FRESH_KERNELS):
         with kernel() as fresh:
@@ -53,7 +53,7 @@ def loading() -> Figure:
 
 
 def rehearsing() -> Figure:
-    """Measure the rehearsal's first words in fresh kernels, from the prompt to the cell."""
+    """Measure the rehearsal model's first text in new kernels, from the prompt to the cell."""
     times = []
     for _ in range(FRESH_KERNELS):
         with kernel() as fresh:
@@ -68,7 +68,7 @@ def rehearsing() -> Figure:
 
 
 def stopping() -> list[Figure]:
-    """Measure the time from the signal to the end of the turn, the slowest of several."""
+    """Measure the time from the interrupt signal to the end of the turn, the slowest of several."""
     cases = [
         ("stop in a model wait", "%%agent\nhi", "says('begun').stalls()"),
         (
@@ -89,7 +89,7 @@ def stopping() -> list[Figure]:
     ]
     figures = []
     with kernel() as running:
-        running.load_room()
+        running.load_scripted_model()
         for name, cell, answer in cases:
             times = [stop_cell(running, cell, answer) for _ in range(STOPS)]
             figures.append(_slowest(name, times))
@@ -100,7 +100,7 @@ def stopping() -> list[Figure]:
 
 
 def stop_cell(running: Kernel, cell: str, answer: str) -> float:
-    """Return the milliseconds from the signal to the cell's idle."""
+    """Return the milliseconds from the signal until the cell is idle."""
     running.script(answer)
     run_id = running.send(cell)
     running.wait(_of(run_id, "begun"))
@@ -111,7 +111,7 @@ def stop_cell(running: Kernel, cell: str, answer: str) -> float:
 
 
 def stop_no_cell(running: Kernel, number: int) -> float:
-    """Return the milliseconds from the signal to the outcome that pages are told."""
+    """Return the milliseconds from the signal to the outcome notice that pages receive."""
     running.script(f"calls('python', code={BLOCKING!r}).says('')")
     mark = len(running.iopub)
     name = f"bench-{number}"
@@ -127,11 +127,11 @@ def stop_no_cell(running: Kernel, number: int) -> float:
 
 
 def speaking() -> list[Figure]:
-    """Measure the first words after the server's first byte, and the memory with litellm loaded."""
+    """Measure the delay of the first text after the server's first byte, and the memory with litellm loaded."""
     with FaultServer() as server:
         config = {
             "model": "openai/bench",
-            "titles": False,  # a title would be asked for beside the first answer
+            "titles": False,  # else a title would be requested beside the first answer
             "models": {"openai/bench": {"api_base": server.openai_base}},
         }
         environment = {
@@ -155,7 +155,7 @@ def speaking() -> list[Figure]:
 
 
 def settled_memory(running: Kernel) -> float:
-    """Return the megabytes that the kernel takes once litellm is loaded and nothing moves any more."""
+    """Return the kernel's resident megabytes once litellm is loaded and the memory no longer changes."""
     before = 0.0
     while True:
         loaded = running.value("'litellm' in __import__('sys').modules") == "True"
@@ -167,7 +167,7 @@ def settled_memory(running: Kernel) -> float:
 
 
 def first_words(running: Kernel, server: FaultServer, word: str) -> float:
-    """Return the milliseconds from the server's first byte to the words in the cell."""
+    """Return the milliseconds from the server's first byte to the first text in the cell."""
     run_id = running.send("%%agent\nhi")
     shown = running.wait(_of(run_id, word), 120)
     running.finish(run_id)

@@ -1,7 +1,7 @@
-"""Measure what a person feels in JupyterLab: traffic, long tasks, a reload, an approval.
+"""Measure JupyterLab in a browser: traffic, long tasks, a reload and an approval.
 
-A real JupyterLab in a headless browser; the model plays a script inside the kernel. Tokens come
-at 1,000 a second, as fast as any provider sends them.
+A real JupyterLab in a headless browser; a scripted model answers inside the kernel. Tokens come at 1,000 a
+second, as fast as any provider sends them.
 """
 
 import json
@@ -59,10 +59,8 @@ class Steady:
 
 
 def warm_up(pieces: int, rate: int) -> str:
-    """Answer with one of each kind: the browser compiles what draws it, and MathJax fetches its letters."""
-    return (
-        f"room.model = Steady(tokens(answer(300, seed=2) + text[21_000:32_000], {pieces}), {rate})"
-    )
+    """Return code for an answer with all kinds of content, so that scripts and fonts are loaded."""
+    return f"harness.model = Steady(tokens(answer(300, seed=2) + text[21_000:32_000], {pieces}), {rate})"
 
 
 OBSERVE = """() => {
@@ -150,7 +148,7 @@ def _size() -> Figure:
 
 
 class Tap(Thread):
-    """Counts the bytes that a kernel publishes, as one more listener."""
+    """An additional iopub listener that counts the bytes a kernel publishes."""
 
     def __init__(self, connection: Path) -> None:
         super().__init__(daemon=True)
@@ -170,12 +168,12 @@ class Tap(Thread):
         self._socket.close()
 
     def take(self) -> int:
-        """Return what was counted since the last time."""
+        """Return the bytes counted since the last call."""
         counted, self.bytes = self.bytes, 0
         return counted
 
     def stop(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._open = False
         self.join()
 
@@ -188,7 +186,7 @@ def _streaming(page: Page, lab: Lab) -> list[Figure]:
         SCRIPT,
         warm_up(3_000, 1_000),
         "%%agent\nWarm up.",
-        f"room.model = Steady(tokens(text, {TOKENS}), {TOKENS / SECONDS})",
+        f"harness.model = Steady(tokens(text, {TOKENS}), {TOKENS / SECONDS})",
         "%%agent\nGo.",
     )
     for cell in (1, 2, 3, 4):
@@ -246,7 +244,7 @@ update_display(Markdown(text), display_id='plain')"""
 
 
 def _update_plainly(connection: Path) -> None:
-    """Show the same answer without us, in the same kernel; no page draws it, which takes minutes."""
+    """Show the same answer with plain display updates; no page draws it, which would take minutes."""
     client = BlockingKernelClient(connection_file=str(connection))
     client.load_connection_file()
     client.start_channels()
@@ -270,7 +268,7 @@ def _long(page: Page, lab: Lab) -> list[Figure]:
         "use(short)",
         GO,
         "use(long)",
-        f"room.model = Steady(tokens(text[:{seconds * 1_000}], {seconds * rate}), {rate})",
+        f"harness.model = Steady(tokens(text[:{seconds * 1_000}], {seconds * rate}), {rate})",
         GO,
     )
     cpu = page.context.new_cdp_session(page)
@@ -312,7 +310,7 @@ def _reload(page: Page, lab: Lab) -> list[Figure]:
         page,
         lab,
         "bench-reload",
-        "room.script(says('First.').calls('python', code='import time; time.sleep(3)'), "
+        "harness.script(says('First.').calls('python', code='import time; time.sleep(3)'), "
         "says('It is marigold.').calls('python', code='import time; time.sleep(60)'), says('End.'))",
         "for _ in range(1):\n    get_ipython().run_line_magic('agent', '-y Go.')",
     )
@@ -342,7 +340,7 @@ def _approval(page: Page, lab: Lab) -> list[Figure]:
         page,
         lab,
         "bench-approve",
-        "room.script(*(says(f'Step {n}.').calls('python', code=f'print({n})') for n in range(5)), says('End.'))",
+        "harness.script(*(says(f'Step {n}.').calls('python', code=f'print({n})') for n in range(5)), says('End.'))",
         "for _ in range(1):\n    get_ipython().run_line_magic('agent', 'Go.')",
     )
     notebook.run(1)

@@ -1,4 +1,4 @@
-"""What a prompt costs in a folder of 170,000 files, in a process of its own."""
+"""Measure a prompt in a folder of 170,000 files, in a process of its own."""
 
 import json
 import os
@@ -32,7 +32,7 @@ print(json.dumps([spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 10
 
 
 def measure() -> list[Figure]:
-    """Return the figures of one large folder."""
+    """Return the figures for a large folder."""
     with tempfile.TemporaryDirectory() as folder:
         _fill(Path(folder))
         done = subprocess.run(

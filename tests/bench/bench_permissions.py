@@ -1,8 +1,7 @@
-"""Measure what it costs to decide whether calls may run.
+"""Measure the cost of permission decisions about tool calls.
 
-A thousand calls of every kind are decided by the rules of a person who has written many: the defaults,
-a configuration of fifty rules, an agent's, a mode's, and forty approvals. No two commands are equal,
-so that nothing is answered from a memory of patterns.
+A thousand calls of every kind are decided by many rules: the defaults, fifty configured rules, an agent's,
+a mode's, and forty approvals. No two commands are equal, so that no cache of patterns answers.
 """
 
 import itertools
@@ -21,7 +20,7 @@ KINDS = ("bash", "python", "read", "edit", "grep", "webfetch")
 
 
 def rules() -> Rules:
-    """Return the rules of a person who has written many."""
+    """Return the rules of a user who has written many."""
     config = {
         "bash": {"*": "ask", **{f"tool{n} *": "allow" for n in range(30)}, "rm *": "deny"},
         "edit": {"*": "ask", **{f"src/{n}/*.py": "allow" for n in range(15)}},
@@ -32,13 +31,13 @@ def rules() -> Rules:
 
 
 def approved() -> Rules:
-    """Return a mode's answers and what was always allowed."""
+    """Return a mode's rules and the approvals "always allow"."""
     kept = (Rule(permission="bash", pattern=f"make {n} *", action="allow") for n in range(40))
     return (*answered_by("accept-edits"), *kept)
 
 
 def measure() -> list[Figure]:
-    """Measure and return the figures."""
+    """Return the figures of permission decisions."""
     all_rules, answers = rules(), approved()
     fresh = itertools.count()
 

@@ -1,4 +1,4 @@
-"""Measure a snapshot of 1,000 files and 7 MB, cold and warm."""
+"""Measure a file snapshot of 1,000 files and 7 MB, cold and warm."""
 
 import random
 import tempfile
@@ -18,11 +18,11 @@ RULES = "__pycache__/\n*.log\n/data/\n!keep.log\n*.py[co]\nbuild/\n.env\n"
 
 
 def measure() -> list[Figure]:
-    """Return the figures of snapshots."""
+    """Return the figures of file snapshots."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         _make(root)
-        time.sleep(0.1)  # files changed a moment ago are read again
+        time.sleep(0.1)  # files changed a moment ago would be read again
         cold = min(_timed(_snapshots(root, run)) for run in range(5))
         shots = _snapshots(root, 9)
         _timed(shots)

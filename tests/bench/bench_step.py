@@ -1,4 +1,4 @@
-"""The CPU of one step in a session of 10,000 messages and in a short one, which send as much."""
+"""Measure the CPU time of one step in a session of 10,000 messages and in a short one with equal requests."""
 
 import asyncio
 import tempfile
@@ -8,11 +8,11 @@ from tests.bench.figure import Figure
 from tests.loop.test_long_sessions import COMPACTED_EVERY, STEPS, TURNS, step_seconds
 
 EXTRA_MS = 1.0
-"""What a step may take beside twice that of a short session."""
+"""Milliseconds that a step may take beyond twice the time in a short session."""
 
 
 def measure() -> list[Figure]:
-    """Return the figures of both."""
+    """Return the figures of both sessions."""
     short, long = (_measured(turns) * 1000 for turns in (COMPACTED_EVERY, TURNS))
     return [
         Figure("CPU of a step in a session of 200 messages", short, "ms"),

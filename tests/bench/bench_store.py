@@ -1,7 +1,4 @@
-"""Measure the store on a session of 68 MB, each number beside its target.
-
-Times are the best of several runs, since other work on the machine can only add to them.
-"""
+"""Measure the store with a session of 68 MB, each number beside its target."""
 
 import gc
 import tempfile
@@ -88,7 +85,7 @@ def _long_session(store: JsonlStore) -> list[Figure]:
 
 
 def _listing() -> list[Figure]:
-    """Return what it takes to list and search many sessions, with the index and without."""
+    """Return the figures of listing and searching many sessions, with the index and without."""
     with tempfile.TemporaryDirectory() as folder:
         store = JsonlStore(prepare(Path(folder)))
         _fill(store)
@@ -110,7 +107,7 @@ def _listing() -> list[Figure]:
 
 
 def _fill(store: JsonlStore) -> None:
-    """Write many sessions alike: one is written, and copied under other names."""
+    """Write many equal sessions: one is written, and copied under other names."""
     owner = Owner(host="bench", pid=0, kernel_id="bench")
     name = "ses_0000"
     writer = store.acquire(name, owner, create=True)
@@ -135,7 +132,7 @@ def _size(store: JsonlStore) -> int:
 def _timed(
     name: str, work: Callable[[], object], times: int, target: float | None = None, note: str = ""
 ) -> Figure:
-    """Return the best time, and the CPU time beside it: on a busy machine they differ."""
+    """Return the best time of several runs, with the CPU time beside it: on a busy machine they differ."""
     work()
     taken, used = [], []
     for _ in range(times):

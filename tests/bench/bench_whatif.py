@@ -1,8 +1,8 @@
-"""Measure what another policy would have done: a session of 200 steps, replayed under each preset.
+"""Measure ``session.whatif``: a session of 200 steps, replayed under each preset policy.
 
-A replay makes every request anew, so its work grows with the square of a session; what its steps
-share is done once. Beside each figure stands what rebuilding all the recorded requests takes, which
-shares nothing: the ratio tells one machine from another.
+A replay builds every request anew, so its work grows with the square of the session's length; work that
+steps have in common is done once. Beside each figure is the time of rebuilding all the recorded requests
+without sharing: the ratio makes machines comparable.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 TURNS, STEPS = 20, 10
 LINES = 60
 MOST = {"palimpsest": 1.1, "openclaw-2026.9": 2.8}
-"""Of what rebuilding takes; 1.7 and 4.3 were measured before steps shared anything."""
+"""Upper limits as multiples of the rebuilding time; 1.7 and 4.3 were measured before steps shared work."""
 
 
 def measure() -> list[Figure]:
-    """Measure and return the figures."""
+    """Return the figures of replays."""
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(_measured(Path(folder)))
 
@@ -68,7 +68,7 @@ async def _session(root: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 def _seconds(run: Callable[[], object]) -> float:
-    """Return the least CPU time of three runs."""
+    """Return the lowest CPU time of three runs."""
     taken = []
     for _ in range(3):
         before = time.process_time()

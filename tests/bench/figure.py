@@ -1,27 +1,27 @@
-"""One measured figure and what it may be."""
+"""The value that benchmarks return: a measured figure with its target."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number with its unit and its target; without a target it is only told."""
+    """A number with its unit and its target; without a target it is only reported."""
 
     name: str
     value: float
     unit: str
     target: float | None = None
-    """The most that it may be."""
+    """The upper limit."""
     note: str = ""
-    """What a reader must know to read it, such as the machine's own number beside it."""
+    """What a reader needs to interpret it, such as a reference measurement of the machine."""
 
     @property
     def over(self) -> bool:
-        """Whether it is more than it may be."""
+        """Whether the number exceeds its target."""
         return self.target is not None and self.value > self.target
 
     def shown(self, number: float) -> str:
-        """Return a number with the unit and as many digits as matter."""
+        """Return a number with its unit and a sensible number of digits."""
         digits = 0 if abs(number) >= 100 else 1 if abs(number) >= 10 else 2
         return f"{number:,.{digits}f} {self.unit}"
 

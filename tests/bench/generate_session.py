@@ -1,8 +1,8 @@
-"""Write a long session from a seed: 10,000 messages, 30,000 parts, 68 MB of log.
+"""Generate a long session from a seed: 10,000 messages, 30,000 parts, 68 MB of log.
 
-Shaped like real work: turns of four steps, answers that stream, tools that go from pending to
-completed with outputs of very different length, a compaction with its checkpoint every 200
-messages, a truncation now and then. The same seed gives the same bytes.
+It resembles real work: turns of four steps, streamed answers, tools that go from pending to completed with
+outputs of very different length, a compaction with its checkpoint every 200 messages, an occasional
+truncation. The same seed gives the same bytes.
 """
 
 import random
@@ -99,7 +99,7 @@ WORDS = [
 
 @dataclass
 class LogAuthor:
-    """Makes events for one session."""
+    """Generates the events of one session."""
 
     session_id: str
     rng: random.Random
@@ -111,20 +111,20 @@ class LogAuthor:
     """Turns from one compaction to the next."""
 
     def words(self, length: int) -> str:
-        """Return about so many characters of words."""
+        """Return words of about ``length`` characters in all."""
         return " ".join(self.rng.choices(WORDS, k=max(1, length // 6)))
 
     def new(self, prefix: str) -> str:
-        """Return an id that rises."""
+        """Return a new id; ids are ascending."""
         self.count += 1
         return f"{prefix}_{self.count:016x}0123456789"
 
     def part_base(self, message_id: str) -> dict[str, str]:
-        """Return what every part has."""
+        """Return the fields that every part has."""
         return {"id": self.new("prt"), "session_id": self.session_id, "message_id": message_id}
 
     def user(self, *, compaction: bool) -> Iterator[Event]:
-        """Write a prompt, or the marker of a compaction."""
+        """Yield the events of a prompt, or of a compaction's marker."""
         message_id = self.new("msg")
         self.prompt_id = message_id
         time = MessageTime(created=self.now)
@@ -138,7 +138,7 @@ class LogAuthor:
         yield PartUpdated(part=TextPart(**self.part_base(message_id), text=self.words(200)))
 
     def step(self, *, with_text: bool, output: int, summary: bool = False) -> Iterator[Event]:
-        """Write one answer: request, words that stream, a tool call, the end of the step."""
+        """Yield the events of one step: request, streamed text, a tool call, the end of the step."""
         info = AssistantMessage(
             id=self.new("msg"),
             session_id=self.session_id,
@@ -164,7 +164,7 @@ class LogAuthor:
         yield MessageUpdated(info=info.model_copy(update={"time": time, "finish": "stop"}))
 
     def text(self, message_id: str) -> Iterator[Event]:
-        """Write words that stream in a few ticks."""
+        """Yield the events of a text that streams in a few ticks."""
         part = TextPart(**self.part_base(message_id), time=Span(start=self.now))
         yield PartUpdated(part=part)
         pieces = [self.words(90) + " " for _ in range(6)]
@@ -174,7 +174,7 @@ class LogAuthor:
         yield PartUpdated(part=part.model_copy(update={"text": "".join(pieces), "time": span}))
 
     def tool(self, message_id: str, length: int) -> Iterator[Event]:
-        """Write a tool call in its three states."""
+        """Yield the events of a tool call in its three states."""
         base = self.part_base(message_id)
         code = {"code": self.words(160)}
         pending = ToolPart(**base, call_id=f"call_{base['id']}", tool="python", state=ToolPending())
@@ -208,7 +208,7 @@ class LogAuthor:
             yield DecisionMade(decision=decision)
 
     def request(self, message_id: str) -> StepRequest:
-        """Return a model request that shares its beginning with the one before."""
+        """Return a model request that has a common prefix with the one before."""
         items = tuple(
             ContextItem(
                 role="tool", message_id=message_id, sha256=self.rng.randbytes(32).hex(), tokens=800
@@ -233,7 +233,7 @@ class LogAuthor:
     prompt_id: str = ""
 
     def turn(self, *, compaction: bool) -> Iterator[Event]:
-        """Write five messages with fifteen parts."""
+        """Yield the events of five messages with fifteen parts."""
         self.now += 60_000
         # Lengths spread over two orders of magnitude, as outputs do, and sum up to the turn's size.
         shares = [self.rng.lognormvariate(0, 1.2) for _ in range(4 - compaction)]
@@ -250,7 +250,7 @@ class LogAuthor:
             yield SessionCompacted(message_id=self.prompt_id)
 
     def session(self) -> Iterator[Event]:
-        """Write everything."""
+        """Yield all events of the session."""
         record = SessionInfo(
             id=self.session_id,
             project_id="bench",

@@ -1,8 +1,8 @@
-"""Compare what a text costs a provider with what estimators say: English, code, Chinese.
+"""Compare estimated with real token counts for English, code and Chinese.
 
-Two providers: one counts as o200k_base does, which is our own tokenizer; the other as cl100k_base,
-standing for one whose tokenizer nobody has offline. After its first report our counts are
-calibrated by what it said of another text in the same language.
+Two providers: one counts as o200k_base does, which is our own tokenizer; the other as cl100k_base, for a
+provider whose tokenizer is not available offline. After the first reported usage our counts are calibrated
+by the report on another text in the same language.
 """
 
 import inspect
@@ -21,7 +21,7 @@ from palimpsest.transcript.session_record.events import Event, MessageUpdated, R
 from palimpsest.transcript.values import BlobRef, ModelInfo, ModelRef, Usage
 
 OFF_PERCENT = 10.0
-"""What a calibrated count may be off: half of the reserve of a window of 200,000 tokens."""
+"""Maximum error of a calibrated count: half of the reserve of a window of 200,000 tokens."""
 DOCS = Path(__file__).parents[2] / "docs"
 CHINESE = tuple(Path(__file__).with_name("chinese.txt").read_text(encoding="utf-8").split("\n\n"))
 TEXTS = {
@@ -32,14 +32,14 @@ TEXTS = {
     "code": (inspect.getsource(code_of_one), inspect.getsource(code_of_another)),
     "Chinese": (CHINESE[0], CHINESE[1]),
 }
-"""Two texts of each: what is reported of the first calibrates the second."""
+"""Two texts of each language: the report on the first calibrates the estimate of the second."""
 PROVIDERS = {"o200k": "tiktoken/o200k_base", "cl100k": "tiktoken/cl100k_base"}
 INFO = ModelInfo(ref=ModelRef(provider="bench", name="bench"), window=200_000, output_limit=8_000)
 BLOB = BlobRef(sha256="0" * 64, bytes=2)
 
 
 def languages() -> list[Figure]:
-    """Return for each language and provider how far each estimator is off."""
+    """Return the error of each estimator, for each language and provider."""
     ours = counter("tiktoken/o200k_base")
     figures = []
     for language, (known, text) in TEXTS.items():
@@ -56,7 +56,7 @@ def languages() -> list[Figure]:
 
 
 def calibrated(*, estimated: int, reported: int) -> float:
-    """Return the ratio that a session takes from one request and its report."""
+    """Return the calibration ratio that a session computes from one request and its report."""
     request = StepRequest(
         id="req_1",
         message_id="msg_2",

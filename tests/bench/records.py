@@ -1,7 +1,7 @@
-"""Measure how large the record of a request is, over a session as people have them.
+"""Measure the size of request records over a typical session.
 
-Three hundred requests: questions of a line, answers that think, speak and call tools, one call or
-several, and a compaction on the way.
+Three hundred requests: prompts of one line, answers with reasoning, text and tool calls, one call or
+several, and a compaction in the middle.
 """
 
 import random
@@ -24,7 +24,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef, Price
 TYPE = b'"type":"step.requested"'
 MEDIAN_BYTES = 700
 GROWTH = 1.1
-"""The last records over the first: a session's length is no part of what is new."""
+"""Maximum ratio of the last records' size to the first's: a record must not grow with the session."""
 PROMPTS = 75
 EDGE = 50
 INFO = ModelInfo(

@@ -1,7 +1,7 @@
-"""Random histories from a seed: flat ones, in which anything may be wrong, and whole sessions.
+"""Generate random histories from a seed: flat provider messages with arbitrary damage, and whole sessions.
 
-A flat history begins as a plausible conversation, and is then damaged as imports, cuts and crashes
-damage it. A seed gives the same history for ever, so a failure is told by a number.
+A flat history begins as a plausible conversation, and is then damaged as imports, truncation and crashes
+do. A seed always gives the same history, so a failure is identified by its number.
 """
 
 from collections.abc import Callable
@@ -25,124 +25,124 @@ Damage = Callable[[OddInputs, list[NeutralMessage]], None]
 
 
 def flat_history(seed: int) -> NeutralMessages:
-    """Return a flat history."""
-    wild = OddInputs(seed)
+    """Return a flat history of provider messages."""
+    odd = OddInputs(seed)
     messages: list[NeutralMessage] = []
-    for _ in range(1 + wild.count(MOST_TURNS)):
-        messages += _turn(wild)
-    for _ in range(1 + wild.count(4)):
-        wild.one(DAMAGES)(wild, messages)
-    if wild.chance(0.7):
-        messages.append(_question(wild))
+    for _ in range(1 + odd.count(MOST_TURNS)):
+        messages += _turn(odd)
+    for _ in range(1 + odd.count(4)):
+        odd.one(DAMAGES)(odd, messages)
+    if odd.chance(0.7):
+        messages.append(_question(odd))
     return tuple(messages)
 
 
-def _turn(wild: OddInputs) -> list[NeutralMessage]:
-    messages = [_question(wild)]
-    for _ in range(wild.count(3)):
-        calls = [_call(wild) for _ in range(wild.count(3))]
-        messages.append(_answer(wild, calls))
-        results: list[Block] = [_result(wild, call) for call in calls]
-        if results and wild.chance(0.5):
+def _turn(odd: OddInputs) -> list[NeutralMessage]:
+    messages = [_question(odd)]
+    for _ in range(odd.count(3)):
+        calls = [_call(odd) for _ in range(odd.count(3))]
+        messages.append(_answer(odd, calls))
+        results: list[Block] = [_result(odd, call) for call in calls]
+        if results and odd.chance(0.5):
             messages.append(NeutralMessage(role="tool", blocks=tuple(results)))
         else:
             messages += [NeutralMessage(role="tool", blocks=(one,)) for one in results]
-    if wild.chance(0.7):
-        messages.append(_answer(wild, []))
+    if odd.chance(0.7):
+        messages.append(_answer(odd, []))
     return messages
 
 
-def _question(wild: OddInputs) -> NeutralMessage:
-    blocks: list[Block] = [TextBlock(text=wild.words()) for _ in range(1 + wild.count(2))]
-    if wild.chance(0.2):
-        blocks += [wild.media() for _ in range(1 + wild.count(2))]
-    return NeutralMessage(role="user", blocks=tuple(blocks), plain=wild.chance(0.2))
+def _question(odd: OddInputs) -> NeutralMessage:
+    blocks: list[Block] = [TextBlock(text=odd.words()) for _ in range(1 + odd.count(2))]
+    if odd.chance(0.2):
+        blocks += [odd.media() for _ in range(1 + odd.count(2))]
+    return NeutralMessage(role="user", blocks=tuple(blocks), plain=odd.chance(0.2))
 
 
-def _answer(wild: OddInputs, calls: list[CallBlock]) -> NeutralMessage:
+def _answer(odd: OddInputs, calls: list[CallBlock]) -> NeutralMessage:
     blocks: list[Block] = []
-    if wild.chance(0.4):
-        blocks.append(ReasoningBlock(text=wild.words(), metadata=wild.one(THOUGHTS)))
-    if not calls or wild.chance(0.5):
-        blocks.append(TextBlock(text=wild.words()))
-    stop: Stop | None = wild.one([None, None, *get_args(Stop)])
+    if odd.chance(0.4):
+        blocks.append(ReasoningBlock(text=odd.words(), metadata=odd.one(THOUGHTS)))
+    if not calls or odd.chance(0.5):
+        blocks.append(TextBlock(text=odd.words()))
+    stop: Stop | None = odd.one([None, None, *get_args(Stop)])
     return NeutralMessage(role="assistant", blocks=(*blocks, *calls), stop=stop)
 
 
-def _call(wild: OddInputs) -> CallBlock:
+def _call(odd: OddInputs) -> CallBlock:
     return CallBlock(
-        call_id=wild.one(IDS) if wild.chance(0.5) else f"call_{wild.random.randrange(10**6)}",
-        tool=wild.one(TOOLS),
-        input=wild.one(INPUTS),
-        incomplete=wild.chance(0.05),
+        call_id=odd.one(IDS) if odd.chance(0.5) else f"call_{odd.random.randrange(10**6)}",
+        tool=odd.one(TOOLS),
+        input=odd.one(INPUTS),
+        incomplete=odd.chance(0.05),
     )
 
 
-def _result(wild: OddInputs, call: CallBlock) -> ResultBlock:
-    media = tuple(wild.media() for _ in range(wild.count(2))) if wild.chance(0.2) else ()
+def _result(odd: OddInputs, call: CallBlock) -> ResultBlock:
+    media = tuple(odd.media() for _ in range(odd.count(2))) if odd.chance(0.2) else ()
     return ResultBlock(
         call_id=call.call_id,
-        tool=call.tool if wild.chance(0.9) else wild.one(TOOLS),
-        text=wild.words(),
+        tool=call.tool if odd.chance(0.9) else odd.one(TOOLS),
+        text=odd.words(),
         media=media,
-        is_error=wild.chance(0.2),
+        is_error=odd.chance(0.2),
     )
 
 
-def _lose(wild: OddInputs, messages: list[NeutralMessage]) -> None:
+def _lose(odd: OddInputs, messages: list[NeutralMessage]) -> None:
     if messages:
-        messages.pop(wild.random.randrange(len(messages)))
+        messages.pop(odd.random.randrange(len(messages)))
 
 
-def _lose_results(wild: OddInputs, messages: list[NeutralMessage]) -> None:
-    lost = [one for one in messages if one.role != "tool" or wild.chance(0.5)]
+def _lose_results(odd: OddInputs, messages: list[NeutralMessage]) -> None:
+    lost = [one for one in messages if one.role != "tool" or odd.chance(0.5)]
     messages[:] = lost
 
 
-def _repeat(wild: OddInputs, messages: list[NeutralMessage]) -> None:
+def _repeat(odd: OddInputs, messages: list[NeutralMessage]) -> None:
     if messages:
-        messages.insert(wild.random.randrange(len(messages) + 1), wild.one(messages))
+        messages.insert(odd.random.randrange(len(messages) + 1), odd.one(messages))
 
 
-def _swap(wild: OddInputs, messages: list[NeutralMessage]) -> None:
+def _swap(odd: OddInputs, messages: list[NeutralMessage]) -> None:
     if messages:
-        a, b = wild.random.randrange(len(messages)), wild.random.randrange(len(messages))
+        a, b = odd.random.randrange(len(messages)), odd.random.randrange(len(messages))
         messages[a], messages[b] = messages[b], messages[a]
 
 
-def _shuffle(wild: OddInputs, messages: list[NeutralMessage]) -> None:
-    wild.random.shuffle(messages)
+def _shuffle(odd: OddInputs, messages: list[NeutralMessage]) -> None:
+    odd.random.shuffle(messages)
 
 
-def _cut_head(wild: OddInputs, messages: list[NeutralMessage]) -> None:
-    del messages[: wild.random.randrange(len(messages) + 1)]
+def _cut_head(odd: OddInputs, messages: list[NeutralMessage]) -> None:
+    del messages[: odd.random.randrange(len(messages) + 1)]
 
 
-def _cut_tail(wild: OddInputs, messages: list[NeutralMessage]) -> None:
-    del messages[wild.random.randrange(len(messages) + 1) :]
+def _cut_tail(odd: OddInputs, messages: list[NeutralMessage]) -> None:
+    del messages[odd.random.randrange(len(messages) + 1) :]
 
 
-def _orphan(wild: OddInputs, messages: list[NeutralMessage]) -> None:
-    orphan = NeutralMessage(role="tool", blocks=(_result(wild, _call(wild)),))
-    messages.insert(wild.random.randrange(len(messages) + 1), orphan)
+def _orphan(odd: OddInputs, messages: list[NeutralMessage]) -> None:
+    orphan = NeutralMessage(role="tool", blocks=(_result(odd, _call(odd)),))
+    messages.insert(odd.random.randrange(len(messages) + 1), orphan)
 
 
-def _interrupt(wild: OddInputs, messages: list[NeutralMessage]) -> None:
-    role = wild.one(["user", "system", "assistant"])
-    said = NeutralMessage(role=role, blocks=(TextBlock(text=wild.words()),))
-    messages.insert(wild.random.randrange(len(messages) + 1), said)
+def _interrupt(odd: OddInputs, messages: list[NeutralMessage]) -> None:
+    role = odd.one(["user", "system", "assistant"])
+    said = NeutralMessage(role=role, blocks=(TextBlock(text=odd.words()),))
+    messages.insert(odd.random.randrange(len(messages) + 1), said)
 
 
-def _empty(wild: OddInputs, messages: list[NeutralMessage]) -> None:
-    role = wild.one(["user", "system", "assistant", "tool"])
-    messages.insert(wild.random.randrange(len(messages) + 1), NeutralMessage(role=role, blocks=()))
+def _empty(odd: OddInputs, messages: list[NeutralMessage]) -> None:
+    role = odd.one(["user", "system", "assistant", "tool"])
+    messages.insert(odd.random.randrange(len(messages) + 1), NeutralMessage(role=role, blocks=()))
 
 
-def _misplace(wild: OddInputs, messages: list[NeutralMessage]) -> None:
-    """Give somebody a block that only others can say."""
+def _misplace(odd: OddInputs, messages: list[NeutralMessage]) -> None:
+    """Give a message a block that its role cannot have."""
     if messages:
-        at = wild.random.randrange(len(messages))
-        block: Block = wild.one([_call(wild), _result(wild, _call(wild)), wild.media()])
+        at = odd.random.randrange(len(messages))
+        block: Block = odd.one([_call(odd), _result(odd, _call(odd)), odd.media()])
         blocks = (*messages[at].blocks, block)
         messages[at] = messages[at].model_copy(update={"blocks": blocks})
 

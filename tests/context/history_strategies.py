@@ -1,4 +1,4 @@
-"""Flat histories as imports, cuts and other agents' data leave them: anything may be wrong."""
+"""Hypothesis strategies for flat histories as imports, cuts and other agents' data leave them."""
 
 from itertools import product
 from typing import Any, get_args
@@ -28,7 +28,7 @@ MODELS: dict[ProviderFamily, ModelRef] = {
     "mistral": ModelRef(provider="mistral", name="mistral-test"),
     "compatible": ModelRef(provider="ollama", name="llama-test"),
 }
-"""A model of each family of the laws."""
+"""One model for each provider family of the laws."""
 PROFILES = {name: profile(ref) for name, ref in MODELS.items()}
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
@@ -58,7 +58,7 @@ ANY: list[Block] = TEXTS + MEDIA + CALLS[::7] + RESULTS[::7] + THOUGHTS
 
 
 def messages(role: Any) -> st.SearchStrategy[NeutralMessage]:
-    """Return any message of a role, mostly with blocks that it can say."""
+    """Return a strategy for messages of a role, mostly with blocks that the role can have."""
     said = st.lists(st.sampled_from(SAYABLE[role] * 4 + ANY), max_size=4)
     return st.builds(
         NeutralMessage,
@@ -70,6 +70,6 @@ def messages(role: Any) -> st.SearchStrategy[NeutralMessage]:
 
 
 def histories() -> st.SearchStrategy[NeutralMessages]:
-    """Return any history."""
+    """Return a strategy for histories of any kind."""
     roles = ("user", "assistant", "assistant", "tool", "tool", "system")
     return st.lists(st.one_of(*map(messages, roles)), max_size=12).map(tuple)

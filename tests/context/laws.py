@@ -1,7 +1,7 @@
-"""The laws of a valid context, each with a way to find what breaks it.
+"""The laws of a valid context, each with a check that finds violations.
 
-They hold after the projection of the default policy; tests check them there and on generated
-transcripts. A finding is a sentence, so that a law can explain itself to a learner.
+They hold after the projection of the default policy; tests check them there and on generated transcripts. A
+violation is a sentence, so that a law can explain itself to a learner.
 """
 
 from collections import Counter
@@ -17,18 +17,18 @@ from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamil
 
 
 class Law(Protocol):
-    """Contract: ``broken`` is pure and returns one sentence for each place that breaks the law."""
+    """Contract: ``broken`` is pure and returns one sentence for each violation."""
 
     def broken(self, messages: NeutralMessages) -> list[str]:
-        """Return what breaks the law."""
+        """Return the violations of the law."""
         ...
 
 
 class CallsHaveResults:
-    """Every tool call is followed by exactly one result, before anybody else speaks."""
+    """Every tool call is followed by exactly one result, before any other message."""
 
     def broken(self, messages: NeutralMessages) -> list[str]:
-        """Return what breaks the law."""
+        """Return the violations of the law."""
         found = []
         for position, message in enumerate(messages):
             calls = [b.call_id for b in message.blocks if isinstance(b, CallBlock)]
@@ -44,10 +44,10 @@ class CallsHaveResults:
 
 
 class NoOrphans:
-    """A result answers a call that the message before it made."""
+    """Every result answers a call of the message before it."""
 
     def broken(self, messages: NeutralMessages) -> list[str]:
-        """Return what breaks the law."""
+        """Return the violations of the law."""
         found: list[str] = []
         for position, message in enumerate(messages):
             if message.role != "tool":
@@ -68,7 +68,7 @@ class NothingEmpty:
     """No message is empty."""
 
     def broken(self, messages: NeutralMessages) -> list[str]:
-        """Return what breaks the law."""
+        """Return the violations of the law."""
         return [
             f"Message {i} is empty." for i, message in enumerate(messages) if not message.blocks
         ]
@@ -78,7 +78,7 @@ class SystemFirst:
     """System messages come before all others."""
 
     def broken(self, messages: NeutralMessages) -> list[str]:
-        """Return what breaks the law."""
+        """Return the violations of the law."""
         roles = [message.role for message in messages]
         first_other = next((i for i, role in enumerate(roles) if role != "system"), len(roles))
         return [
@@ -92,7 +92,7 @@ class OwnIds:
     """No two calls have the same id."""
 
     def broken(self, messages: NeutralMessages) -> list[str]:
-        """Return what breaks the law."""
+        """Return the violations of the law."""
         uses = Counter(
             block.call_id
             for message in messages
@@ -106,17 +106,17 @@ class OwnIds:
 
 @dataclass(frozen=True, slots=True)
 class TurnOrder:
-    """Turns stand in the order that the provider takes.
+    """Roles follow each other in an order that the provider accepts.
 
-    OpenAI takes any order. For all others a user speaks first and no answer follows an answer.
-    Anthropic, Google and Mistral do not go on in an answer, so it is not the last; and Google
-    takes no question after a question.
+    OpenAI accepts any order. For all others the first message is a user's, and no assistant message follows
+    another. Anthropic, Google and Mistral do not continue an assistant message, so it is not the last; and
+    Google accepts no user message after a user message.
     """
 
     family: ProviderFamily
 
     def broken(self, messages: NeutralMessages) -> list[str]:
-        """Return what breaks the law."""
+        """Return the violations of the law."""
         roles = [message.role for message in messages if message.role != "system"]
         if self.family == "openai" or not roles:
             return []

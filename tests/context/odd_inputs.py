@@ -1,4 +1,4 @@
-"""Wild words, files, ids and inputs: what real sessions, imports and broken tools leave behind."""
+"""Generate unusual texts, files, ids and inputs, as real sessions, imports and broken tools produce them."""
 
 import math
 import random
@@ -24,7 +24,7 @@ LANGUAGES = (
     "Ⓟ𝓮𝓷𝓰𝓾𝓲𝓷 👩‍👩‍👧‍👦🐧🇫🇷",
     "e\u0301a\u0308\u200d\u200b",
 )
-"""One sentence for each script that is written in another way."""
+"""One sentence for each of many scripts."""
 
 ODD = (
     "",
@@ -91,7 +91,7 @@ INPUTS: tuple[dict[str, Any], ...] = (
 
 
 def encoded(mime: str, content: str) -> str:
-    """Return a ``data:`` url."""
+    """Return a ``data:`` URL."""
     return f"data:{mime};base64,{content}"
 
 
@@ -150,25 +150,25 @@ THOUGHTS: tuple[dict[str, Any] | None, ...] = (
 
 
 class OddInputs:
-    """Draws wild things from one seed."""
+    """Draws unusual values from one seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
 
     def one(self, things: Any) -> Any:
-        """Return any of the things."""
+        """Return a random element."""
         return self.random.choice(things)
 
     def chance(self, share: float) -> bool:
-        """Say yes in this share of all cases."""
+        """Return True with this probability."""
         return self.random.random() < share
 
     def count(self, most: int) -> int:
-        """Return how many, few more often than many."""
+        """Return a random number up to ``most``; small ones are more frequent."""
         return int(self.random.triangular(0, most, 1))
 
     def words(self) -> str:
-        """Return words: of any language, odd ones, seldom very many."""
+        """Return text: of any language, sometimes unusual, rarely very long."""
         if self.chance(0.003):
             return HUGE
         if self.chance(0.25):
@@ -176,6 +176,6 @@ class OddInputs:
         return " ".join(self.one(LANGUAGES) for _ in range(1 + self.count(3)))
 
     def media(self) -> MediaBlock:
-        """Return a file, whole or not."""
+        """Return a file, valid or damaged."""
         mime, url = self.one(FILES)
         return MediaBlock(mime=mime, url=url, filename=self.one(NAMES))

@@ -1,4 +1,4 @@
-"""Random sessions from a seed: messages of parts, as runs, crashes and other models leave them."""
+"""Generate random sessions from a seed: messages of parts, as runs, crashes and other models leave them."""
 
 from typing import Any
 
@@ -38,19 +38,19 @@ FINISHES = ("stop", "tool-calls", "length", "unknown", None)
 
 
 def session(seed: int) -> View:
-    """Return a session as the projection finds it, some results cleared."""
+    """Return a session as the projection receives it, with some results cleared."""
     drawn = _Session(seed)
     messages: list[Message] = []
-    for _ in range(1 + drawn.wild.count(6)):
+    for _ in range(1 + drawn.odd.count(6)):
         messages += drawn.turn()
-    if drawn.wild.chance(0.8):
+    if drawn.odd.chance(0.8):
         messages.append(drawn.builder.user(drawn.builder.text("Go on.")))
     return View(tuple(messages), drawn.decisions(tuple(messages)))
 
 
 class _Session:
     def __init__(self, seed: int) -> None:
-        self.wild = OddInputs(seed)
+        self.odd = OddInputs(seed)
         self.builder = Builder()
 
     def _base(self) -> dict[str, str]:
@@ -62,88 +62,88 @@ class _Session:
             self.builder.assistant(
                 *self._step(),
                 to=asked,
-                finish=self.wild.one(FINISHES),
-                error=self.wild.one(ERRORS),
-                model=self.wild.one(MODELS),
+                finish=self.odd.one(FINISHES),
+                error=self.odd.one(ERRORS),
+                model=self.odd.one(MODELS),
             )
-            for _ in range(self.wild.count(3))
+            for _ in range(self.odd.count(3))
         ]
-        if not self.wild.chance(0.1):
+        if not self.odd.chance(0.1):
             return [asked, *steps]
-        marker = self.builder.user(CompactionPart(**self._base(), auto=self.wild.chance(0.5)))
+        marker = self.builder.user(CompactionPart(**self._base(), auto=self.odd.chance(0.5)))
         summary = self.builder.assistant(
-            self.builder.text(self.wild.words()),
+            self.builder.text(self.odd.words()),
             to=marker,
-            finish=self.wild.one(FINISHES),
-            error=self.wild.one(ERRORS),
+            finish=self.odd.one(FINISHES),
+            error=self.odd.one(ERRORS),
             summary=True,
         )
         return [asked, *steps, marker, summary]
 
     def _question(self) -> list[Part]:
-        wild = self.wild
+        odd = self.odd
         parts: list[Part] = [
-            self.builder.text(wild.words(), ignored=wild.chance(0.1), synthetic=wild.chance(0.1))
-            for _ in range(1 + wild.count(2))
+            self.builder.text(odd.words(), ignored=odd.chance(0.1), synthetic=odd.chance(0.1))
+            for _ in range(1 + odd.count(2))
         ]
-        if wild.chance(0.2):
-            media = wild.media()
+        if odd.chance(0.2):
+            media = odd.media()
             parts.append(FilePart(**self._base(), mime=media.mime, url=media.url))
-        if wild.chance(0.1):
+        if odd.chance(0.1):
             parts.append(AgentPart(**self._base(), name="plan"))
-        if wild.chance(0.1):
-            asked = {"prompt": wild.words(), "description": "x", "agent": "build"}
+        if odd.chance(0.1):
+            asked = {"prompt": odd.words(), "description": "x", "agent": "build"}
             parts.append(SubtaskPart(**self._base(), **asked))
         return parts
 
     def _step(self) -> list[Part]:
         parts: list[Part] = []
-        for _ in range(1 + self.wild.count(2)):
+        for _ in range(1 + self.odd.count(2)):
             parts.append(self.builder.step_start())
-            if self.wild.chance(0.4):
-                thought = self.builder.thought(self.wild.words(), metadata=self.wild.one(THOUGHTS))
+            if self.odd.chance(0.4):
+                thought = self.builder.thought(self.odd.words(), metadata=self.odd.one(THOUGHTS))
                 parts.append(thought)
-            if self.wild.chance(0.6):
-                parts.append(self.builder.text(self.wild.words(), metadata=self._metadata()))
-            parts += [self._tool() for _ in range(self.wild.count(3))]
-            if self.wild.chance(0.1):
+            if self.odd.chance(0.6):
+                parts.append(self.builder.text(self.odd.words(), metadata=self._metadata()))
+            parts += [self._tool() for _ in range(self.odd.count(3))]
+            if self.odd.chance(0.1):
                 parts.append(PatchPart(**self._base(), hash="x", files=("a.py",)))
             parts.append(self.builder.step_finish())
         return parts
 
     def _metadata(self) -> dict[str, Any] | None:
-        return {"failed_attempt": 1} if self.wild.chance(0.05) else None
+        return {"failed_attempt": 1} if self.odd.chance(0.05) else None
 
     def _tool(self) -> ToolPart:
         return ToolPart(
             **self._base(),
-            call_id=self.wild.one(IDS),
-            tool=self.wild.one(TOOLS),
-            state=self._state(self.wild.one(INPUTS)),
+            call_id=self.odd.one(IDS),
+            tool=self.odd.one(TOOLS),
+            state=self._state(self.odd.one(INPUTS)),
             metadata=self._metadata(),
         )
 
     def _state(self, given: dict[str, Any]) -> ToolState:
-        wild, span = self.wild, Span(start=1, end=2)
-        kind = wild.random.randrange(8)
+        odd, span = self.odd, Span(start=1, end=2)
+        kind = odd.random.randrange(8)
         if kind == 0:
             return ToolPending(input=given, raw="{")
         if kind == 1:
             return ToolRunning(input=given, time=Span(start=1))
         if kind == 2:
-            metadata = {"interrupted": True, "output": wild.words()} if wild.chance(0.5) else {}
-            return ToolFailed(input=given, error=wild.words(), metadata=metadata, time=span)
-        files = [wild.media() for _ in range(wild.count(2))] if wild.chance(0.3) else []
+            metadata = {"interrupted": True, "output": odd.words()} if odd.chance(0.5) else {}
+            return ToolFailed(input=given, error=odd.words(), metadata=metadata, time=span)
+        files = [odd.media() for _ in range(odd.count(2))] if odd.chance(0.3) else []
         attachments = tuple(
             Attachment(mime=one.mime, url=one.url, filename=one.filename) for one in files
         )
-        return ToolCompleted(input=given, output=wild.words(), time=span, attachments=attachments)
+        return ToolCompleted(input=given, output=odd.words(), time=span, attachments=attachments)
 
     def decisions(self, messages: Messages) -> tuple[Decision, ...]:
-        """Clear, drop or shorten some parts, whoever decided that."""
+        """Return decisions that clear, drop or truncate some parts."""
         parts = [part.id for message in messages for part in message.parts]
-        chosen = [part for part in parts if self.wild.chance(0.1)]
+        chosen = [part for part in parts if self.odd.chance(0.1)]
         return tuple(
-            Decision(id=f"dec_{i}", action=self.wild.one(["clear", "drop"]), rule="x", part_id=one)
+            Decision(id=f"dec_{i}", action=self.odd.one(["clear", "drop"]), rule="x", part_id=one)
             for i, one in enumerate(chosen)
         )

@@ -1,8 +1,9 @@
-"""Judge one written request twice: as the server that takes it would, and as the model's template would.
+"""Check a written request twice: against the rules of its server, and of the model's chat template.
 
-The validators are the project's strict ones. A server with OpenAI's interface is judged by OpenAI's
-rules, without the fields that it documents beside them. A template behind a gateway is judged as its
-own interface would: the gateway may translate, and then has to make a valid request of what it is given.
+The checks are the project's strict validators (tests/provider_rules). A server with OpenAI's interface is
+checked by OpenAI's rules, without the additional fields that it documents. A template behind a gateway is
+checked as the model's own interface would: the gateway may translate, and then needs a request from which a
+valid one can be made.
 """
 
 import copy
@@ -27,7 +28,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 Body = dict[str, Any]
 
 BESIDE = ("cache_control", "copilot_cache_control", "reasoning_content")
-"""What OpenAI does not know and the servers that are sent it document."""
+"""Fields that OpenAI does not know, and that the servers which receive them document."""
 FUNCTION = {
     "name": READ.name,
     "description": READ.description,
@@ -37,7 +38,7 @@ CHAT_TOOL = {"type": "function", "function": FUNCTION}
 
 
 class _Interface(RequestPath):
-    """An interface of its own, to which litellm translates; no request is sent to learn it."""
+    """The path to a provider's own interface; the fields around the messages are given, not recorded."""
 
     def __init__(self, dialect: Any, name: str, around: Body) -> None:
         super().__init__(dialect, name)
@@ -59,24 +60,24 @@ GEMINI_WITH_IDS = _Interface("gemini", "gemini-3-pro-preview", GEMINI_TOOLS)
 
 
 def ref_of(model_id: str) -> ModelRef:
-    """Return the reference of a model's full id."""
+    """Return the reference of a model from its full id."""
     provider, _, name = model_id.partition("/")
     return ModelRef(provider=provider, name=name)
 
 
 def info_of(ref: ModelRef) -> ModelInfo:
-    """Return what is known of a model that can do everything."""
+    """Return the info of a model with every capability."""
     return ModelInfo(ref=ref, window=200_000, output_limit=8_000, vision=True, reasoning=True)
 
 
 def written_session(view: View, model: ModelInfo) -> list[Body]:
-    """Return a session as the model would be sent it, by the whole road of the default policy."""
+    """Return the messages that the model would receive of a session, under the default policy."""
     projection = project(view, system=SYSTEM, tools=(READ,), model=model, policy=POLICY, count=len)
     return _written(projection.messages, model)
 
 
 def written_history(history: NeutralMessages, model: ModelInfo) -> list[Body]:
-    """Return a flat history as the model would be sent it."""
+    """Return the messages that the model would receive of a flat history."""
     flat = repaired_in_order(
         history,
         lambda messages: with_turn_limit(messages, None, POLICY.limit),
@@ -93,7 +94,7 @@ def _written(messages: NeutralMessages, model: ModelInfo) -> list[Body]:
 
 
 def judged(messages: list[Body], wire: str, family: str, name: str = "") -> list[str]:
-    """Return what the server, and the template, would refuse."""
+    """Return the problems for which the server, or the template, would refuse the messages."""
     return [
         *(f"wire {wire}: {one}" for one in _by_wire(messages, wire, family, name)),
         *(f"family {family}: {one}" for one in _by_family(messages, wire, family)),
@@ -109,7 +110,7 @@ def _by_wire(messages: list[Body], wire: str, family: str, name: str) -> list[st
         case "mistral":
             return mistral.problems(_chat(messages))
         case "bedrock" | "proxy" if family == "anthropic":
-            # Their validator is Anthropic's, whose words litellm puts the request into.
+            # litellm translates to Anthropic's format, so Anthropic's validator applies.
             return ANTHROPIC.problems(messages)
         case _:
             return openai.problems(_chat([_plain(one) for one in messages]))
@@ -120,10 +121,10 @@ def _by_family(messages: list[Body], wire: str, family: str) -> list[str]:
         case "anthropic":
             return ANTHROPIC.problems(messages)
         case "mistral":
-            # The name beside a result is the wire's, and so are marks.
+            # The name beside a result belongs to the wire format, and so do cache marks.
             return mistral.problems(_chat([_plain(one) for one in messages]))
         case "gemini" if wire != "gemini":
-            # On the way to Gemini litellm reads values into a result's text; a gateway need not.
+            # For Gemini litellm parses values out of a result's text; a gateway need not.
             return GEMINI_WITH_IDS.problems([_unread(one) for one in messages])
         case _:
             return []
@@ -155,5 +156,5 @@ def _plain(message: Body) -> Body:
 
 
 def schema_problems(schema: Body) -> list[str]:
-    """Return what Gemini would refuse in the schema of an input."""
+    """Return the problems for which Gemini would refuse the schema of a tool's input."""
     return gemini.schema(schema, "parameters")

@@ -1,8 +1,8 @@
-"""The roads from a history to a provider's body: ours, and then litellm's translation.
+"""Build a provider's request body from a history: with our writer, and then litellm's translation.
 
-A body is first made by a real request over HTTP, which also shows what surrounds the messages;
-after that only the messages are translated, by the same functions of litellm, which is a hundred
-times faster. ``test_strict_histories`` shows that both ways give the same.
+The fields around the messages come from one real request over HTTP; after that only the messages are
+translated, by the same functions of litellm, which is a hundred times faster. ``test_strict_histories``
+shows that both ways give the same body.
 """
 
 import copy
@@ -58,7 +58,7 @@ def head() -> NeutralMessages:
 
 
 class RequestPath:
-    """The way to one model of one provider."""
+    """Builds and checks the request bodies for one model of one provider."""
 
     def __init__(self, dialect: WireFormat, name: str, **more: Any) -> None:
         self.dialect = dialect
@@ -66,14 +66,14 @@ class RequestPath:
         fields = {"window": 200_000, "output_limit": 8_000, "vision": True, **more}
         self.info = ModelInfo(ref=ref, **fields)
         self._around: dict[bool, Body] = {}
-        """What surrounds the messages, with and without thinking."""
+        """The body's fields beside the messages, with and without thinking."""
 
     def __repr__(self) -> str:
         sight = "" if self.info.vision else ", blind"
         return f"{self.info.ref.id}{sight}{', thinking' if self.info.ref.variant else ''}"
 
-    def mended(self, history: NeutralMessages, turns: int | None = None) -> list[Body]:
-        """Return the messages of a flat history after the default policy, so many turns kept."""
+    def repaired(self, history: NeutralMessages, turns: int | None = None) -> list[Body]:
+        """Return the messages of a flat history after the default policy, limited to ``turns``."""
         flat = repaired_in_order(
             history,
             lambda messages: with_turn_limit(messages, turns, POLICY.limit),
@@ -82,8 +82,8 @@ class RequestPath:
         )
         return self._marked(transform(head() + flat, self.info, POLICY.transform))
 
-    def unmended(self, history: NeutralMessages) -> list[Body]:
-        """Return the messages of a flat history as they are, only put into the provider's words."""
+    def unrepaired(self, history: NeutralMessages) -> list[Body]:
+        """Return the messages of a flat history without repair, only in the provider's format."""
         return self._marked(head() + history)
 
     def projected(self, view: View) -> list[Body]:
@@ -99,7 +99,7 @@ class RequestPath:
         return self._marked(projection.messages)
 
     def unprojected(self, view: View) -> list[Body]:
-        """Return the messages of a session that were only converted."""
+        """Return the messages of a session that were converted, and otherwise left as they are."""
         return self._marked(head() + neutral_messages(view.messages, self.info.ref, POLICY.convert))
 
     def _marked(self, messages: NeutralMessages) -> list[Body]:
@@ -108,7 +108,7 @@ class RequestPath:
         return copy.deepcopy(list(sendable(found, self.info)))
 
     def problems(self, messages: list[Body]) -> list[str]:
-        """Return what the provider would refuse; what litellm itself refuses counts too."""
+        """Return the problems for which the provider, or litellm itself, would refuse the messages."""
         try:
             body = self.body(messages)
         except Exception as error:  # noqa: BLE001 - whatever litellm says, nothing was sent
@@ -131,7 +131,7 @@ class RequestPath:
         if self.dialect != "gemini":
             messages = utils._remove_thought_signatures_from_messages(messages, "__thought__")
         made: Body = getattr(self, f"_{self.dialect}")(messages, around)
-        # What is sent is JSON: what cannot be written is no body.
+        # The body is sent as JSON, so it must survive serialisation.
         return json.loads(json.dumps(around | made))  # type: ignore[no-any-return]
 
     def _openai(self, messages: list[Body], around: Body) -> Body:
@@ -171,7 +171,7 @@ class RequestPath:
         return made
 
     async def learn(self) -> None:
-        """See in real requests what surrounds the messages."""
+        """Record the fields around the messages from real requests."""
         for can, history in ((True, (hello(),)), (False, (hello(), *_looked()))):
             (asked,) = await self.sent([to_provider((*head(), *history), self.info)])
             self._around[can] = {
@@ -181,7 +181,7 @@ class RequestPath:
     async def sent(
         self, requests: Iterable[Iterable[Body]], tools: tuple[ToolSpec, ...] = (READ,)
     ) -> list[ReceivedRequest]:
-        """Send requests through the adapter to a strict server, and return what arrived there."""
+        """Send requests through the adapter to a strict fault server, and return the requests it received."""
         asked = list(requests)
         async with FaultServer(*(says("Hi.") for _ in asked), check=problems) as server:
             base = server.base(self.dialect)
@@ -197,7 +197,7 @@ def hello() -> NeutralMessage:
 
 
 def _looked() -> NeutralMessages:
-    """Return a call that no thinking came before, and its result."""
+    """Return a call without thinking before it, and its result."""
     call = CallBlock(call_id="abcdefghi", tool="read", input={})
     result = ResultBlock(call_id="abcdefghi", tool="read", text="one")
     return (
@@ -211,5 +211,5 @@ async def _send(request: ModelRequest) -> None:
         async for _ in LitellmModel().stream(request):
             pass
     except ModelFailed:
-        # A refusal stands in what the server recorded.
+        # The server recorded the refusal.
         pass

@@ -1,4 +1,4 @@
-"""Each law finds what breaks it, and says so in a sentence."""
+"""Each law of a valid context finds its violations, and reports them in a sentence."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the newest recorded OpenClaw does, and the one before it does not, where no recording of ours shows it."""
+"""Differences between the newest recorded OpenClaw and the one before that no recording shows."""
 
 from typing import Any
 

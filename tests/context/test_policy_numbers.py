@@ -1,4 +1,4 @@
-"""A number of a policy is changed by its name, kept as what differs, and explained in one line."""
+"""A number of a policy is changed by its name, stored as a difference, and explained in one line."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ policies = st.sampled_from(list(PRESETS.values()))
 
 @st.composite
 def changes(draw: st.DrawFn) -> dict[str, object]:
-    """Draw numbers of a policy with values that they may have."""
+    """Draw numbers of a policy with allowed values."""
     found: dict[str, object] = {}
     for key in draw(st.lists(st.sampled_from(number_names()), max_size=6, unique=True)):
         before = policy_numbers(Policy())[key]

@@ -1,7 +1,7 @@
-"""Whoever serves a model under whatever name, its requests are taken by the server and by the template.
+"""Requests for a model under any provider name satisfy both the server's and the template's rules.
 
-Over every chat model of litellm's table and over chains of prefixes: requests made by the whole road are
-judged by the strict validators, once for each distinct profile.
+For every chat model of litellm's table and for chains of provider prefixes, requests made under the default
+policy are checked by the strict validators, once for each distinct profile.
 """
 
 import json
@@ -29,7 +29,7 @@ from palimpsest.transcript.values import ModelRef
 
 SEEDS = range(12)
 MOST_PROFILES = 80
-"""Distinct sets of rules; each one more is a row that somebody has to have wanted."""
+"""Upper limit of distinct sets of rules, so that a new one is added on purpose."""
 PREFIXES = (
     "openrouter", "vertex_ai", "vertex_ai_beta", "bedrock", "bedrock/converse", "bedrock/us-east-1",
     "bedrock_converse", "azure", "azure_ai", "ollama", "ollama_chat", "github", "github_copilot",
@@ -37,7 +37,7 @@ PREFIXES = (
 )  # fmt: skip
 
 GATEWAYS = (
-    # The two tables of before disagreed about these.
+    # Two earlier tables disagreed about these.
     ("openrouter/mistralai/mistral-large", "openai", "mistral"),
     ("vertex_ai/mistral-large", "openai", "mistral"),
     ("azure_ai/mistral-large-2407", "openai", "mistral"),
@@ -57,7 +57,7 @@ GATEWAYS = (
 
 @pytest.fixture(scope="module", autouse=True)
 def litellm() -> None:
-    """Wait for litellm, which translates what is no chat completion."""
+    """Wait for litellm, which translates to formats other than chat completions."""
     wait(60)
 
 
@@ -96,12 +96,12 @@ def test_tools_are_described_in_the_subset_that_the_model_knows() -> None:
     }
     assert any(schema_problems(spec.parameters) for spec in specs)
     assert profile(ref_of("openrouter/google/gemini-3-pro")).schema_subset == "openapi"
-    # On the way to its own interface the adapter translates.
+    # The adapter translates for Gemini's own interface.
     assert profile(ref_of("gemini/gemini-3-pro")).schema_subset == "json_schema"
 
 
 def refusals(ref: ModelRef, wire: str, family: str) -> dict[str, list[str]]:
-    """Return what is refused, by the history or session that shows it."""
+    """Return the problems found, by the history or session that shows them."""
     model = info_of(ref)
     asked = {f"flat {seed}": written_history(flat_history(seed), model) for seed in SEEDS}
     asked |= {f"session {seed}": written_session(session(seed), model) for seed in SEEDS}
@@ -113,7 +113,7 @@ def refusals(ref: ModelRef, wire: str, family: str) -> dict[str, list[str]]:
 
 
 def rules(target: ProviderProfile) -> tuple[Any, ...]:
-    """Return all of a profile that changes a body: guidance is words, recorded rules are presets'."""
+    """Return the fields of a profile that change a body: not guidance texts, nor rules of recorded agents."""
     left_out = {"guidance", "recorded"}
     return tuple(
         getattr(target, name) for name in target.__dataclass_fields__ if name not in left_out

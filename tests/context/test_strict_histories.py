@@ -1,7 +1,7 @@
-"""Whatever a history holds, four strict providers take it after the projection, and not before.
+"""Four strict providers accept any history after the projection, and refuse most without it.
 
-Random histories, flat ones and whole sessions, go the whole road: default policy, our writer,
-litellm's translation. A seed names each of them, so a failure can be looked at alone.
+Random histories, flat ones and whole sessions, take the whole way: default policy, our writer, litellm's
+translation. A seed names each of them, so a failure can be reproduced alone.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from tests.sample_size import sample_size, seeds
 
 from palimpsest.model.adapter.litellm_model import wait
 
-ROADS = (
+REQUEST_PATHS = (
     RequestPath("openai", "gpt-4o"),
     RequestPath("openai", "gpt-5.1", variant="low"),
     RequestPath("openai", "gpt-4o", vision=False),
@@ -29,39 +29,39 @@ ROADS = (
 )
 SEEDS = seeds(40, 10_000)
 EACH_SESSION = sample_size(1, 4)
-"""Every fourth seed of the long run makes a session, too: they hold more."""
+"""In the long run every fourth seed makes a session, too, since sessions are larger."""
 EACH_LIMITED = 4
-"""A history limit of one to three turns cuts all but every fourth history."""
+"""Three of four histories get a history limit, of one to three turns."""
 OVER_HTTP = 8
 REFUSED_SHARE = 0.5
-"""At least so many histories are refused as they are."""
+"""At least this share of histories is refused without repair."""
 
 
 @pytest.fixture(scope="module")
 def learned() -> Iterator[None]:
-    """See how each model's requests look around the messages."""
+    """Record the fields around the messages of each model's requests."""
     with pytest.MonkeyPatch.context() as patch:
         for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
             patch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
         wait(60)
-        for road in ROADS:
-            asyncio.run(road.learn())
+        for path in REQUEST_PATHS:
+            asyncio.run(path.learn())
         yield
 
 
 @dataclass
 class Tally:
-    """What became of many histories on one road."""
+    """Counts of refused histories for one request path."""
 
     count: int = 0
     refused_before: int = 0
     refused: dict[str, list[str]] = field(default_factory=dict)
-    """After the projection: it must stay empty."""
+    """Problems after the projection, by history: it must stay empty."""
 
-    def add(self, road: RequestPath, name: str, after: list[Body], before: list[Body]) -> None:
+    def add(self, path: RequestPath, name: str, after: list[Body], before: list[Body]) -> None:
         self.count += 1
-        self.refused_before += bool(road.problems(before))
-        problems = road.problems(after)
+        self.refused_before += bool(path.problems(before))
+        problems = path.problems(after)
         if problems:
             self.refused[name] = problems
 
@@ -70,38 +70,38 @@ class Tally:
         return self.refused_before / self.count
 
 
-def walk(road: RequestPath, seeds: Sequence[int]) -> tuple[Tally, Tally]:
-    """Walk with flat histories, and with sessions."""
+def walk(path: RequestPath, seeds: Sequence[int]) -> tuple[Tally, Tally]:
+    """Check flat histories and sessions on one request path."""
     flat, sessions = Tally(), Tally()
     for seed in seeds:
         history = flat_history(seed)
-        mended = road.mended(history, seed % EACH_LIMITED or None)
-        flat.add(road, f"flat {seed}", mended, road.unmended(history))
+        repaired = path.repaired(history, seed % EACH_LIMITED or None)
+        flat.add(path, f"flat {seed}", repaired, path.unrepaired(history))
         if seed % EACH_SESSION == 0:
             view = session(seed)
-            sessions.add(road, f"session {seed}", road.projected(view), road.unprojected(view))
+            sessions.add(path, f"session {seed}", path.projected(view), path.unprojected(view))
     return flat, sessions
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(sample_size(60, 3_600))
-@pytest.mark.parametrize("road", ROADS, ids=repr)
+@pytest.mark.parametrize("path", REQUEST_PATHS, ids=repr)
 @pytest.mark.usefixtures("learned")
-def test_a_strict_provider_takes_every_history(road: RequestPath) -> None:
-    flat, sessions = walk(road, SEEDS)
+def test_a_strict_provider_takes_every_history(path: RequestPath) -> None:
+    flat, sessions = walk(path, SEEDS)
 
     assert flat.refused | sessions.refused == {}
     assert flat.share > REFUSED_SHARE
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("road", ROADS, ids=repr)
+@pytest.mark.parametrize("path", REQUEST_PATHS, ids=repr)
 @pytest.mark.usefixtures("learned")
-async def test_over_http_the_very_same_body_arrives_and_is_taken(road: RequestPath) -> None:
-    histories = [road.mended(flat_history(seed)) for seed in range(OVER_HTTP)]
-    histories += [road.projected(session(seed)) for seed in range(OVER_HTTP)]
+async def test_over_http_the_very_same_body_arrives_and_is_taken(path: RequestPath) -> None:
+    histories = [path.repaired(flat_history(seed)) for seed in range(OVER_HTTP)]
+    histories += [path.projected(session(seed)) for seed in range(OVER_HTTP)]
 
-    arrived = await road.sent(histories)
+    arrived = await path.sent(histories)
 
     assert [asked.problems for asked in arrived] == [[] for _ in histories]
-    assert [asked.body for asked in arrived] == [road.body(one) for one in histories]
+    assert [asked.body for asked in arrived] == [path.body(one) for one in histories]

@@ -1,9 +1,9 @@
-"""A real JupyterLab and a real browser for the tests in this folder.
+"""Fixtures with a real JupyterLab and a real browser for the tests in this folder.
 
-The server is the one that ``make lab`` starts, with folders of its own for settings, workspaces
-and kernels, so that neither a developer's JupyterLab nor an installed extension plays a part.
-Server and browser serve all tests of a process, the page too where a test asks for none of its own;
-the kernels that a test started end with it.
+The server is the one that ``make lab`` starts, with folders of its own for settings, workspaces and
+kernels, so that neither a developer's JupyterLab nor an installed extension plays a part. Server and
+browser are used for all tests of a process, and so is the page unless a test asks for its own; the kernels
+that a test started end with it.
 """
 
 import os
@@ -25,13 +25,13 @@ from tests.waiting import eventually
 BROWSER = SharedBrowser()
 FAILED = pytest.StashKey[bool]()
 
-# Longer than a kernel takes to start on a machine that has much else to do.
+# Longer than a kernel's start takes on a machine under load.
 expect.set_options(timeout=60_000)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
-    """End the browser before a test that uses none.
+    """Close the browser before a test that does not use it.
 
     While it lives, playwright's event loop counts as running, and async tests could not begin.
     """
@@ -44,7 +44,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note which tests fail, and what their page said: it serves nobody else."""
+    """Record which tests fail, and add their page's text to the report; their page is not used again."""
     report = yield
     if report.failed:
         item.stash[FAILED] = True
@@ -59,7 +59,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def front_end() -> Path:
-    """The built front end; built now when it is not there."""
+    """The built front end; built now if missing."""
     if not (BUILT / "package.json").is_file():
         subprocess.run(["make", "front"], cwd=ROOT, check=True, timeout=600)
     return BUILT
@@ -67,7 +67,7 @@ def front_end() -> Path:
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    """The browser of this machine; one without skips, CI does not."""
+    """The path of a browser on this machine; tests are skipped without one, except on CI."""
     path = browser_path()
     if path is None:
         needed("No browser was found: install chromium, or name one with PALIMPSEST_BROWSER.")
@@ -76,11 +76,11 @@ def program() -> str:
 
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Path | None]:
-    """Where kernels are forked; nowhere on a system that cannot wait for them."""
+    """The socket of the process that forks kernels; None on a system that cannot wait for them."""
     if not hasattr(os, "pidfd_open"):
         yield None
         return
-    # The address of a socket has room for a hundred letters, fewer than pytest's folders take.
+    # A socket's address is limited to about a hundred characters, fewer than pytest's folders have.
     with tempfile.TemporaryDirectory(prefix="forks-") as folder:
         address = Path(folder, "s")
         command = [sys.executable, forked_kernels.__file__, "serve", str(address)]
@@ -108,7 +108,7 @@ def bare(
     front_end: Path,
     forks: Path | None,
 ) -> Iterator[Lab]:
-    """A JupyterLab in which our extension is switched off."""
+    """A JupyterLab with our extension disabled."""
     home = tmp_path_factory.mktemp("bare")
     with running(home, front_end, ours=False, forks=forks) as lab:
         lab.kind = "bare"
@@ -117,20 +117,20 @@ def bare(
 
 @pytest.fixture(scope="session")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the browser of this process keeps what it loaded."""
+    """The profile folder of this process's browser."""
     return tmp_path_factory.mktemp("profile")
 
 
 @pytest.fixture(scope="session")
 def ends() -> Iterator[ThreadPoolExecutor]:
-    """Waits for kernels to end while the next test begins."""
+    """An executor that waits for kernels to end while the next test begins."""
     with ThreadPoolExecutor(4) as ends:
         yield ends
 
 
 @pytest.fixture
 def window(program: str, profile: Path) -> BrowserContext:
-    """The window of the browser."""
+    """The browser window (context) that tests share."""
     return BROWSER.window(program, profile)
 
 
@@ -143,13 +143,13 @@ def browser(window: BrowserContext) -> Browser:
 
 @pytest.fixture
 def seen() -> PageErrors:
-    """What the page of this test complained of."""
+    """The errors that the page of this test reported."""
     return PageErrors()
 
 
 @pytest.fixture
 def own_page() -> None:
-    """Asks for a page that served no other test."""
+    """Marker fixture: the test needs a page that no other test has used."""
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def page(
     ends: ThreadPoolExecutor,
     request: pytest.FixtureRequest,
 ) -> Iterator[Page]:
-    """A page with nothing remembered."""
+    """A page in a clean state."""
     is_own = "own_page" in request.fixturenames
     opened = new_page(window) if is_own else waiting_page(window, request.fixturenames)
     with seen.watching(opened):

@@ -1,11 +1,11 @@
-"""Kernels that are forked from one process which has imported what they would import.
+"""Fork test kernels from one process that has already imported the modules they need.
 
-A kernel with the package imports for one second, and for four when its model needs litellm; a
-hundred tests begin one each. A fork shares modules with the others and nothing else: the
-application, the shell and every connection are made in it. Tests about starting use ordinary kernels.
+A kernel with the package takes one second for its imports, and four when its model needs litellm; each of a
+hundred tests starts one. Forks have only the loaded modules in common: the application, the shell and every
+connection are made in the fork. Tests about the start of kernels use ordinary kernels.
 
-What Jupyter starts is ``forked_kernels.py start``: it asks the process that waits to fork, passes
-signals on, and ends as the kernel ended. When it is killed, so is the kernel.
+Jupyter starts ``forked_kernels.py start``: it asks the waiting process to fork, passes signals on, and ends
+as the kernel ended. When it is killed, so is the kernel.
 """
 
 import gc
@@ -30,13 +30,13 @@ IMPORTED = (
     "palimpsest.session.engine.thread",
 )
 STARTED = "started"
-"""Name of the kernel that Jupyter starts as it does everywhere."""
+"""Name of the kernel spec with an ordinary start."""
 SIZE_BYTES = 8
-"""How long the length before a request is."""
+"""Size of the length field before a request."""
 
 
 def start(address: str, *arguments: str) -> None:
-    """Be the process that Jupyter knows, until the kernel ends."""
+    """Run as the process that Jupyter started, until the kernel ends."""
     wanted = json.dumps(
         {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}  # noqa: PTH109
     ).encode()
@@ -55,11 +55,11 @@ def start(address: str, *arguments: str) -> None:
 
 
 def serve(address: str) -> None:
-    """Fork a kernel for whoever asks, until standard input ends; returns in a kernel only."""
+    """Fork a kernel for each request, until standard input ends; returns only in a kernel."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(f"{address}.new")
         listener.listen(32)
-        Path(f"{address}.new").rename(address)  # where it is, it can be reached
+        Path(f"{address}.new").rename(address)  # from here on it accepts connections
         _import()
         waits = selectors.DefaultSelector()
         waits.register(sys.stdin, selectors.EVENT_READ)
@@ -87,14 +87,14 @@ def serve(address: str) -> None:
                     with suppress(KeyError):
                         waits.unregister(line)
                     line.close()
-                else:  # nobody waits for this kernel any more
+                else:  # the requester has gone, so the kernel must end
                     with suppress(ProcessLookupError):
                         os.killpg(key.data, signal.SIGKILL)
                     waits.unregister(key.fileobj)
 
 
 def _import() -> None:
-    """Import what kernels of these tests import."""
+    """Import the modules that kernels of these tests import."""
     for name in IMPORTED:
         import_module(name)
     litellm_model = import_module("palimpsest.model.adapter.litellm_model")
@@ -104,11 +104,11 @@ def _import() -> None:
             import_module(name)
     import_module("palimpsest.model.tokenizer").counter("tiktoken/o200k_base")("loaded once")
     gc.collect()
-    gc.freeze()  # no kernel looks through what it shares
+    gc.freeze()  # the garbage collector of a kernel skips the objects it inherits
 
 
 def _fork(line: socket.socket) -> int:
-    """Fork, and become in the fork what was asked for; returns the process of the kernel, there 0."""
+    """Fork; return the kernel's process id, and 0 in the kernel after applying the requested state."""
     size, files, _, _ = socket.recv_fds(line, SIZE_BYTES, 2)
     wanted = b""
     while len(wanted) < int(size):
@@ -133,7 +133,7 @@ def _fork(line: socket.socket) -> int:
 
 
 def kernel_specs(share: Path, address: Path | None) -> None:
-    """Let Jupyter fork where it would start this environment's Python, which it starts as ``STARTED``."""
+    """Write kernel specs: ``python3`` is forked, and ``STARTED`` is this environment's ordinary kernel."""
     real = Path(sys.prefix, "share", "jupyter", "kernels", "python3", "kernel.json")
     ordinary = json.loads(real.read_text())
     specs = {STARTED: ordinary}

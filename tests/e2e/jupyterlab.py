@@ -1,4 +1,4 @@
-"""JupyterLab, Notebook 7 and a browser, as plain values for the fixtures and the tests of this folder."""
+"""Helpers for the tests of this folder: start JupyterLab or Notebook 7, and drive it with a browser."""
 
 import json
 import os
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILT = ROOT / "labextension" / "dist"
 SCREENS = ROOT / "build" / "screens"
 PHOTOGRAPHED = bool(os.environ.get("PALIMPSEST_SCREENS")) or SOAKING
-"""A picture takes a quarter of a second, and there are more than a hundred of them."""
+"""Whether to take screenshots: each takes a quarter of a second, and there are more than a hundred."""
 BROWSERS = (
     "chromium-headless-shell",  # the same browser without its own windows: a tenth less to do
     "chromium",
@@ -95,20 +95,20 @@ OVERRIDES = {
 
 
 def browser_path() -> str | None:
-    """Return the browser of this machine, or None."""
+    """Return the path of a browser on this machine, or None."""
     named = os.environ.get("PALIMPSEST_BROWSER")
     return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
 def needed(what: str) -> None:
-    """Skip with one sentence; where all must run, fail with it."""
+    """Skip the test with a sentence; fail with it on CI, where every test must run."""
     if os.environ.get("CI") == "true":
         pytest.fail(what)
     pytest.skip(what)
 
 
 CONNECTS_TO_ALL = tuple(map(int, version("jupyterlab").split(".")[:2])) < (4, 6)
-"""A page of an older JupyterLab also connects to kernels that just end, and tells its console so."""
+"""Whether pages also connect to kernels that just end, and log errors about it: in older JupyterLabs."""
 
 
 @dataclass
@@ -119,20 +119,20 @@ class Lab:
     token: str
     folder: Path
     waiting: Page | None = None
-    """The page in which it waits, with nothing open."""
+    """The page that shows it with nothing open, for the next test."""
     kind: str = "lab"
-    """The fixture that gives it."""
+    """The name of its fixture."""
 
     START: ClassVar[tuple[str, ...]] = (str(ROOT / "scripts" / "lab.py"),)
     RUNNING: ClassVar[list["Lab"]] = []
     """The servers of this process."""
 
     def page_of(self, notebook: str) -> str:
-        """Return the address that opens a notebook alone, without the side bars."""
+        """Return the URL that opens a notebook alone, without the side bars."""
         return f"{self.url}/doc/workspaces/test/tree/{notebook}?token={self.token}&reset"
 
     def forget(self, ends: ThreadPoolExecutor) -> None:
-        """End the kernels, and forget the settings that a test chose; kernels end meanwhile."""
+        """End the kernels in the background, and delete the settings that a test chose."""
         asked = [
             ends.submit(self._ask, f"sessions/{one['id']}", "DELETE")
             for one in self._ask("sessions")
@@ -142,7 +142,7 @@ class Lab:
             wait(asked)
 
     def _ask(self, what: str, method: str = "GET") -> Any:
-        """Ask the server by its own interface."""
+        """Send a request to the server's REST API."""
         request = urllib.request.Request(
             f"{self.url}/api/{what}",
             method=method,
@@ -155,24 +155,24 @@ class Lab:
 
 @dataclass
 class Notebook7(Lab):
-    """A running Notebook 7, where every notebook is a page of its own."""
+    """A running Notebook 7, where every notebook opens in a page of its own."""
 
     START: ClassVar[tuple[str, ...]] = ("-m", "notebook", "--allow-root")
 
     def page_of(self, notebook: str) -> str:
-        """Return the address that opens a notebook."""
+        """Return the URL that opens a notebook."""
         return f"{self.url}/notebooks/{notebook}?token={self.token}"
 
 
 @dataclass
 class PageErrors:
-    """What went wrong in a page, as its console tells."""
+    """Collects the errors of a page from its console."""
 
     errors: list[str] = field(default_factory=list)
 
     @contextmanager
     def watching(self, page: Page) -> Iterator[None]:
-        """Note every error that the page reports meanwhile."""
+        """Record every error that the page reports inside the block."""
         page.on("console", self._on_console)
         page.on("pageerror", self._on_error)
         yield
@@ -189,7 +189,7 @@ class PageErrors:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a port that is free."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -197,23 +197,23 @@ def free_port() -> int:
 
 
 def accepts(port: int) -> bool:
-    """Say whether somebody listens on a port."""
+    """Return whether a port accepts connections."""
     with socket.socket() as asks:
         return asks.connect_ex(("127.0.0.1", port)) == 0
 
 
 def follow(said: IO[bytes], log: Path, up: Event) -> None:
-    """Keep what a server says, and tell when it says that it can be asked."""
+    """Write a server's output to its log, and set ``up`` once the server says that it runs."""
     with log.open("wb", buffering=0) as kept:
         for line in said:
             kept.write(line)
             if b" is running at:" in line:
                 up.set()
-    up.set()  # it has ended: nobody needs to wait
+    up.set()  # it has ended: nothing to wait for
 
 
 def copy_notebooks(folder: Path) -> None:
-    """Copy the notebooks as they came, without what somebody who ran them left there."""
+    """Copy the notebooks as they are committed, without the outputs and files of earlier runs."""
     left = shutil.ignore_patterns(".palimpsest", "notes.md", ".ipynb*")
     shutil.copytree(ROOT / "notebooks", folder, ignore=left)
     for path in folder.glob("*.ipynb"):
@@ -235,8 +235,8 @@ def running(
 ) -> Iterator[Lab]:
     """Run JupyterLab as ``make lab`` starts it, or Notebook 7, on a copy of the notebooks.
 
-    Without ``ours`` our own extension is switched off, as a person does it in the manager; with
-    ``forks`` its kernels are forked by who listens there.
+    Without ``ours`` our own extension is disabled, as in the extension manager; with ``forks``, the socket
+    of ``forked_kernels.py``, its kernels are forked.
     """
     folder = home / "work"
     copy_notebooks(folder / "notebooks")
@@ -262,7 +262,7 @@ def running(
     port, log = free_port(), home / "server.log"
     command = [sys.executable, *kind.START, "--no-browser"]
     command += [f"--ServerApp.root_dir={folder}", f"--port={port}", "--ip=127.0.0.1"]
-    command.append("--expose-app-in-browser")  # how the tests choose a theme
+    command.append("--expose-app-in-browser")  # lets the tests choose a theme
     command.append("--KernelRestarter.time_to_dead=0.5")  # seconds, instead of three
     server = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
@@ -274,16 +274,16 @@ def running(
     try:
         if not up.wait(START_SECONDS) or server.poll() is not None:
             pytest.fail(f"The server did not start:\n{log.read_text()[-4000:]}")
-        eventually(lambda: accepts(port))  # it says so a moment before it listens
+        eventually(lambda: accepts(port))  # the message comes a moment before it listens
         Lab.RUNNING.append(lab)
         yield lab
         Lab.RUNNING.remove(lab)
     finally:
-        # A server that has no terminal asks nothing at SIGTERM; its kernels end with it.
+        # Without a terminal the server ends at SIGTERM without a question; its kernels end with it.
         server.send_signal(signal.SIGTERM)
         try:
             server.wait(LAST_RESORT_SECONDS)
-        except subprocess.TimeoutExpired:  # it waits for a kernel; how a server ends is not ours
+        except subprocess.TimeoutExpired:  # a kernel may block it; not tested here
             server.kill()
             server.wait()
         said.join()
@@ -304,35 +304,35 @@ def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
 
 
 def wait_until_drawn(page: Page) -> None:
-    """Wait until the page has drawn what it was told, and its pictures came or failed."""
+    """Wait until the page has drawn its state, and its images were loaded or failed."""
     page.evaluate(DRAWN)
 
 
 def record(page: Page, where: str) -> None:
-    """Keep all that is told in these places from now on: what stands there for a moment only, too."""
+    """Record every text in the elements of a selector from now on, also what appears only for a moment."""
     page.evaluate(RECORD, where)
 
 
 def recorded(page: Page) -> list[str]:
-    """Return every text that stood in the places that are recorded."""
+    """Return every text that was recorded."""
     told: list[str] = page.evaluate("[...window.told]")
     return told
 
 
 def seen_for_a_while(page: Page) -> None:
-    """Let the page believe that a question has been in sight long enough to be answered by a key."""
+    """Make the page treat a question as visible for long enough to be answered by a key."""
     page.evaluate(LATER)
 
 
 def into_command_mode(page: Page) -> None:
-    """Put the focus into the notebook, where a person who ran a cell has it, and leave the editor."""
+    """Focus the notebook, as after running a cell, and leave the editor."""
     page.evaluate("window.jupyterapp.shell.currentWidget.content.activate()")
     page.wait_for_function("document.activeElement?.closest('.jp-Notebook')")
     page.keyboard.press("Escape")
 
 
 def choose_theme(page: Page, theme: str) -> None:
-    """Change the theme as the menu does, and wait until its colours are there."""
+    """Change the theme as the menu does, and wait until it is applied."""
     page.evaluate(
         "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme
     )
@@ -341,7 +341,7 @@ def choose_theme(page: Page, theme: str) -> None:
 
 
 def photograph(page: Page, name: str) -> None:
-    """Keep a picture of the page in build/screens where ``PALIMPSEST_SCREENS`` is set, for a person to look at."""
+    """Save a screenshot in build/screens when ``PALIMPSEST_SCREENS`` is set, for a person to look at."""
     if PHOTOGRAPHED:
         SCREENS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SCREENS / f"{name}.png")

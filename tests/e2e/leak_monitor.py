@@ -1,4 +1,4 @@
-"""What hostile words may not do in a page: the payloads, a server that counts, and what is looked at."""
+"""Check that untrusted text cannot act in a page: payloads, a server that counts requests, and the checks."""
 
 import json
 import threading
@@ -25,7 +25,7 @@ OPEN_FOLDS = """where => {
     }
   }
 }"""
-"""Opens what is folded in these places."""
+"""Opens all disclosures in these elements."""
 
 AT_REST = """async () => {
   let last = performance.now();
@@ -37,7 +37,7 @@ AT_REST = """async () => {
   }
   seen.disconnect();
 }"""
-"""Resolves when nothing was drawn for a second."""
+"""Resolves when the page has not changed for a second."""
 
 FOUND = r"""([where, content]) => {
   const LABS = 'rendermime:handle-local-link';
@@ -117,7 +117,7 @@ FOUND = r"""([where, content]) => {
   }
   return bad;
 }"""
-"""Says what is wrong with the content of these places; its boxes are found by the second selector."""
+"""Returns what is wrong with the content of these elements; the second selector finds the content."""
 
 CLICKS = r"""([where, content]) => {
   const done = [];
@@ -139,35 +139,35 @@ CLICKS = r"""([where, content]) => {
   if (app) { app.commands.execute = real; }
   return [...new Set(done)].filter(name => name !== 'rendermime:handle-local-link');
 }"""
-"""Clicks everything of the content; returns the commands that JupyterLab was told to run."""
+"""Clicks every element of the content; returns the JupyterLab commands that were executed."""
 
 
 @dataclass
 class LeakMonitor:
-    """A server that nobody may ask, and what a page asked of anybody."""
+    """A server that must receive no request, and the requests that a page sent to any server."""
 
     port: int
     asked: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
     ends: ExitStack = field(default_factory=ExitStack)
-    """Follows no longer."""
+    """Callbacks that stop the recording."""
 
     def payloads(self) -> dict[str, str]:
-        """Return the payloads by name, with the marks and addresses of this run."""
+        """Return the payloads by name, with this run's JavaScript statement and address filled in."""
         kept = json.loads(PAYLOADS.read_text(encoding="utf-8"))["payloads"]
         return {one["name"]: self.filled(one["text"]) for one in kept}
 
     def filled(self, text: str) -> str:
-        """Put the statement and the address in."""
+        """Fill the JavaScript statement and the server's address into a payload."""
         address = f"http://127.0.0.1:{self.port}/leak"
         return text.replace("RUN", RUN).replace("LEAK", address).replace(":PORT/", f":{self.port}/")
 
     def follow(self, page: Page) -> None:
-        """Note every request that a page sends from now on, as its network layer tells."""
+        """Record every request that a page sends from now on, as its network layer reports it."""
         session = page.context.new_cdp_session(page)
         session.send("Network.enable")
         session.on("Network.requestWillBeSent", self._on_request)
-        # What the page opens is heard too.
+        # Requests of pages that it opens are recorded too.
         page.context.on("request", self._on_sent)
         self.ends.callback(page.context.remove_listener, "request", self._on_sent)
         self.ends.callback(session.detach)
@@ -179,14 +179,14 @@ class LeakMonitor:
         self.sent.append(event["request"]["url"])
 
     def leaks(self) -> list[str]:
-        """Return what should not have been asked."""
+        """Return the requests that should not have been sent."""
         local = [url for url in self.sent if "leak" in url and not url.startswith("data:")]
         return sorted({*self.asked, *local})
 
 
 @contextmanager
 def watching() -> Iterator[LeakMonitor]:
-    """Run the server that nobody may ask."""
+    """Run the server that must receive no request."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -213,7 +213,7 @@ def watching() -> Iterator[LeakMonitor]:
 
 
 def harmless(page: Page, watch: LeakMonitor, where: str, content: str) -> None:
-    """Open all, click all, and fail for what ran, was asked, floats or commands."""
+    """Open and click everything; fail if anything ran, was requested, floats or issued a command."""
     page.evaluate(OPEN_FOLDS, where)
     page.evaluate(AT_REST)
     found = page.evaluate(FOUND, [where, content])

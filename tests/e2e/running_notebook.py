@@ -1,4 +1,4 @@
-"""A notebook whose agent plays a script, run by a person in a real JupyterLab."""
+"""A notebook in a real JupyterLab whose agent has a scripted model, and ways to run its cells."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ SETUP = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
 from palimpsest.model.script import says, calls
 from tests.harness.kernel_session import load
-room = load(get_ipython())"""
+harness = load(get_ipython())"""
 RUN = """cell => {
   const { content } = window.jupyterapp.shell.currentWidget;
   content.activeCellIndex = cell;
@@ -26,7 +26,7 @@ TELLS = """([cell, words]) => {
   const [first] = model.cells.get(cell).toJSON().outputs;
   return [first?.data['text/markdown'] ?? ''].flat().join('').includes(words);
 }"""
-"""Says whether the first output of a cell tells these words in Markdown."""
+"""Returns whether a cell's first output contains a text in its Markdown."""
 
 
 @dataclass
@@ -43,11 +43,11 @@ class Notebook:
             self.ended()
 
     def ended(self) -> None:
-        """Wait for the end of the cell that runs."""
+        """Wait until the running cell has ended."""
         self.page.wait_for_function("window.ended")
 
     def cell(self, number: int) -> Locator:
-        """Return a cell as it is drawn."""
+        """Return a cell's element."""
         return self.page.locator(".jp-Notebook .jp-CodeCell").nth(number)
 
     def save(self) -> dict[str, Any]:
@@ -57,9 +57,9 @@ class Notebook:
         return saved
 
     def kept(self, cell: int, words: str) -> dict[str, Any]:
-        """Save once the notebook tells these words in Markdown; return what the cell's output holds.
+        """Save once a cell's Markdown output contains a text; return the data of that output.
 
-        A page that did not run the cell writes the end once it knows that nobody goes on.
+        A page that did not run the cell writes the final output once it knows that no page completes it.
         """
         self.page.wait_for_function(TELLS, arg=[cell, words])
         return dict(self.save()["cells"][cell]["outputs"][0]["data"])
@@ -72,7 +72,7 @@ class Notebook:
 
 
 def begin(page: Page, lab: Lab, name: str, *cells: str, kernel: str = "python3") -> Notebook:
-    """Write a notebook, open it, and load the agent."""
+    """Write a notebook, open it, and load the agent with a scripted model."""
     made = new_notebook(cells=[new_code_cell(code) for code in (SETUP, *cells)])
     made.metadata.kernelspec = {"name": kernel, "display_name": "Python 3", "language": "python"}
     path = lab.folder / f"{name}.ipynb"

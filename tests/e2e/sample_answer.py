@@ -1,4 +1,4 @@
-"""An answer like those of real models: words, maths, tables, a long listing, one huge block."""
+"""Generate an answer like those of real models: prose, maths, tables, a long listing, one huge block."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Saved notebooks for the tests: what a cell of the agent holds when a kernel is long gone."""
+"""Build saved notebooks whose cells hold the agent's outputs, as after the kernel's end."""
 
 from pathlib import Path
 from typing import Any
@@ -39,13 +39,13 @@ Gentoo     123.0  47.5   3.1"""
 
 
 class SavedAnswer:
-    """Build the parts of one assistant message."""
+    """Builds the parts of one assistant message."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
 
     def base(self) -> dict[str, Any]:
-        """Return the ids of the next part."""
+        """Return the common fields of the next part."""
         return {
             "id": f"prt_{len(self.parts):04}",
             "session_id": "ses_1",
@@ -53,7 +53,7 @@ class SavedAnswer:
         }
 
     def text(self, words: str) -> "SavedAnswer":
-        """Add words."""
+        """Add a text part."""
         self.parts.append(TextPart(text=words, **self.base()))
         return self
 
@@ -63,22 +63,22 @@ class SavedAnswer:
         return self
 
     def tool(self, name: str, state: ToolState) -> "SavedAnswer":
-        """Add a call."""
+        """Add a tool call."""
         base = self.base()
         self.parts.append(ToolPart(tool=name, call_id=f"call_{base['id']}", state=state, **base))
         return self
 
     def ran(self, name: str, output: str, **given: Any) -> "SavedAnswer":
-        """Add a call that returned."""
+        """Add a tool call with an output."""
         state = ToolCompleted(input=given, output=output, time=Span(start=0, end=210))
         return self.tool(name, state)
 
     def failed(self, name: str, error: str, **given: Any) -> "SavedAnswer":
-        """Add a call that failed."""
+        """Add a tool call that failed."""
         return self.tool(name, ToolFailed(input=given, error=error, time=Span(start=0, end=40)))
 
     def running(self, name: str, **given: Any) -> "SavedAnswer":
-        """Add a call that nobody finished."""
+        """Add a tool call that is still running."""
         return self.tool(name, ToolRunning(input=given, time=Span(start=0)))
 
     def step(self) -> "SavedAnswer":
@@ -93,7 +93,7 @@ class SavedAnswer:
         return self
 
     def compacted(self) -> "SavedAnswer":
-        """Add the sign of a compaction."""
+        """Add a compaction part."""
         self.parts.append(CompactionPart(auto=True, **self.base()))
         return self
 
@@ -108,7 +108,7 @@ class SavedAnswer:
 
 
 def segment(*messages: Message, is_open: bool = False, **more: Any) -> dict[str, Any]:
-    """Return what the cell saves of the messages."""
+    """Return the data of the segment that a cell's output saves for the messages."""
     return {
         "version": 1,
         "session": "ses_1",
@@ -121,7 +121,7 @@ def segment(*messages: Message, is_open: bool = False, **more: Any) -> dict[str,
 
 
 def write(path: Path, *segments: dict[str, Any]) -> None:
-    """Write a notebook with one cell for each segment; nothing in it is signed."""
+    """Write a notebook with one cell for each segment; the notebook is not trusted."""
     cells = [
         new_code_cell(
             f"%%agent\nquestion {number}",

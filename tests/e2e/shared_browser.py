@@ -1,7 +1,7 @@
-"""One browser for the tests of a process, and the page in which JupyterLab waits for the next of them.
+"""One browser for all tests of a process, and a loaded JupyterLab page for the next test.
 
-JupyterLab loads for three seconds of a processor. A page that a test left as it found it serves
-the next one: its notebooks are closed, and theme, size and side bar are as at the start.
+Loading JupyterLab takes three seconds of CPU. A page whose test left no changes is used for the next test:
+its notebooks are closed, and theme, size and side bar are reset.
 """
 
 from collections.abc import Collection
@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page, sync_playwright
 from tests.e2e.jupyterlab import FLAGS, Lab, Notebook7
 
 STORED = "cookies,local_storage,indexeddb,service_workers,cache_storage"
-"""What pages leave in the browser, without the HTTP cache."""
+"""Browser storage that is cleared between tests: all but the HTTP cache."""
 SIZE = {"width": 1280, "height": 900}
 MEDIA = {
     "media": "null",
@@ -50,7 +50,7 @@ CLEAR = """async theme => {
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
   return quiet && dialogs === 0;
 }"""
-"""Closes what a test opened; says whether JupyterLab is as it was at the start.
+"""Closes what a test opened; returns whether JupyterLab is as it was at the start.
 
 A kernel that is still being connected to is waited for: closed before, JupyterLab would tell the
 next test that it cannot be found.
@@ -58,7 +58,7 @@ next test that it cannot be found.
 
 
 class SharedBrowser:
-    """The browser of this process: begun for the first test that needs one."""
+    """The browser of this process, started for the first test that needs one."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -67,7 +67,7 @@ class SharedBrowser:
     def window(self, program: str, profile: Path) -> BrowserContext:
         """Return the window in which all tests open their pages.
 
-        Its profile keeps what was loaded and compiled: JupyterLab is ten megabytes of script.
+        Its profile caches loaded and compiled scripts: JupyterLab has ten megabytes of them.
         """
         if self._window is None:
             playwright = self._stack.enter_context(sync_playwright())
@@ -83,7 +83,7 @@ class SharedBrowser:
         return self._window
 
     def close(self) -> None:
-        """End it, if it was begun."""
+        """Close it, if it was started."""
         for lab in Lab.RUNNING:
             lab.waiting = None
         self._window = None
@@ -91,7 +91,7 @@ class SharedBrowser:
 
 
 def waiting_page(window: BrowserContext, kinds: Collection[str]) -> Page:
-    """Return the page in which a JupyterLab that a test asks for waits, or a new one."""
+    """Return the page of a JupyterLab that the test uses and that has nothing open, or a new one."""
     waiting = [lab.waiting for lab in Lab.RUNNING if lab.kind in kinds and lab.waiting is not None]
     if not waiting:
         return window.new_page()
@@ -100,7 +100,7 @@ def waiting_page(window: BrowserContext, kinds: Collection[str]) -> Page:
 
 
 def new_page(window: BrowserContext) -> Page:
-    """Return a page that has shown nothing; it takes over the process of those that waited."""
+    """Return a new page; it takes over the process of the waiting pages, which are closed."""
     for lab in Lab.RUNNING:
         if lab.waiting is not None:
             lab.waiting.close()
@@ -109,7 +109,7 @@ def new_page(window: BrowserContext) -> Page:
 
 
 def leave(window: BrowserContext, page: Page, ends: ThreadPoolExecutor, *, keep: bool) -> None:
-    """End what a test began; JupyterLab may stay in its page for the next test."""
+    """Clean up after a test; JupyterLab may stay in its page for the next test."""
     (blank, *opened) = window.pages
     waiting = [lab.waiting for lab in Lab.RUNNING if lab.waiting is not None]
     keeps = keep and all(one is page or one in waiting for one in opened)
@@ -132,5 +132,5 @@ def leave(window: BrowserContext, page: Page, ends: ThreadPoolExecutor, *, keep:
 
 
 def shows(page: Page, lab: Lab) -> bool:
-    """Say whether a page shows a notebook of this JupyterLab alone."""
+    """Return whether a page shows a notebook of this JupyterLab in the single-document mode."""
     return not isinstance(lab, Notebook7) and page.url.startswith(f"{lab.url}/doc/")

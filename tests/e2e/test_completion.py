@@ -1,4 +1,4 @@
-"""What the panel's text field completes, and a fork at a prompt."""
+"""Completion in the panel's composer, and a fork at a prompt."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,7 +12,7 @@ from tests.e2e.test_panel import (
     composer,
     open_panel,
     send,
-    story,
+    transcript_region,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -46,7 +46,7 @@ def test_an_agent_is_completed_and_a_prompt_is_forked(
     expect(composer(panel)).to_have_value("ask @explore ")
     expect(options).to_have_count(0)
 
-    story(panel).get_by_role("button", name="Fork here").nth(1).press("Enter")
+    transcript_region(panel).get_by_role("button", name="Fork here").nth(1).press("Enter")
     expect(panel.locator(".plm-TurnPrompt-text", has_text="hello second")).to_have_count(0)
     expect(panel.locator(".plm-TurnPrompt-text", has_text="hello first")).to_be_visible()
     assert seen.errors == []

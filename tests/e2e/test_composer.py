@@ -1,4 +1,4 @@
-"""What a person writes, chooses, queues and looks up in the panel."""
+"""Writing, choosing, queueing and looking things up in the panel's composer."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -21,9 +21,9 @@ from tests.e2e.test_panel import (
     book,
     composer,
     open_panel,
-    room,
+    open_scripted_notebook,
     send,
-    story,
+    transcript_region,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -45,7 +45,7 @@ THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast"
 
 
 def violations(page: Page) -> list[str]:
-    """Return what a person who cannot see or point would stumble over in the panel."""
+    """Return the accessibility violations in the panel."""
     if not page.evaluate("'axe' in window"):
         page.add_script_tag(path=AXE)
     found: list[str] = page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel")
@@ -68,7 +68,7 @@ def test_the_text_field_gets_the_keyboard_when_the_kernel_has_answered(
 def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: PageErrors) -> None:
     code = BLOCKS.format(flag="edit.flag")
     answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
-    panel = room(page, lab, "edit.ipynb", answers, "%%agent -y\nwork")
+    panel = open_scripted_notebook(page, lab, "edit.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
     send(panel, "then that")
@@ -81,7 +81,7 @@ def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: P
     photograph(page, "composing-queued")
     (lab.folder / "edit.flag").touch()
 
-    expect(story(panel).get_by_text("Second done.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Second done.")).to_be_visible()
     at_rest(panel)
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
     assert seen.errors == []
@@ -105,7 +105,7 @@ def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: Pag
     panel.get_by_role("textbox", name="Find or write one").press("Escape")
     send(panel, "calculate 6*7")
 
-    expect(story(panel).locator(".plm-Text").first).to_be_visible()
+    expect(transcript_region(panel).locator(".plm-Text").first).to_be_visible()
     at_rest(panel)
     expect(panel.get_by_role("button", name="Agent: plan")).to_be_visible()
     expect(panel.get_by_role("button", name="Allow once")).to_have_count(0)
@@ -120,7 +120,7 @@ def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     answers = "calls('python', code='print(list(range(3000)))'), says('Many numbers.')"
-    panel = room(page, lab, "gauge.ipynb", answers, "%%agent -y\nwork")
+    panel = open_scripted_notebook(page, lab, "gauge.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(RUN, 1)
     at_rest(panel)
     gauge = panel.get_by_role("button", name="Context window")
@@ -150,9 +150,9 @@ def test_it_stays_at_the_newest_when_its_size_or_theme_changes(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     lines = "\n\n".join(f"Line {number} of a long answer." for number in range(60))
-    panel = room(page, lab, "stays.ipynb", f"says({lines!r}), says('')")
+    panel = open_scripted_notebook(page, lab, "stays.ipynb", f"says({lines!r}), says('')")
     send(panel, "Tell me much.")
-    expect(story(panel).get_by_text("Line 59")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Line 59")).to_be_visible()
     at_rest(panel)
     send(panel, "And what fails?")
     expect(panel.get_by_role("button", name="Retry")).to_be_visible()
@@ -163,7 +163,7 @@ def test_it_stays_at_the_newest_when_its_size_or_theme_changes(
         expect(panel.get_by_role("button", name="Retry")).to_be_in_viewport()
         assert violations(page) == []
     choose_theme(page, THEMES[0])
-    transcript = story(panel)
+    transcript = transcript_region(panel)
     at_end = transcript.element_handle()
     page.wait_for_function(AT_END, arg=at_end)
     transcript.hover()

@@ -1,4 +1,4 @@
-"""``%agent context`` in JupyterLab: drawn in every theme and width, and still there without trust."""
+"""``%agent context`` in JupyterLab: drawn in every theme and width, and also in an untrusted notebook."""
 
 import html
 import re
@@ -29,7 +29,7 @@ Path('data').mkdir(exist_ok=True)
 for name in ('penguins.csv', 'seals.csv'):
     Path('data', name).write_text('species,bill_length_mm,43.92\\n' * 1200)
 hostile = {XSS!r}
-room.script(
+harness.script(
     says('The mean is 43.92. ' * 700), says('It was measured in 2009. ' * 500),
     says('## Goal\\n- know the penguins\\n\\n## Numbers and facts\\n- mean 43.92\\n' + '- none\\n' * 30),
     thinks('Which file holds it? ' * 60).says('I look.').calls('read', path='data/penguins.csv'),
@@ -59,7 +59,7 @@ def window(notebook: Notebook) -> Locator:
 
 
 def bar_widths(drawn: Locator) -> list[float]:
-    """Return the shares of the bar that its pieces take."""
+    """Return the widths of the bar's segments, as shares of the bar."""
     widths: list[float] = drawn.locator("> .plm-Saved-words > .bar").evaluate(
         "bar => [...bar.children].map(piece => piece.getBoundingClientRect().width / bar.clientWidth)"
     )

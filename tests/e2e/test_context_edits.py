@@ -1,9 +1,17 @@
-"""Pinning, leaving out and restoring where a part stands: in the panel, by keyboard, in both looks."""
+"""Pinning, excluding and restoring a part in the panel and in the cell, with mouse and keyboard."""
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
-from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, room, send, story
+from tests.e2e.test_panel import (
+    AXE,
+    RUN,
+    VIOLATIONS,
+    at_rest,
+    open_scripted_notebook,
+    send,
+    transcript_region,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -15,23 +23,25 @@ ANSWERS = (
 
 
 def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: PageErrors) -> None:
-    panel = room(page, lab, "panel-wishes.ipynb", ANSWERS, "%agent compact")
+    panel = open_scripted_notebook(page, lab, "panel-wishes.ipynb", ANSWERS, "%agent compact")
     send(panel, "What is here?")
-    expect(story(panel).get_by_text("There is one notebook.").first).to_be_visible()
+    expect(transcript_region(panel).get_by_text("There is one notebook.").first).to_be_visible()
     at_rest(panel)
-    row = story(panel).get_by_role("button", name="list")
+    row = transcript_region(panel).get_by_role("button", name="list")
     row.press("Enter")
 
-    story(panel).get_by_role("button", name="Exclude").press("Enter")
+    transcript_region(panel).get_by_role("button", name="Exclude").press("Enter")
     expect(row).to_contain_text("excluded")
     expect(
-        story(panel).get_by_text("Excluded from every request, as asked; it is kept here")
+        transcript_region(panel).get_by_text(
+            "Excluded from every request, as asked; it is kept here"
+        )
     ).to_be_visible()
     row.scroll_into_view_if_needed()
     photograph(page, "panel-left-out")
-    story(panel).get_by_role("button", name="Restore").click()
+    transcript_region(panel).get_by_role("button", name="Restore").click()
     expect(row).not_to_contain_text("excluded")
-    story(panel).get_by_role("button", name="Pin", exact=True).click()
+    transcript_region(panel).get_by_role("button", name="Pin", exact=True).click()
     expect(row).to_contain_text("pinned")
     row.scroll_into_view_if_needed()
     photograph(page, "panel-pinned")
@@ -44,29 +54,29 @@ def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: Page
 
 
 def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: PageErrors) -> None:
-    panel = room(page, lab, "panel-undo.ipynb", ANSWERS, "%agent compact")
+    panel = open_scripted_notebook(page, lab, "panel-undo.ipynb", ANSWERS, "%agent compact")
     for words, answer in (
         ("First", "There is one notebook."),
         ("Second", "Two."),
         ("Third", "Three."),
     ):
         send(panel, words)
-        expect(story(panel).get_by_text(answer).first).to_be_visible()
+        expect(transcript_region(panel).get_by_text(answer).first).to_be_visible()
         at_rest(panel)
     page.evaluate(
         "() => { const { content } = window.jupyterapp.shell.currentWidget; content.activeCellIndex = 1;"
         " void window.jupyterapp.commands.execute('notebook:run-cell'); }"
     )
-    strip = story(panel).get_by_role("button", name="Compacted")
+    strip = transcript_region(panel).get_by_role("button", name="Compacted")
     expect(strip).to_be_visible()
     at_rest(panel)
 
     strip.click()
     photograph(page, "panel-undo")
-    story(panel).get_by_role("button", name="Undo the compaction").click()
+    transcript_region(panel).get_by_role("button", name="Undo the compaction").click()
 
     expect(
-        story(panel).get_by_text("the model sees again what this summary stood for")
+        transcript_region(panel).get_by_text("the model sees again what this summary stood for")
     ).to_be_visible()
     photograph(page, "panel-undone")
     assert seen.errors == []
@@ -74,19 +84,21 @@ def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Page
 
 def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors) -> None:
     chooses = (
-        "session = next(iter(room.workspace._open.values()))\n"
+        "session = next(iter(harness.workspace._open.values()))\n"
         "for message in session.snapshot().messages[:2]:\n"
         "    session.edit_context('exclude', message.id)"
     )
-    panel = room(page, lab, "panel-words.ipynb", "says('One.'), says('Two.')", chooses)
+    panel = open_scripted_notebook(
+        page, lab, "panel-words.ipynb", "says('One.'), says('Two.')", chooses
+    )
     for words, answer in (("The first question", "One."), ("The second question", "Two.")):
         send(panel, words)
-        expect(story(panel).get_by_text(answer)).to_be_visible()
+        expect(transcript_region(panel).get_by_text(answer)).to_be_visible()
         at_rest(panel)
 
     page.evaluate(RUN, 1)
 
-    restore = story(panel).get_by_role("button", name="Restore")
+    restore = transcript_region(panel).get_by_role("button", name="Restore")
     expect(restore).to_have_count(2)
     photograph(page, "panel-words-left-out")
     restore.first.click()
@@ -99,12 +111,12 @@ def test_a_summary_is_asked_for_in_the_panel(
     page: Page, lab: Lab, seen: PageErrors, way: str
 ) -> None:
     answers = f"says('There is one notebook. ' * 300), says('Two.'), says({SUMMARY!r})"
-    panel = room(page, lab, f"panel-compacts-{way}.ipynb", answers)
+    panel = open_scripted_notebook(page, lab, f"panel-compacts-{way}.ipynb", answers)
     may = "() => window.jupyterapp.commands.isEnabled('jupyter-palimpsest:compact')"
     assert not page.evaluate(may)
     for words, answer in (("First", "There is one notebook."), ("Second", "Two.")):
         send(panel, words)
-        expect(story(panel).get_by_text(answer).first).to_be_visible()
+        expect(transcript_region(panel).get_by_text(answer).first).to_be_visible()
         at_rest(panel)
     assert page.evaluate(may)
 
@@ -121,6 +133,6 @@ def test_a_summary_is_asked_for_in_the_panel(
         page.keyboard.type("Compact the Agent")
         page.keyboard.press("Enter")
 
-    expect(story(panel).get_by_role("button", name="Compacted")).to_be_visible()
+    expect(transcript_region(panel).get_by_role("button", name="Compacted")).to_be_visible()
     at_rest(panel)
     assert seen.errors == []

@@ -1,4 +1,4 @@
-"""Cell and panel can be read in every theme, and where the system paints with its own colours."""
+"""Cell and panel are readable in every theme, and with the system's forced colours."""
 
 import io
 from collections import Counter
@@ -28,13 +28,13 @@ ANSWERS = (
 
 @pytest.fixture
 def server() -> Iterator[FaultServer]:
-    """A model that asks for a tool, then for patience, and then refuses."""
+    """A model server that answers with a tool call, then with a request to wait, and then with a refusal."""
     with FaultServer(*ANSWERS) as server:
         yield server
 
 
 def begin(page: Page, lab: Lab, server: FaultServer, name: str) -> Locator:
-    """Open a notebook whose agent is answered by the server, and the panel beside it."""
+    """Open a notebook whose agent asks this server, and the panel beside it."""
     setting = (
         f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n%env OPENAI_MODEL=fault\n"
         "%env PALIMPSEST_CONFIG_CONTENT=titles = false"
@@ -59,7 +59,7 @@ def stop(panel: Locator) -> None:
 
 
 def painted(shown: Locator) -> Counter[tuple[int, ...]]:
-    """Return the colours in which something is painted, the commonest first."""
+    """Return the colours that are painted in an element, the most common first."""
     picture = Image.open(io.BytesIO(shown.screenshot())).convert("RGB")
     counted = {colour: count for count, colour in picture.getcolors(1 << 20)}
     return Counter(counted)

@@ -1,4 +1,4 @@
-"""What goes wrong is told in cell and panel, and what helps is one press away."""
+"""Failures are shown in cell and panel, with a button for the remedy."""
 
 import json
 import sys
@@ -15,9 +15,9 @@ from tests.e2e.test_panel import (
     book,
     composer,
     open_panel,
-    room,
+    open_scripted_notebook,
     send,
-    story,
+    transcript_region,
 )
 
 from palimpsest.model.script import fails, says
@@ -31,9 +31,9 @@ KILL = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
 
 def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = "calls('python', code='6 * 7'), says(''), says('It is 42.')"
-    # After a tool an empty answer means "done", so the failure is one that the provider tells.
+    # After a tool call an empty answer means "done", so the scripted failure is the provider's.
     answers = answers.replace("says('')", "*[fails(503, retry_after=0.02)] * 6")
-    panel = room(page, lab, "again-cell.ipynb", answers, "%%agent -y\nwork")
+    panel = open_scripted_notebook(page, lab, "again-cell.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(RUN, 1)
     cell = page.locator(OUTPUT).last
     retry = cell.get_by_role("button", name="Retry")
@@ -44,14 +44,14 @@ def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: 
     retry.click()
 
     expect(cell.get_by_text("It is 42.")).to_be_visible()
-    expect(story(panel).get_by_text("It is 42.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("It is 42.")).to_be_visible()
     at_rest(panel)
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work"])
     expect(panel.locator(".plm-Tool-name", has_text="python")).to_have_count(1)
-    expect(story(panel).get_by_text("allowed by --yes")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("allowed by --yes")).to_be_visible()
     expect(page.get_by_role("button", name="Retry")).to_have_count(0)
     photograph(page, "again-answered")
-    # What came is in the notebook too, for who opens it without a kernel.
+    # What was received is saved in the notebook too, for readers without a kernel.
     page.wait_for_function(
         "() => JSON.stringify(window.jupyterapp.shell.currentWidget.context.model.toJSON())"
         ".includes('It is 42.')"
@@ -63,16 +63,16 @@ def test_the_panel_tries_again_and_says_what_else_helps(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
     answers = "says(''), says('At last.'), fails(401, 'No such key.')"
-    panel = room(page, lab, "again-panel.ipynb", answers)
+    panel = open_scripted_notebook(page, lab, "again-panel.ipynb", answers)
     send(panel, "Hello?")
-    expect(story(panel).get_by_text("without a word")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("without a word")).to_be_visible()
     panel.get_by_role("button", name="Retry").press("Enter")
-    expect(story(panel).get_by_text("At last.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("At last.")).to_be_visible()
     at_rest(panel)
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["Hello?"])
 
     send(panel, "And now?")
-    # The first failure says nearly the same, and stays.
+    # The first failure has nearly the same text, and stays visible.
     expect(panel.locator(".plm-Failure-advice")).to_have_text("Or choose another model.")
     at_rest(panel)
     expect(panel.get_by_role("button", name="Retry")).to_have_count(0)
@@ -97,7 +97,7 @@ def test_the_wait_before_the_next_attempt_is_counted_down(page: Page, lab: Lab) 
 
         expect(panel.get_by_text("tries again in")).to_be_visible()
         photograph(page, "again-counts")
-        expect(story(panel).get_by_text("Here I am.")).to_be_visible()
+        expect(transcript_region(panel).get_by_text("Here I am.")).to_be_visible()
         at_rest(panel)
         assert len(server.requests) == 2
         for words in (
@@ -110,8 +110,8 @@ def test_the_wait_before_the_next_attempt_is_counted_down(page: Page, lab: Lab) 
 
 
 @pytest.fixture
-def mortal(lab: Lab) -> Iterator[Path]:
-    """A kernel that cannot start while a file is there; returns the file."""
+def failing_kernel(lab: Lab) -> Iterator[Path]:
+    """A kernel spec that cannot start while a file exists; yields the file."""
     flag = lab.folder / "mortal.flag"
     folder = lab.folder.parent / "share" / "kernels" / "mortal"
     folder.mkdir(parents=True)
@@ -127,7 +127,9 @@ def mortal(lab: Lab) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("own_page")
-def test_a_dead_kernel_is_restarted_from_the_panel(page: Page, lab: Lab, mortal: Path) -> None:
+def test_a_dead_kernel_is_restarted_from_the_panel(
+    page: Page, lab: Lab, failing_kernel: Path
+) -> None:
     name = book(lab, "again-dead.ipynb", "%load_ext palimpsest", KILL, kernel="mortal")
     open_notebook(page, lab, name)
     page.evaluate(READY)
@@ -138,19 +140,19 @@ def test_a_dead_kernel_is_restarted_from_the_panel(page: Page, lab: Lab, mortal:
     at_rest(panel)
     composer(panel).fill("a draft")
 
-    mortal.touch()
+    failing_kernel.touch()
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_text("The kernel of again-dead.ipynb has died")).to_be_visible(
         timeout=60_000
     )
-    # JupyterLab says it too, in a dialog for each time it tried; they may come later than ours.
+    # JupyterLab shows a dialog, too, one for each attempt; they may come later than ours.
     page.add_locator_handler(
         page.locator(".jp-Dialog").first,
         lambda dialog: dialog.get_by_role("button").last.click(),
-        no_wait_after=True,  # where two lie upon each other, one is still there
+        no_wait_after=True,  # of two dialogs on top of each other one remains
     )
     photograph(page, "again-dead")
-    mortal.unlink()
+    failing_kernel.unlink()
     panel.get_by_role("button", name="Restart the kernel").click()
 
     panel.get_by_role("button", name="Load it").click()

@@ -1,4 +1,4 @@
-"""A session is written to a file and brought in again in the panel, and words follow a new session."""
+"""Export and import of a session in the panel, and the draft that moves to a new session."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.e2e.test_panel import (
     composer,
     open_panel,
     send,
-    story,
+    transcript_region,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -35,7 +35,7 @@ AT_ONCE = """async words => {
 
 
 def begun(page: Page, lab: Lab, name: str) -> Locator:
-    """Open a notebook with one answered prompt, about what no file holds, and the list of its sessions."""
+    """Open a notebook with one answered prompt, about data that no file holds, and its session list."""
     open_notebook(page, lab, book(lab, name, SETTING))
     page.evaluate(READY)
     panel = open_panel(page)
@@ -48,7 +48,7 @@ def begun(page: Page, lab: Lab, name: str) -> Locator:
 
 
 def checked(page: Page, picture: str) -> None:
-    """Keep a picture in light, and in dark, and let a checker look at it."""
+    """Take screenshots in light and dark, and check the panel's accessibility."""
     for theme in ("Light", "Dark"):
         choose_theme(page, f"JupyterLab {theme}")
         photograph(page, f"{picture}-{theme.lower()}")
@@ -68,7 +68,7 @@ def test_a_session_is_exported_deleted_and_brought_in_again(
     said = panel.get_by_text("Written to")
     expect(said).to_contain_text(".json")
     expect(pressed).to_be_focused()
-    checked(page, "files-export")  # whose look at both themes may take the focus away
+    checked(page, "files-export")  # choosing themes may take the focus away
     path = str(said.text_content()).split()[2]
     assert (lab.folder / Path(path)).is_file()
     pressed.press("Escape")
@@ -103,7 +103,7 @@ def test_what_is_sent_right_after_new_session_reaches_the_new_one(
     page.evaluate(AT_ONCE, "Count to the number three")
 
     expect(panel.locator(".plm-Panel-name")).to_contain_text("Count to the number")
-    expect(story(panel).get_by_text("Describe the auks")).to_have_count(0)
+    expect(transcript_region(panel).get_by_text("Describe the auks")).to_have_count(0)
     at_rest(panel)
     expect(composer(panel)).to_be_focused()
     expect(composer(panel)).to_have_value("")

@@ -1,4 +1,4 @@
-"""The first notebook, run by a person in a real JupyterLab."""
+"""The first notebook (00-start), run by a person in a real JupyterLab."""
 
 import pytest
 from playwright.sync_api import Error, Page, expect
@@ -13,7 +13,7 @@ RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells').then(() 
 
 
 def run_all(page: Page) -> int:
-    """Run every cell, allow once whatever asks, and return how often it asked."""
+    """Run every cell, answer every permission question with "allow once", and return their number."""
     page.evaluate(READY)
     page.evaluate(f"window.ran = false; void {RUN_ALL}")
     asked = 0

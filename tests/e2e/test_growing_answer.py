@@ -1,4 +1,4 @@
-"""An answer that grows in its cell is redrawn in place, and stays as a person left it."""
+"""A streaming answer is updated in place in its cell, and keeps what the user opened or scrolled."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_what_a_person_opened_stays_open_while_the_answer_grows(
     page.evaluate(READY)
     page.evaluate(RUN, 0)
     shown = page.locator(".plm-Segment")
-    # This kernel has no Palimpsest, so nobody can be writing the answer.
+    # This kernel has no Palimpsest, so no session can be writing the answer.
     expect(shown.get_by_text("Interrupted: the kernel ended")).to_be_visible()
     shown.locator(".plm-Tool > button").click()
     page.evaluate("document.querySelector('.plm-Segment').dataset.kept = 'yes'")

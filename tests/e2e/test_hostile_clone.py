@@ -1,4 +1,4 @@
-"""Somebody else's folder, opened in JupyterLab: nothing runs, every call asks, one notice says what waits."""
+"""An untrusted folder in JupyterLab: nothing runs, every call asks, and one notice lists what awaits trust."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import READY, Lab, open_notebook, photograph, running
-from tests.e2e.test_panel import RUN, at_rest, open_panel, send, story
+from tests.e2e.test_panel import RUN, at_rest, open_panel, send, transcript_region
 from tests.hostile.clone import (
     AWS,
     DOTENV,
@@ -18,7 +18,7 @@ from tests.hostile.clone import (
     environment,
     write_hostile_clone,
 )
-from tests.hostile.exfiltration_server import ExfiltrationServer, model_that_tries
+from tests.hostile.exfiltration_server import ExfiltrationServer, exfiltrating_model
 
 from palimpsest.testing import FaultServer
 
@@ -26,22 +26,25 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixture
 
 
 @pytest.fixture
-def thief() -> Iterator[ExfiltrationServer]:
+def exfiltration_server() -> Iterator[ExfiltrationServer]:
     server = ExfiltrationServer()
     yield server
     server.close()
 
 
 @pytest.fixture
-def planted(tmp_path: Path, thief: ExfiltrationServer) -> HostileClone:
+def planted(tmp_path: Path, exfiltration_server: ExfiltrationServer) -> HostileClone:
     return write_hostile_clone(
-        tmp_path / "lab" / "work" / "clone", tmp_path / "home", tmp_path / "marks", thief.url
+        tmp_path / "lab" / "work" / "clone",
+        tmp_path / "home",
+        tmp_path / "marks",
+        exfiltration_server.url,
     )
 
 
 @pytest.fixture
 def server(planted: HostileClone) -> Iterator[FaultServer]:
-    with model_that_tries(planted) as server:
+    with exfiltrating_model(planted) as server:
         yield server
 
 
@@ -53,7 +56,7 @@ def lab(
     front_end: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Lab]:
-    """JupyterLab, started by the person whose home it is."""
+    """JupyterLab, started with the user's home folder."""
     for name, value in environment(planted.home).items():
         monkeypatch.setenv(name, value)
     with running(tmp_path / "lab", front_end) as lab:
@@ -61,14 +64,18 @@ def lab(
 
 
 def test_opening_it_runs_nothing_and_every_call_asks(
-    page: Page, lab: Lab, planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
+    page: Page,
+    lab: Lab,
+    planted: HostileClone,
+    server: FaultServer,
+    exfiltration_server: ExfiltrationServer,
 ) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     open_notebook(page, lab, f"clone/{NOTEBOOK}")
     assert planted.ran() == []
     page.evaluate(READY)
-    for mark in planted.marks.iterdir():  # what Python ran to start the kernel
+    for mark in planted.marks.iterdir():  # created by Python while it started the kernel
         mark.unlink()
     page.evaluate(RUN, 0)
     panel = open_panel(page)
@@ -84,12 +91,12 @@ def test_opening_it_runs_nothing_and_every_call_asks(
     panel.get_by_role("textbox", name="What should it do instead?").press("Enter")
     at_rest(panel)
     send(panel, "Please try:nested. now")
-    expect(story(panel).get_by_text("Well.").last).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Well.").last).to_be_visible()
     photograph(page, "hostile-clone-answered")
 
     assert planted.ran() == []
-    assert thief.heard == []
-    assert not [url for url in asked if thief.url in url]
+    assert exfiltration_server.heard == []
+    assert not [url for url in asked if exfiltration_server.url in url]
     assert "ran" not in page.title().split()
     words = "\n".join(str(request.body) for request in server.requests)
     for canary in (AWS, OUTSIDE, ENVIRONMENT_KEY, DOTENV, PROMPT_CANARY):

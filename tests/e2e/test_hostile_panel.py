@@ -1,10 +1,19 @@
-"""What a person, a file or a provider wrote stays words, wherever the panel shows it."""
+"""Text from a person, a file or a provider stays plain text everywhere in the panel."""
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import Lab, PageErrors, photograph, wait_until_drawn
 from tests.e2e.saved_notebooks import XSS
-from tests.e2e.test_panel import AXE, BEGIN, BLOCKS, VIOLATIONS, at_rest, room, send, story
+from tests.e2e.test_panel import (
+    AXE,
+    BEGIN,
+    BLOCKS,
+    VIOLATIONS,
+    at_rest,
+    open_scripted_notebook,
+    send,
+    transcript_region,
+)
 from tests.e2e.test_saved_answer import RUNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -26,7 +35,7 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
     )
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    panel = room(page, lab, "panel-hostile.ipynb", answers, "%%agent -y\n" + LINE)
+    panel = open_scripted_notebook(page, lab, "panel-hostile.ipynb", answers, "%%agent -y\n" + LINE)
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
     send(panel, XSS)
@@ -37,7 +46,7 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
     expect(waiting).to_have_count(0)
     at_rest(panel)
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_count(2)
-    closed = story(panel).locator("button[aria-expanded='false']")
+    closed = transcript_region(panel).locator("button[aria-expanded='false']")
     while closed.count():
         closed.first.click()
     panel.locator(".plm-Panel-sessions").click()
@@ -48,11 +57,11 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
     assert "ran" not in page.title().split()
     assert not [url for url in asked if "example.invalid" in url]
     for shown in (panel, page.locator(".jp-Notebook .plm-Segment")):
-        # The composer is a form of our own.
+        # The composer is our own form.
         expect(shown.locator(RUNS).and_(page.locator(":not(.plm-Composer)"))).to_have_count(0)
         for link in shown.locator("a").all():
             assert not (link.get_attribute("href") or "").startswith("javascript")
-    expect(story(panel).get_by_text(NAME).first).to_be_attached()
+    expect(transcript_region(panel).get_by_text(NAME).first).to_be_attached()
     assert [error for error in seen.errors if "404" not in error] == []
 
 
@@ -64,7 +73,9 @@ def test_what_is_live_can_be_used_by_everybody(page: Page, lab: Lab, motion: str
         "thinks('First I look.').says('Let me look at $x^2$.').calls('python', code='6 * 7'),"
         "says('I go on').stalls(), fails(400, 'The request is wrong.')"
     )
-    room(page, lab, f"live-axe-{motion}.ipynb", answers, "%%agent\nGo.", "%%agent\nAgain.")
+    open_scripted_notebook(
+        page, lab, f"live-axe-{motion}.ipynb", answers, "%%agent\nGo.", "%%agent\nAgain."
+    )
     page.evaluate(BEGIN, 1)
     cell = page.locator(".jp-Notebook .plm-Segment")
     page.add_script_tag(path=AXE)

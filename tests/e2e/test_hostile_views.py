@@ -1,4 +1,4 @@
-"""No words of others run, ask, float or command, in any view: one list of payloads against all of them."""
+"""Untrusted text cannot run scripts, send requests, float or run commands, in any view."""
 
 import re
 from collections.abc import Iterator
@@ -29,19 +29,19 @@ from palimpsest.transcript.values import Todo
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 CONTENT = ".plm-Rendered .jp-RenderedHTMLCommon, .plm-Rendered .jp-RenderedText"
-"""Where our views let a host draw what others wrote; all else is text of React's."""
+"""Where our views let a host render untrusted text; everything else is text that React escapes."""
 SEGMENTS = ".jp-Notebook .plm-Segment"
 
 
 @pytest.fixture
 def watch(page: Page) -> Iterator[LeakMonitor]:  # noqa: ARG001  # is there until all that it asked was heard
-    """A server that nobody may ask."""
+    """A server that must receive no request."""
     with watching() as watch:
         yield watch
 
 
 def everywhere(payloads: dict[str, str]) -> list[SavedAnswer]:
-    """Tell every payload in every place where words of others stand."""
+    """Return messages with every payload in every place where untrusted text can be."""
     said, worked, odd = SavedAnswer(), SavedAnswer(), SavedAnswer()
     for text in payloads.values():
         said.text(text)
@@ -80,7 +80,7 @@ def saved(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
 
 
 def sign(home: Path, path: Path) -> None:
-    """Trust a notebook as the server does when a person says so."""
+    """Sign a notebook as the server does when a user trusts it."""
     notary = NotebookNotary(data_dir=str(home / "data"))
     notary.sign(nbformat.read(path, as_version=4))
 
@@ -112,7 +112,7 @@ def live_script(payloads: dict[str, str]) -> str:
 answer = says('Begin.')
 for text in texts:
     answer = answer.thinks(text).says(text)
-room.script(
+harness.script(
     answer.calls('python', code={code!r}).calls('todowrite', todos={todos!r}),
     says('Well.').calls(texts[0], path=texts[1]).calls('read', path=texts[2]),
     says('Over.'),
@@ -144,7 +144,7 @@ def test_the_live_cell_the_panel_and_the_view(page: Page, lab: Lab, watch: LeakM
 
 
 def told(payloads: dict[str, str]) -> MemoryStore:
-    """Keep a session in which everybody says every payload."""
+    """Return a store with a session in which every speaker says every payload."""
     texts = list(payloads.values())
     teller = SampleSession(title=texts[0])
     for text in texts[::20]:
@@ -164,7 +164,7 @@ def told(payloads: dict[str, str]) -> MemoryStore:
 
 
 SAID = ".said, .row, .notice, .input, .output, .todo ul, nav ol, figcaption, .file, .muted"
-"""Where our own pages hold words of others."""
+"""Elements of our own HTML pages that hold untrusted text."""
 
 
 @pytest.mark.usefixtures("own_page")
@@ -176,7 +176,7 @@ def test_a_page_of_a_session(page: Page, watch: LeakMonitor, tmp_path: Path, for
         write_page(store, SESSION, path, {})
     else:
         export_session(store, SESSION, "html", path, cwd=tmp_path, environment={})
-    # Without its own policy, which would hold back what the page is to hold back itself.
+    # Without its own security policy, which would block what the page must not contain anyway.
     words = path.read_text(encoding="utf-8")
     head, _, rest = words.partition('<meta http-equiv="Content-Security-Policy"')
     path.write_text(head + rest.partition(">")[2], encoding="utf-8")
@@ -189,7 +189,7 @@ def test_a_page_of_a_session(page: Page, watch: LeakMonitor, tmp_path: Path, for
 
 
 def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
-    """Write what a front end without our extension shows: an export, a cell's story, a view's words."""
+    """Write a notebook for front ends without our extension: an export, a cell's Markdown, a view's HTML."""
     store = told(payloads)
     path = lab.folder / name
     export_session(store, SESSION, "ipynb", path, cwd=lab.folder, environment={})
@@ -209,7 +209,7 @@ def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
 DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .row"
 
 
-# Without trust JupyterLab itself shows less.
+# In an untrusted notebook JupyterLab itself shows less.
 @pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
     path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.payloads())
@@ -279,11 +279,11 @@ OPENED = """link => {
   commands.execute = execute;
   return done;
 }"""
-"""Clicks a link; returns what JupyterLab was told to do."""
+"""Clicks a link; returns the commands that JupyterLab would have executed."""
 
 
 def test_what_is_ordinary_is_drawn_as_it_was(page: Page, lab: Lab) -> None:
-    script = f"{VIEW}\nroom.script(says({ORDINARY!r}))\nview()"
+    script = f"{VIEW}\nharness.script(says({ORDINARY!r}))\nview()"
     notebook = begin(page, lab, "drawn-ordinary", script, "%%agent\nGo")
     panel = open_panel(page)
     notebook.run(1)
@@ -295,7 +295,7 @@ def test_what_is_ordinary_is_drawn_as_it_was(page: Page, lab: Lab) -> None:
         panel,
         page.locator(".plm-View"),
     ):
-        # What is more than two screens away is only its words.
+        # Rows more than two screens away show only their text.
         shown.locator(".plm-Segment").last.scroll_into_view_if_needed()
         for seen in (
             "h2",
@@ -311,7 +311,7 @@ def test_what_is_ordinary_is_drawn_as_it_was(page: Page, lab: Lab) -> None:
     for shown in (page.locator(".jp-Notebook .plm-SegmentWidget"), panel):
         maths = shown.locator("mjx-container")
         expect(maths).to_have_count(2)
-        # MathJax writes its size there, so that formulas are as high as the words around them.
+        # MathJax writes a size there, so that formulas are as high as the text around them.
         expect(maths.first).to_have_attribute("style", re.compile("font-size"))
         assert shown.get_by_role("link", name="the file").evaluate(OPENED) == [
             ["rendermime:handle-local-link", "data/a.csv"]

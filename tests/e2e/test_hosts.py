@@ -1,4 +1,4 @@
-"""The magics work in every host: nbclient, Papermill, a terminal, and the oldest ipykernel we support."""
+"""The magics work in every host: nbclient, Papermill, a terminal, and the oldest supported ipykernel."""
 
 import os
 import signal
@@ -35,13 +35,13 @@ pytestmark = pytest.mark.slow
 MIME = "application/vnd.palimpsest.segment+json"
 SETUP = (
     "from palimpsest.model.script import says, calls\nfrom tests.harness.kernel_session import load\n"
-    "room = load(get_ipython())"
+    "harness = load(get_ipython())"
 )
 PLOT = (
     "import matplotlib.pyplot as plt\nplt.plot([1])\nprint(chr(60) + 'u>drawn' + chr(60) + '/u>')"
 )
 SCRIPT = (
-    f"room.script(says('I **plot** ' + chr(60) + 'b>it' + chr(60) + '/b>.').calls('python', code={PLOT!r}), says('Done.'),"
+    f"harness.script(says('I **plot** ' + chr(60) + 'b>it' + chr(60) + '/b>.').calls('python', code={PLOT!r}), says('Done.'),"
     "calls('python', code='refused = 1').says(''), says('Then not.'))"
 )
 
@@ -55,7 +55,7 @@ def notebook(*cells: str, kernel: str = "python3") -> nbformat.NotebookNode:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory, forks: Path | None) -> Iterator[Path]:
-    """A folder to work in, and kernels that find our code: forked ones, but that named ``STARTED``."""
+    """A working folder and kernels that find our code: forked ones, except the one named ``STARTED``."""
     folder = tmp_path_factory.mktemp("hosts")
     kernel_specs(folder / "share", forks)
     with pytest.MonkeyPatch.context() as patch:
@@ -72,7 +72,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory, forks: Path | None) ->
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
 class TestSavedNotebooks:
-    """What nbclient and Papermill write is a whole and valid document."""
+    """Notebooks saved by nbclient and Papermill are complete and valid documents."""
 
     @pytest.fixture(scope="class")
     @staticmethod
@@ -120,7 +120,7 @@ class TestSavedNotebooks:
         made = notebook(
             "size = 1",
             SETUP,
-            "room.script(says('So be it.'))",
+            "harness.script(says('So be it.'))",
             "%%agent\nWhat is {size}?",
             kernel=STARTED,
         )
@@ -154,14 +154,14 @@ FAILED = {
     "window": ([], 0, {"limits": {"window": 3_000}}),
     "error": ([fails(401)], 1, {}),
 }
-"""What the server answers, and how many requests it gets before the cell fails."""
+"""The server's answers, and the number of requests it gets before the cell fails."""
 
 
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
 )
 class TestFailedTurn:
-    """A notebook that runs by itself ends at the cell whose turn failed."""
+    """A notebook that runs unattended ends at the cell whose turn failed."""
 
     @pytest.fixture
     @staticmethod
@@ -176,7 +176,7 @@ class TestFailedTurn:
 
             yield serve
 
-    # What ends a turn is tested in a kernel; here, that nbclient is told of it.
+    # What ends a turn is tested in a kernel; here, that nbclient gets the error.
     @pytest.mark.parametrize(
         "case",
         [
@@ -224,7 +224,7 @@ class TestFailedTurn:
         assert "(compaction)" in error.evalue
 
     def failed(self, folder: Path, *cells: str) -> Any:
-        """Run cells as nbclient does; return the error of the last one, behind which nothing ran."""
+        """Run cells as nbclient does; return the error of the last one, after which nothing ran."""
         made = notebook("%load_ext palimpsest", *cells, "print('went on')")
         with pytest.raises(CellExecutionError, match="AgentTurnFailed"):
             nbclient.NotebookClient(
@@ -280,13 +280,13 @@ class TestTerminal:
             child.sendline(line)
             child.expect(r"In \[\d+\]: ")
         yield child
-        # pexpect's own end gives up where a killed process is not gone within a tenth of a second.
+        # pexpect's own end gives up when a killed process has not gone within a tenth of a second.
         child.kill(signal.SIGKILL)
         child.wait()
         child.close()
 
     def script(self, terminal: "pexpect.spawn[str]", answers: str) -> None:
-        terminal.sendline(f"room.script({answers})")
+        terminal.sendline(f"harness.script({answers})")
         terminal.expect(r"In \[\d+\]: ")
 
     def test_prints_the_answer(self, terminal: "pexpect.spawn[str]") -> None:
@@ -339,8 +339,8 @@ def test_loads_by_itself_where_the_magic_is_declared_lazily(tmp_path: Path) -> N
         kernel.run(
             "get_ipython().magics_manager.lazy_magics['agent'] = 'tests.frontends.extension_module'"
         )
-        assert "So lazy." in kernel.run("%agent hi").story()
-        assert "So lazy." in kernel.run("%%agent\nhi").story()
+        assert "So lazy." in kernel.run("%agent hi").markdown()
+        assert "So lazy." in kernel.run("%%agent\nhi").markdown()
 
 
 @pytest.mark.soak
@@ -351,7 +351,7 @@ def test_the_oldest_ipykernel_runs_the_blocking_magic_and_asks(tmp_path: Path) -
     path = f"{old}:{ROOT / 'kernel_ext'}:{ROOT}"
     with Kernel(cwd=tmp_path, env={"PYTHONPATH": path}, fresh=True) as kernel:
         assert kernel.value("__import__('ipykernel').__version__") == "'6.31.0'"
-        kernel.load_room()
+        kernel.load_scripted_model()
         kernel.script("calls('python', code='6 * 7').says('')", "says('Done.').drips(0.2)")
 
         run_id = kernel.send("%%time\n%agent hi", stdin=True)
@@ -359,5 +359,5 @@ def test_the_oldest_ipykernel_runs_the_blocking_magic_and_asks(tmp_path: Path) -
         kernel.answer("1")
         run = kernel.finish(run_id)
 
-        assert "42" in run.story()
-        assert "Done." in run.story()
+        assert "42" in run.markdown()
+        assert "Done." in run.markdown()

@@ -1,4 +1,4 @@
-"""A cell's answer while it is being written, in a real JupyterLab."""
+"""A cell's answer while it is streaming, in a real JupyterLab."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -26,7 +26,7 @@ def test_words_are_seen_before_the_turn_ends(page: Page, lab: Lab, seen: PageErr
         page,
         lab,
         "streams",
-        "room.script(says('First **this**.\\n\\nThen').stalls())",
+        "harness.script(says('First **this**.\\n\\nThen').stalls())",
         "%%agent\nGo.",
     )
     notebook.run(1)
@@ -53,7 +53,7 @@ def test_a_question_is_answered_in_its_card(
         page,
         lab,
         f"asks-{way}-{len(magic)}",
-        "room.script(calls('python', code='x = 6 * 7\\nx').says('I compute.'), says('It is 42.'))",
+        "harness.script(calls('python', code='x = 6 * 7\\nx').says('I compute.'), says('It is 42.'))",
         magic,
     )
     notebook.run(1)
@@ -85,7 +85,7 @@ def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: 
         page,
         lab,
         "reloaded",
-        f"room.script(says('Before.').calls('python', code={slow!r}), says('After **all**.'))",
+        f"harness.script(says('Before.').calls('python', code={slow!r}), says('After **all**.'))",
         "%%time\n%agent -y Go.",
     )
     notebook.run(1)
@@ -94,7 +94,7 @@ def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: 
     notebook.save()
     page.reload()
     shown = notebook.cell(2).locator(".plm-Segment")
-    shown.wait_for()  # an older JupyterLab takes its time to open
+    shown.wait_for()  # an older JupyterLab needs time to open
     expect(shown.locator(".plm-TurnFooter")).to_be_visible()
     photograph(page, "live-reloaded")
     (lab.folder / "live.flag").touch()
@@ -106,8 +106,8 @@ def test_an_answer_goes_on_after_a_reload_and_its_end_is_saved(page: Page, lab: 
 
 
 def test_a_restart_ends_the_answer(page: Page, lab: Lab) -> None:
-    # A fork is there so soon that the page may not hear the last words of the kernel before it.
-    script = "room.script(says('I begin').stalls())"
+    # A forked kernel starts so soon that the page may miss the last messages of the previous kernel.
+    script = "harness.script(says('I begin').stalls())"
     notebook = begin(page, lab, "restarted", script, "%%agent\nGo.", kernel=STARTED)
     notebook.run(1)
     notebook.run(2, wait=False)
@@ -127,7 +127,7 @@ def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, 
         page,
         lab,
         "died",
-        f"room.script(says('I begin').calls('python', code={code!r}))",
+        f"harness.script(says('I begin').calls('python', code={code!r}))",
         "%%agent -y\nGo.",
     )
     notebook.run(1)
@@ -153,7 +153,7 @@ def test_a_second_page_sees_the_same(page: Page, lab: Lab) -> None:
         page,
         lab,
         "twice",
-        "room.script(calls('python', code='x = 6 * 7').says('I compute.'), says('It is 42.'))",
+        "harness.script(calls('python', code='x = 6 * 7').says('I compute.'), says('It is 42.'))",
         "%%agent\nGo.",
     )
     notebook.run(1)
@@ -176,7 +176,7 @@ def test_figures_stand_between_the_parts_of_a_live_answer(page: Page, lab: Lab) 
         page,
         lab,
         "figures",
-        f"room.script(says('I plot.').calls('python', code={plot!r}), says('It is **plotted**.').stalls())",
+        f"harness.script(says('I plot.').calls('python', code={plot!r}), says('It is **plotted**.').stalls())",
         "%%agent -y\nGo.",
     )
     notebook.run(1)
@@ -202,7 +202,7 @@ def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: PageE
         lab,
         "evil-live",
         f"evil = {XSS!r}\n"
-        "room.script(says(evil).thinks(evil).calls('python', code='print(evil)  # ' + evil)"
+        "harness.script(says(evil).thinks(evil).calls('python', code='print(evil)  # ' + evil)"
         ".calls(evil, path=evil), says(evil).stalls())",
         "%%agent\nGo.",
     )
@@ -236,7 +236,7 @@ def test_a_fast_answer_is_drawn_while_it_comes(page: Page, lab: Lab) -> None:
         lab,
         "fast",
         setup + "from dataclasses import replace\n"
-        "room.script(replace(says(answer(5_000)), drip_seconds=0.03, chunk_chars=105))",
+        "harness.script(replace(says(answer(5_000)), drip_seconds=0.03, chunk_chars=105))",
         "%%agent\nGo.",
     )
     notebook.run(1)
@@ -261,7 +261,7 @@ def test_run_all_goes_on_over_a_turn_that_failed_where_somebody_watches(
         page,
         lab,
         "run-all",
-        "from palimpsest.model.script import fails\nroom.script(fails(401))",
+        "from palimpsest.model.script import fails\nharness.script(fails(401))",
         "%%agent\nGo.",
         "print('went on')",
     )

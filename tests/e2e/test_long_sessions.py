@@ -1,4 +1,4 @@
-"""Long sessions in panel and cell: what is near is drawn whole, what is far stands there as its words."""
+"""Long sessions in panel and cell: rows near the viewport are rendered, distant ones show their plain text."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,18 +16,18 @@ TURNS = 650
 """Five messages and fifteen parts each: 9,750 parts."""
 SHORT = 3
 MOST_WHOLE = 10
-"""Two screens around what is seen, and what lies there."""
+"""Maximum number of rendered turns: two screens around the viewport, and the viewport itself."""
 
 OLD = f"""import random, sys; sys.path.insert(0, {str(ROOT)!r})
 from tests.bench.generate_session import LogAuthor, generate
-from tests.harness import kernel_session as rooms
+from tests.harness import kernel_session
 from palimpsest.transcript.values import ModelInfo
-rooms.INFO = ModelInfo(ref=rooms.INFO.ref, window=100_000_000, output_limit=4_000)
-room = rooms.load(get_ipython())
+kernel_session.INFO = ModelInfo(ref=kernel_session.INFO.ref, window=100_000_000, output_limit=4_000)
+harness = kernel_session.load(get_ipython())
 def old(turns):
-    made = room.services.ids.new('ses', descending=True)
+    made = harness.services.ids.new('ses', descending=True)
     author = LogAuthor(made, random.Random(7), turns, turn_bytes=1000, compact_every=10**9)
-    generate(room.services.store, made, author=author, close=False)
+    generate(harness.services.store, made, author=author, close=False)
     return made
 def use(session):
     get_ipython().run_line_magic('agent', f'use {{session}}')
@@ -77,7 +77,7 @@ SETTLED = f"""() => new Promise(done => {{
   }};
   next();
 }})"""
-"""Where what is seen stands, once what was jumped to is typeset: rows are lower until they are."""
+"""Resolves with the position of the first visible row once the rows around it are typeset."""
 FRAMES = """() => new Promise(done => {
   let left = 20;
   const next = () => left-- > 0 ? requestAnimationFrame(next) : done();
@@ -87,7 +87,7 @@ FRAMES = """() => new Promise(done => {
 
 @pytest.fixture
 def cpu(page: Page) -> Iterator[CDPSession]:
-    """The page's own clock: what its thread has worked, whatever else the machine does."""
+    """A DevTools session that measures the CPU time of the page's main thread."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     yield session
@@ -95,7 +95,7 @@ def cpu(page: Page) -> Iterator[CDPSession]:
 
 
 def worked(cpu: CDPSession) -> float:
-    """Return for how many seconds the page's thread has worked."""
+    """Return the CPU seconds of the page's main thread."""
     told = cpu.send("Performance.getMetrics")["metrics"]
     return float({one["name"]: one["value"] for one in told}["TaskDuration"])
 
@@ -119,21 +119,21 @@ def old_sessions(page: Page, lab: Lab, name: str, *cells: str) -> tuple[Notebook
 def test_ten_thousand_parts_cost_the_page_no_more_than_a_few(
     page: Page, lab: Lab, cpu: CDPSession
 ) -> None:
-    answer = "room.script(says('Some **new** words. ' * 400))"
+    answer = "harness.script(says('Some **new** words. ' * 400))"
     cells = ("use(warm)", "use(short)", answer, GO, "use(long)", answer, GO)
     notebook, panel = old_sessions(page, lab, "long", *cells)
     notebook.run(1)
     panel.locator(".plm-Text").last.wait_for()
 
     def opened(cell: int, turns: int) -> float:
-        """Go on with a session; return the seconds of work until its newest answer is drawn."""
+        """Switch to a session; return the CPU seconds until its newest answer is rendered."""
         before = worked(cpu)
         notebook.run(cell)
         page.wait_for_function(NEWEST, arg=turns)
         return worked(cpu) - before
 
     def streamed(cell: int) -> float:
-        """Send a prompt; return the seconds of work until its answer has ended."""
+        """Send a prompt; return the CPU seconds until its answer has ended."""
         notebook.run(cell)
         before = worked(cpu)
         notebook.run(cell + 1)
@@ -166,12 +166,12 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
     expect(last).to_have_attribute("data-far", "false")
     expect(first).to_have_attribute("data-far", "true")
 
-    # What is far is there as text: to find, to copy, to be read.
+    # Distant rows are in the page as text: to find, to copy, to be read aloud.
     assert page.evaluate(COPIED) > 500 * TURNS
     words = (first.text_content() or "").split("\n")[0][:60]
     assert page.evaluate("words => window.find(words, true, true)", words)
 
-    # What is looked at is drawn whole, and stands still while what is above it gets its height.
+    # Visible rows are rendered, and do not move while rows above get their height.
     page.evaluate(TO, 0.5)
     seen = panel.locator(".plm-Turn[data-far='false'] .plm-Text")
     expect(seen.first).to_be_visible()
@@ -183,7 +183,7 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
     page.evaluate(FRAMES)
     assert page.evaluate(AT_TOP) == top
 
-    # What a person opened stays, however far it is.
+    # What the user opened stays open, however far away it is.
     call = panel.locator(".plm-Turn[data-far='false'] .plm-Tool .plm-Disclosure-head").first
     call.click()
     opened = panel.locator(".plm-Tool[data-open='true']")
@@ -194,7 +194,7 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
 
 
 def test_a_long_answer_in_a_cell_is_drawn_where_it_is_seen(page: Page, lab: Lab) -> None:
-    script = "room.script(*(says(f'Step {n}.').calls('python', code=f'{n}') for n in range(60)), says('End.'))"
+    script = "harness.script(*(says(f'Step {n}.').calls('python', code=f'{n}') for n in range(60)), says('End.'))"
     notebook = begin(page, lab, "long-cell", script, "%%agent -y\nGo.")
     notebook.run(1)
     notebook.run(2)
@@ -214,7 +214,7 @@ def test_a_long_answer_in_a_cell_is_drawn_where_it_is_seen(page: Page, lab: Lab)
     )
 
     def seen() -> bool:
-        """Scroll to the first stretch, as often as the page moves while it draws what is near."""
+        """Scroll to the first segment; repeated, since the page moves while it renders rows near it."""
         stretches.first.scroll_into_view_if_needed()
         return stretches.first.locator(".plm-Text").first.is_visible()
 

@@ -1,4 +1,4 @@
-"""An answer that the notebook lost, since it was not saved, is put back from the panel."""
+"""An answer that was lost because the notebook was not saved is inserted again from the panel."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
 from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.saved_notebooks import MIME
-from tests.e2e.test_panel import open_panel, story
+from tests.e2e.test_panel import open_panel, transcript_region
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 DRAWS = "from PIL import Image\ndisplay(Image.new('RGB', (200, 80), 'teal'))\nprint('drawn')"
-SCRIPT = f"room.script(calls('python', code={DRAWS!r}), says('It is **teal**.'), says('Again.'))"
+SCRIPT = f"harness.script(calls('python', code={DRAWS!r}), says('It is **teal**.'), says('Again.'))"
 ASKS = "%%agent -y\nDraw it."
 REVERT = "window.jupyterapp.shell.currentWidget.context.revert()"
 INSERT = """async source => {
@@ -28,12 +28,12 @@ CLOSED = f"""cell => {{
   const part = first?.data[{MIME!r}];
   return (part?.end ?? null) !== null && part.messages.every(({{ info }}) => info.time.completed);
 }}"""
-"""Tells whether the part of the answer before its figure stands in the notebook as it stays."""
+"""Returns whether the segment before the answer's figure is closed in the notebook."""
 WORDS = "Insert the answer again"
 
 
 def unnumbered(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the forms of outputs, without what counts the records that they tell of."""
+    """Return the data of outputs, without the sequence numbers of records."""
     found = []
     for one in outputs:
         data = {
@@ -50,14 +50,14 @@ def unnumbered(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def kept(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out the forms of a figure that the session does not keep."""
+    """Return the data of outputs, reduced to the forms of a figure that the session stores."""
     return [
         data if MIME in data else {"image/png": data["image/png"]} for data in unnumbered(outputs)
     ]
 
 
 def asked(page: Page, lab: Lab, name: str, *cells: str) -> Notebook:
-    """A notebook on disk with the words of these cells, run up to its script."""
+    """A notebook on disk with these cells, run up to its script."""
     notebook = begin(page, lab, name, SCRIPT, *cells)
     notebook.run(1)
     return notebook
@@ -78,7 +78,7 @@ def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     page.wait_for_function(CLOSED, arg=2)
     before = page.evaluate(OUTPUTS, 2)
     panel = open_panel(page)
-    expect(story(panel).get_by_text("It is teal.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("It is teal.")).to_be_visible()
     expect(back(panel)).to_have_count(0)
 
     page.goto("about:blank")

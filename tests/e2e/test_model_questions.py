@@ -1,4 +1,4 @@
-"""What the model asks a person, and its todo list, in cell and panel of a real JupyterLab."""
+"""The model's questions to a person, and its todo list, in cell and panel of a real JupyterLab."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -11,7 +11,16 @@ from tests.e2e.jupyterlab import (
     seen_for_a_while,
 )
 from tests.e2e.running_notebook import begin
-from tests.e2e.test_panel import AXE, BEGIN, VIOLATIONS, at_rest, composer, room, send, story
+from tests.e2e.test_panel import (
+    AXE,
+    BEGIN,
+    VIOLATIONS,
+    at_rest,
+    composer,
+    open_scripted_notebook,
+    send,
+    transcript_region,
+)
 from tests.e2e.test_saved_answer import POOR_CONTRAST
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -54,7 +63,7 @@ def test_a_question_is_answered_in_its_cell(
         page,
         lab,
         f"asked-{way}",
-        f"room.script({asks(COLOUR)}, says('As you like.'))",
+        f"harness.script({asks(COLOUR)}, says('As you like.'))",
         "%%agent\nGo.",
     )
     notebook.run(1)
@@ -96,7 +105,7 @@ def test_several_questions_survive_a_reload(page: Page, lab: Lab) -> None:
         page,
         lab,
         "asked-reload",
-        f"room.script({asks(COLOUR, COLUMNS)}, says('As you like.'))",
+        f"harness.script({asks(COLOUR, COLUMNS)}, says('As you like.'))",
         "%%time\n%agent Go.",
     )
     notebook.run(1)
@@ -132,7 +141,7 @@ def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
         f"says('First a plan. ').calls('todowrite', todos={TODOS!r}), {asks(COLOUR)}, "
         f"{asks(COLUMNS)}, calls('todowrite', todos={done!r}), says('All done.')"
     )
-    panel = room(page, lab, "asked-panel.ipynb", answers)
+    panel = open_scripted_notebook(page, lab, "asked-panel.ipynb", answers)
     send(panel, "Make the chart.")
 
     card = interview(panel)
@@ -152,22 +161,22 @@ def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
         assert page.evaluate(VIOLATIONS, ".plm-Panel") == []
     strip.get_by_role("button").click()
 
-    story(panel).press("3")
+    transcript_region(panel).press("3")
     expect(card.get_by_role("group", name="Which columns may I drop?")).to_be_visible()
     card.get_by_role("button", name="Skip").click()
 
-    expect(story(panel).get_by_text("All done.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("All done.")).to_be_visible()
     at_rest(panel)
     expect(strip).to_have_count(0)
-    story(panel).get_by_role("button", name="4 of 4 done").click()
-    expect(story(panel).locator(".plm-TodoItems")).to_be_visible()
+    transcript_region(panel).get_by_role("button", name="4 of 4 done").click()
+    expect(transcript_region(panel).locator(".plm-TodoItems")).to_be_visible()
     expect(composer(panel)).to_be_enabled()
     photograph(page, "asked-panel-done")
     assert seen.errors == []
 
 
 def test_a_stop_ends_a_question(page: Page, lab: Lab, seen: PageErrors) -> None:
-    panel = room(
+    panel = open_scripted_notebook(
         page, lab, "asked-stop.ipynb", f"{asks(COLOUR)}, says('not reached')", "%%agent\nGo."
     )
     page.evaluate(BEGIN, 1)
@@ -176,6 +185,6 @@ def test_a_stop_ends_a_question(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel.get_by_role("button", name="Stop", exact=True).click()
 
     expect(interview(panel)).to_have_count(0)
-    expect(story(panel).get_by_text("not reached")).to_have_count(0)
+    expect(transcript_region(panel).get_by_text("not reached")).to_have_count(0)
     at_rest(panel)
     assert seen.errors == []

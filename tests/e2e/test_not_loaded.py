@@ -1,4 +1,4 @@
-"""A notebook whose kernel has not loaded the package puts nothing of ours into the server's log."""
+"""A notebook whose kernel has not loaded the package adds no messages about us to the server's log."""
 
 import json
 import sys
@@ -15,13 +15,13 @@ BARE = """import sys
 sys.modules['palimpsest'] = None
 from ipykernel.kernelapp import launch_new_instance
 launch_new_instance()"""
-"""Begins a kernel in which the package cannot be imported."""
+"""Starts a kernel in which the package cannot be imported."""
 OURS = ("palimpsest_", "registered: palimpsest", "UNKNOWN CONTROL", "comm_info")
-"""What a kernel says of a request or a comm of ours that it does not know."""
+"""What a kernel logs about requests or comms of ours that it does not know."""
 
 
 def kernels(lab: Lab) -> str:
-    """Make a kernel that has never heard of us; return its name."""
+    """Install a kernel spec without our package; return its name."""
     folder = lab.folder.parent / "share" / "kernels" / "without"
     folder.mkdir(parents=True, exist_ok=True)
     spec = {
@@ -51,7 +51,7 @@ def test_the_server_says_nothing_of_us(
     panel = open_panel(page)
     expect(panel.get_by_text("is not loaded in the kernel")).to_be_visible()
     page.evaluate(RUN, 0)
-    if has_package or SOAKING:  # a page that loads anew asks the same of either kernel
+    if has_package or SOAKING:  # a reloaded page sends the same requests to either kernel
         page.goto("about:blank")
         open_notebook(page, lab, name)
         page.evaluate(READY)
@@ -69,5 +69,5 @@ def test_the_server_says_nothing_of_us(
 
     said = log.read_text()[begins:].splitlines()
     assert [line for line in said if any(words in line for words in OURS)] == []
-    # A kernel that has no widgets closes the comm that JupyterLab's own widgets open.
+    # A kernel without ipywidgets closes the comm that JupyterLab's own widgets open.
     assert [one for one in seen.errors if "Comm not found" not in one] == []

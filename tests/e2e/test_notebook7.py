@@ -29,16 +29,16 @@ from tests.e2e.test_panel import (
     book,
     composer,
     open_panel,
-    room,
+    open_scripted_notebook,
     send,
-    story,
+    transcript_region,
 )
 
 from palimpsest.frontends.page_channel.channel import GREETING_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-ASKS = "room.script(calls('python', code='6 * 7').says('I compute.'), says('It is 42.'))"
+ASKS = "harness.script(calls('python', code='6 * 7').says('I compute.'), says('It is 42.'))"
 GO = "%%agent\nGo."
 
 
@@ -58,12 +58,12 @@ def classic(
 
 
 def ours(seen: PageErrors) -> list[str]:
-    """Return what the page complained of, without what Notebook 7.6 says at every start."""
+    """Return the page's errors, without one that Notebook 7.6 logs at every start."""
     return [error for error in seen.errors if "undefined (reading 'schema')" not in error]
 
 
 def choose(page: Page, menu: str, item: str) -> None:
-    """Choose from the menu bar; what stands there is the same from release to release."""
+    """Choose an item from the menu bar, whose labels are the same in all supported releases."""
     page.get_by_role("menuitem", name=menu, exact=True).click()
     page.locator(".lm-Menu-itemLabel", has_text=re.compile(f"^{item}$")).click()
 
@@ -87,7 +87,7 @@ def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: 
     send(panel, "calculate 17*23")
     panel.get_by_role("button", name="Allow once").click()
 
-    expect(story(panel).get_by_text("391").first).to_be_visible()
+    expect(transcript_region(panel).get_by_text("391").first).to_be_visible()
     at_rest(panel)
     photograph(page, "panel-notebook7")
     right = panel.evaluate("node => node.getBoundingClientRect().right")
@@ -98,7 +98,7 @@ def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: 
 def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
-    stalls = "room.script(says('First **this**.\\n\\nThen').stalls())"
+    stalls = "harness.script(says('First **this**.\\n\\nThen').stalls())"
     notebook = begin(page, classic, "streams", stalls, GO)
     notebook.run(1)
     notebook.cell(2).locator(".cm-content").click()
@@ -147,7 +147,7 @@ def test_run_all_asks_in_the_card_only(page: Page, classic: Notebook7) -> None:
     choose(page, "Run", "Run All Cells")
     cell = page.locator(".jp-CodeCell").nth(1)
     expect(cell.locator(".plm-Question")).to_be_visible()
-    # Past the moment until which the kernel expects a page that was just loaded.
+    # Past the time in which the kernel expects a page that was just loaded to reconnect.
     seconds = GREETING_SECONDS + 0.2
     page.wait_for_function(
         "([asked, seconds]) => performance.now() > asked + seconds * 1000",
@@ -165,7 +165,7 @@ def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
 ) -> None:
     code = BLOCKS.format(flag="queue.flag")
     answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
-    panel = room(page, classic, "queue.ipynb", answers, "%%agent -y\nwork")
+    panel = open_scripted_notebook(page, classic, "queue.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
     send(panel, "then this")
@@ -174,7 +174,7 @@ def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
     photograph(page, "notebook7-queued")
     (classic.folder / "queue.flag").touch()
 
-    expect(story(panel).get_by_text("Second done.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Second done.")).to_be_visible()
     at_rest(panel)
     expect(waiting).to_have_count(0)
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
@@ -197,7 +197,7 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7)
     other.cell(2).get_by_role("button", name="Allow once").click()
     notebook.ended()
 
-    for place in (notebook.cell(2), other.cell(2), story(panel)):
+    for place in (notebook.cell(2), other.cell(2), transcript_region(panel)):
         expect(place.get_by_text("It is 42.")).to_be_visible()
         expect(place.get_by_text("allowed once")).to_be_visible()
         expect(place.locator(".plm-Question")).to_have_count(0)
@@ -206,7 +206,7 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7)
 def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Notebook7) -> None:
     code = BLOCKS.format(flag="reload.flag")
     answers = f"says('Before.').calls('python', code={code!r}), says('After **all**.')"
-    notebook = begin(page, classic, "reloaded", f"room.script({answers})", "%%agent -y\nGo.")
+    notebook = begin(page, classic, "reloaded", f"harness.script({answers})", "%%agent -y\nGo.")
     notebook.run(1)
     notebook.run(2, wait=False)
     shown = notebook.cell(2).locator(".plm-Segment")
@@ -236,7 +236,7 @@ def test_a_restart_by_the_menu_ends_the_answer_and_the_session_goes_on(
     expect(cell.get_by_role("button", name="Allow once")).to_be_visible()
     choose(page, "Kernel", "Restart Kernel…")
     confirm(page, "Restart")
-    # The interrupt before a restart reaches the cell, or the kernel is gone first; said once.
+    # The interrupt before a restart reaches the cell, or the kernel has gone first; it is shown once.
     told = cell.locator(".plm-Failure[data-state='stopped']")
     expect(told).to_have_text(re.compile(r"^\S*\s*(Stopped\.|Interrupted: the kernel ended)"))
     expect(page.get_by_role("button", name="Allow once")).to_have_count(0)
@@ -246,7 +246,7 @@ def test_a_restart_by_the_menu_ends_the_answer_and_the_session_goes_on(
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["calculate 17*23"])
     send(panel, "calculate 6*7")
     panel.get_by_role("button", name="Allow once").click()
-    expect(story(panel).get_by_text("42").first).to_be_visible()
+    expect(transcript_region(panel).get_by_text("42").first).to_be_visible()
     at_rest(panel)
 
 

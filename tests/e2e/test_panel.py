@@ -31,8 +31,10 @@ SCROLLED = """async argument => {
   delete content.scrollToItem;
   await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
-"""Does something to the notebook, and resolves when it has scrolled to its cell and has taken the
-keyboard back, which JupyterLab does after a command has ended, wherever the keyboard is by then."""
+"""Runs an action on the notebook; resolves when it has scrolled to its cell and has the focus again.
+
+JupyterLab sets the focus after a command has ended, wherever it is by then.
+"""
 RUN = (
     SCROLLED
     % """
@@ -51,19 +53,19 @@ COMMAND = "command => window.jupyterapp.commands.execute(command)"
 SWITCH = """async name => {
   await window.jupyterapp.commands.execute('docmanager:open', { path: name });
 }"""
-ROOM = f"""import sys
+SCRIPTED_MODEL_SETUP = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
 from palimpsest.model.script import calls, fails, says, stalls, thinks
 from tests.harness.kernel_session import load
-room = load(get_ipython(), {{answers}})"""
+harness = load(get_ipython(), {{answers}})"""
 LINES = """all => all.map(one => {
   const words = document.createRange();
   words.selectNodeContents(one);
   return new Set([...words.getClientRects()].map(({ top }) => Math.round(top))).size;
 })"""
-"""Counts the lines that the words of each element take."""
+"""Counts the lines of text in each element."""
 BLOCKS = "import os, time\nwhile not os.path.exists('{flag}'):\n    time.sleep(0.05)"
-"""Python of the agent that blocks its cell until the test makes a file."""
+"""Code for the agent's Python tool that blocks until the test creates a file."""
 MARKDOWN = (
     "## Found\n\nThe mean is $x^2$, see `df.mean()`:\n\n```python\ndf.mean()\n```\n\nThat is all."
 )
@@ -94,9 +96,9 @@ def open_panel(page: Page) -> Locator:
     return panel
 
 
-def room(page: Page, lab: Lab, name: str, answers: str, *cells: str) -> Locator:
+def open_scripted_notebook(page: Page, lab: Lab, name: str, answers: str, *cells: str) -> Locator:
     """Open a notebook whose kernel has a scripted model, and the panel beside it."""
-    open_notebook(page, lab, book(lab, name, ROOM.format(answers=answers), *cells))
+    open_notebook(page, lab, book(lab, name, SCRIPTED_MODEL_SETUP.format(answers=answers), *cells))
     page.evaluate(READY)
     panel = open_panel(page)
     page.evaluate(RUN, 0)
@@ -108,8 +110,8 @@ def composer(panel: Locator) -> Locator:
     return panel.get_by_role("textbox", name="Prompt for the agent")
 
 
-def story(panel: Locator) -> Locator:
-    """The transcript, without what is only read aloud."""
+def transcript_region(panel: Locator) -> Locator:
+    """Return the transcript region, without the live region for screen readers."""
     return panel.get_by_role("region", name="Transcript")
 
 
@@ -119,7 +121,7 @@ def send(panel: Locator, words: str) -> None:
 
 
 def at_rest(panel: Locator) -> None:
-    # Exactly: the card of a call that was stopped is a button too.
+    # Exact name: the card of a stopped call is a button too.
     expect(panel.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
 
 
@@ -133,12 +135,12 @@ def test_it_loads_the_package_on_a_click_and_answers(
     photograph(page, "panel-absent")
 
     panel.get_by_role("button", name="Load it").click()
-    expect(story(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
     photograph(page, "panel-empty")
     send(panel, "calculate 17*23")
 
     panel.get_by_role("button", name="Allow once").click()
-    expect(story(panel).get_by_text("391").first).to_be_visible()
+    expect(transcript_region(panel).get_by_text("391").first).to_be_visible()
     at_rest(panel)
     expect(panel.locator(".plm-TurnPrompt-source", has_text="panel")).to_be_visible()
     expect(page.locator(".jp-Notebook .jp-OutputArea-output")).to_have_count(0)
@@ -152,35 +154,37 @@ def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: PageErrors) -> No
         f"says({MARKDOWN!r}).drips(0.02),"
         "says('I begin. ').stalls()"
     )
-    panel = room(page, lab, "panel-asks.ipynb", answers)
+    panel = open_scripted_notebook(page, lab, "panel-asks.ipynb", answers)
     send(panel, "How many?")
 
     expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
     photograph(page, "panel-asks")
     panel.get_by_role("button", name="Allow once").press("1")
-    expect(story(panel).get_by_text("Found")).to_be_visible()
-    expect(story(panel).get_by_text("That is all.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Found")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("That is all.")).to_be_visible()
     at_rest(panel)
     expect(panel.locator("mjx-container").first).to_be_visible()
     assert page.evaluate("document.activeElement.className").startswith("plm-Field")
     photograph(page, "panel-answered")
 
     send(panel, "And now?")
-    expect(story(panel).get_by_text("I begin.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("I begin.")).to_be_visible()
     photograph(page, "panel-streams")
     panel.get_by_role("button", name="Stop").click()
-    expect(story(panel).get_by_text("Stopped.", exact=False).first).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Stopped.", exact=False).first).to_be_visible()
     at_rest(panel)
     assert seen.errors == []
 
 
 def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: PageErrors) -> None:
     refusal = "fails(503, 'Too many ask at once.', retry_after=3600)"
-    panel = room(page, lab, "panel-waits.ipynb", f"stalls(), says('I begin. ').stalls(), {refusal}")
+    panel = open_scripted_notebook(
+        page, lab, "panel-waits.ipynb", f"stalls(), says('I begin. ').stalls(), {refusal}"
+    )
     foot = panel.locator(".plm-TurnFooter-text")
     send(panel, "How many?")
     expect(foot).to_contain_text("waits for the model")
-    # As a number that is read out again and again would be no help, it is only drawn.
+    # A number read aloud again and again would not help, so it is only drawn.
     expect(foot.locator("[aria-hidden]")).to_contain_text(" s")
     photograph(page, "panel-waits")
     panel.get_by_role("button", name="Stop", exact=True).click()
@@ -205,7 +209,7 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
 ) -> None:
     code = BLOCKS.format(flag="queue.flag")
     answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
-    panel = room(page, lab, "panel-queue.ipynb", answers, "%%agent -y\nwork")
+    panel = open_scripted_notebook(page, lab, "panel-queue.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
     expect(panel.locator(".plm-TurnPrompt-source", has_text="cell [2]")).to_be_visible()
@@ -220,7 +224,7 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     expect(waiting.get_by_text("goes with the next request")).to_be_visible()
     (lab.folder / "queue.flag").touch()
 
-    expect(story(panel).get_by_text("First done.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("First done.")).to_be_visible()
     expect(waiting).to_have_count(0)
     at_rest(panel)
     expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
@@ -228,45 +232,47 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
 
 
 def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: PageErrors) -> None:
-    panel = room(page, lab, "panel-sessions.ipynb", "says('One.'), says('Title'), says('Two.')")
+    panel = open_scripted_notebook(
+        page, lab, "panel-sessions.ipynb", "says('One.'), says('Title'), says('Two.')"
+    )
     send(panel, "first words")
-    expect(story(panel).get_by_text("One.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("One.")).to_be_visible()
     at_rest(panel)
     choose = panel.locator(".plm-Panel-sessions")
 
     choose.press("Enter")
     panel.get_by_role("button", name="New session").first.press("Enter")
-    expect(story(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
     choose.click()
     rows = panel.locator(".plm-Sessions-row")
     expect(rows).to_have_count(2)
     photograph(page, "panel-sessions")
     rows.last.click()
 
-    expect(story(panel).get_by_text("One.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("One.")).to_be_visible()
     expect(composer(panel)).to_be_focused()
     assert seen.errors == []
 
 
 def test_it_is_back_after_a_reload_in_mid_cell(page: Page, lab: Lab) -> None:
     code = BLOCKS.format(flag="reload.flag")
-    # Told in several pieces, over two connections until the cell has ended.
+    # Sent in several notices, over two connections until the cell has ended.
     long = "".join(f"calls('python', code='print({at}, 25_000 * chr(120))'), " for at in range(10))
     answers = f"{long}says('Before. ').calls('python', code={code!r}), says('After.')"
-    panel = room(page, lab, "panel-reload.ipynb", answers, "%%agent -y\nwork")
+    panel = open_scripted_notebook(page, lab, "panel-reload.ipynb", answers, "%%agent -y\nwork")
     page.evaluate(BEGIN, 1)
-    expect(story(panel).get_by_text("Before.")).to_be_visible()
-    expect(story(panel).locator(".plm-Tool")).to_have_count(11)
+    expect(transcript_region(panel).get_by_text("Before.")).to_be_visible()
+    expect(transcript_region(panel).locator(".plm-Tool")).to_have_count(11)
 
     page.goto(page.url.replace("reset", ""))
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
     panel = open_panel(page)
 
-    expect(story(panel).get_by_text("Before.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Before.")).to_be_visible()
     expect(panel.get_by_role("button", name="Stop")).to_be_visible()
-    expect(story(panel).locator(".plm-Tool")).to_have_count(11)
+    expect(transcript_region(panel).locator(".plm-Tool")).to_have_count(11)
     (lab.folder / "reload.flag").touch()
-    expect(story(panel).get_by_text("After.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("After.")).to_be_visible()
     at_rest(panel)
 
 
@@ -275,7 +281,7 @@ def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar
 ) -> None:
     above = "\n".join(f"# line {number}" for number in range(80))
     answers = "calls('python', code='6 * 7').says(''), says('Done.')"
-    panel = room(page, lab, "panel-waits.ipynb", answers, above, "%%agent\nask")
+    panel = open_scripted_notebook(page, lab, "panel-waits.ipynb", answers, above, "%%agent\nask")
     told = page.get_by_role("button", name="The agent waits for you")
     tab = page.locator(".lm-TabBar-tab[data-plm-question='true']")
     expect(told).to_have_count(0)
@@ -299,11 +305,13 @@ def test_tables_keep_numbers_whole_and_what_is_wide_scrolls(page: Page, lab: Lab
     sum_ = " + ".join(f"a_{{{number}}}" for number in range(40))
     code = f"total = {' + '.join(f'a{number}' for number in range(40))}"
     words = f"{table}\n\n$${sum_}$$\n\n```python\n{code}\n```"
-    panel = room(page, lab, "panel-wide.ipynb", f"says({words!r})", "%%agent\nshow")
+    panel = open_scripted_notebook(
+        page, lab, "panel-wide.ipynb", f"says({words!r})", "%%agent\nshow"
+    )
     page.evaluate(RUN, 1)
     at_rest(panel)
     expect(page.locator(".plm-Text mjx-container")).to_have_count(2)
-    expect(page.locator(".plm-Text [data-wide]")).to_have_count(2)  # once all of a text is drawn
+    expect(page.locator(".plm-Text [data-wide]")).to_have_count(2)  # once the text is rendered
 
     for width in (560, 900, 1600):
         page.set_viewport_size({"width": width, "height": 900})
@@ -319,19 +327,19 @@ def test_tables_keep_numbers_whole_and_what_is_wide_scrolls(page: Page, lab: Lab
 
 def test_it_follows_the_notebook_in_front_also_by_another_name(page: Page, lab: Lab) -> None:
     book(lab, "panel-other.ipynb", "1")
-    panel = room(page, lab, "panel-first.ipynb", "says('One.')")
+    panel = open_scripted_notebook(page, lab, "panel-first.ipynb", "says('One.')")
     send(panel, "first words")
-    expect(story(panel).get_by_text("One.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("One.")).to_be_visible()
     composer(panel).fill("a draft")
 
     page.evaluate(SWITCH, "panel-other.ipynb")
     expect(panel.get_by_text("is not loaded in the kernel of panel-other.ipynb")).to_be_visible()
     page.evaluate(SWITCH, "panel-first.ipynb")
-    expect(story(panel).get_by_text("One.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("One.")).to_be_visible()
     page.evaluate("window.jupyterapp.shell.currentWidget.context.rename('panel-renamed.ipynb')")
     expect(page.locator(".jp-Notebook-cell").first).to_be_visible()
 
-    expect(story(panel).get_by_text("One.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("One.")).to_be_visible()
     expect(composer(panel)).to_be_visible()
 
 
@@ -373,10 +381,10 @@ def test_it_can_be_used_and_read_by_everybody(page: Page, lab: Lab) -> None:
         f"thinks('First I look.').says('Let me look. ').calls('python', code='6 * 7'), says({MARKDOWN!r}),"
         f"calls('write', path='out.csv', content='a,b'), says('Done.')"
     )
-    panel = room(page, lab, "panel-axe.ipynb", answers)
+    panel = open_scripted_notebook(page, lab, "panel-axe.ipynb", answers)
     send(panel, "How many?")
     panel.get_by_role("button", name="Allow once").click()
-    expect(story(panel).get_by_text("That is all.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("That is all.")).to_be_visible()
     at_rest(panel)
     send(panel, "Write it down.")
     expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
@@ -399,7 +407,7 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
         "says('Let me look. ').calls('python', code='import math; math.factorial(1_000) % 1_000_003'),"
         "says('A_long_word_without_end_' * 12)"
     )
-    panel = room(page, lab, "panel-narrow.ipynb", answers, "%%agent\nwork")
+    panel = open_scripted_notebook(page, lab, "panel-narrow.ipynb", answers, "%%agent\nwork")
     page.evaluate(BEGIN, 1)
     expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
     for width in (320, 768, 1280):
@@ -409,13 +417,13 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
     assert panel.evaluate("node => node.clientWidth") >= 320
     panel.get_by_role("button", name="Allow once").click()
     at_rest(panel)
-    expect(story(panel).get_by_text("A_long_word")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("A_long_word")).to_be_visible()
     page.add_script_tag(path=AXE)
     found = {}
     for theme in ("JupyterLab Light", "JupyterLab Dark"):
         choose_theme(page, theme)
         photograph(page, f"panel-beside-{theme.rpartition(' ')[2].lower()}")
-        assert story(panel).evaluate("node => node.scrollWidth <= node.clientWidth + 1")
+        assert transcript_region(panel).evaluate("node => node.scrollWidth <= node.clientWidth + 1")
         found[theme] = page.evaluate(VIOLATIONS, ".plm-SegmentWidget")
     choose_theme(page, "JupyterLab Light")
     assert not any(found.values()), json.dumps(found, indent=1)
@@ -423,7 +431,7 @@ def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
 
 def test_a_window_that_grows_shows_the_panel_whole(page: Page, lab: Lab) -> None:
     page.set_viewport_size({"width": 480, "height": 800})
-    panel = room(page, lab, "panel-grows.ipynb", "says('Yes.')")
+    panel = open_scripted_notebook(page, lab, "panel-grows.ipynb", "says('Yes.')")
 
     page.set_viewport_size({"width": 1280, "height": 800})
     page.wait_for_function(

@@ -1,10 +1,10 @@
-"""How freely the agent works, what it may always do, and whom a person trusts, in the panel."""
+"""Permission mode, approvals and trust in the panel."""
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import READY, Lab, PageErrors, choose_theme, open_notebook, photograph
 from tests.e2e.test_composer import violations
-from tests.e2e.test_panel import RUN, at_rest, book, composer, open_panel, send, story
+from tests.e2e.test_panel import RUN, at_rest, book, composer, open_panel, send, transcript_region
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -27,7 +27,7 @@ def test_a_mode_is_chosen_and_stands_above_what_was_begun_in_it(
 ) -> None:
     panel = begin(page, lab, "modes/mode.ipynb", "%agent what is 2 + 2")
     chip = panel.get_by_role("button", name="Permission mode: ask")
-    expect(chip).to_be_enabled()  # before the kernel said what there is, it takes no focus
+    expect(chip).to_be_enabled()  # it takes no focus before the kernel has sent the choices
     chip.press("Enter")
     choices = panel.get_by_role("group", name="Permission mode")
     expect(choices.get_by_text("Nothing yet.", exact=False)).to_be_visible()
@@ -40,7 +40,7 @@ def test_a_mode_is_chosen_and_stands_above_what_was_begun_in_it(
     page.evaluate(RUN, 1)
     expect(page.locator(".jp-Notebook").get_by_text("Permission mode: plan")).to_be_visible()
     photograph(page, "permits-plan-cell")
-    choose_theme(page, "JupyterLab Dark")  # which may take the focus, and with it the list
+    choose_theme(page, "JupyterLab Dark")  # which may take the focus and close the list
     planned.press("Enter")
     expect(choices).to_be_visible()
     photograph(page, "permits-modes-dark")
@@ -65,12 +65,12 @@ def test_always_in_this_project_is_asked_once_listed_and_taken_back(
     page.set_viewport_size({"width": 1280, "height": 800})
     assert violations(page) == []
     always.press("4")
-    expect(story(panel).get_by_text("391").first).to_be_visible()
+    expect(transcript_region(panel).get_by_text("391").first).to_be_visible()
     at_rest(panel)
 
     panel = begin(page, lab, "always/two.ipynb")
     send(panel, "calculate 18*23")
-    expect(story(panel).get_by_text("414").first).to_be_visible()
+    expect(transcript_region(panel).get_by_text("414").first).to_be_visible()
     at_rest(panel)
     panel.get_by_role("button", name="Permission mode: ask").click()
     expect(panel.get_by_text("python · this project", exact=False)).to_be_visible()
@@ -102,19 +102,19 @@ def test_a_project_s_file_waits_until_it_is_trusted(page: Page, lab: Lab, seen: 
 
 
 def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: PageErrors) -> None:
-    # More than a title takes: it is asked for beside the turn, and may be paid for first.
+    # More than a title costs: the title is requested beside the turn, and may be paid for first.
     panel = begin(page, lab, "limit/a.ipynb", "%agent budget 1000 tokens")
     page.evaluate(RUN, 1)
     send(panel, "calculate 17*23")
     panel.get_by_role("button", name="Allow once").click()
     expect(
-        story(panel).get_by_text("The spending limit of 1,000 tokens is reached")
+        transcript_region(panel).get_by_text("The spending limit of 1,000 tokens is reached")
     ).to_be_visible()
     photograph(page, "permits-limit")
     panel.get_by_role("button", name="Stop").last.click()
 
     expect(
-        story(panel).get_by_text("was stopped at its spending limit", exact=False)
+        transcript_region(panel).get_by_text("was stopped at its spending limit", exact=False)
     ).to_be_visible()
     at_rest(panel)
     photograph(page, "permits-limit-stopped")

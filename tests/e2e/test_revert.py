@@ -1,4 +1,4 @@
-"""Taking back in the panel: shown before it is done, undone by a press, and final when said so."""
+"""Reverts in the panel: previewed first, undone with a button, and made final on request."""
 
 import nbformat
 import pytest
@@ -11,9 +11,9 @@ from tests.e2e.test_panel import (
     VIOLATIONS,
     at_rest,
     composer,
-    room,
+    open_scripted_notebook,
     send,
-    story,
+    transcript_region,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -26,11 +26,11 @@ ANSWERS = (
 
 
 def two_turns(page: Page, lab: Lab, name: str) -> Locator:
-    panel = room(page, lab, name, ANSWERS)
+    panel = open_scripted_notebook(page, lab, name, ANSWERS)
     for words, answer in (("Write a poem", "Written."), ("Make it longer", "Longer.")):
         send(panel, words)
         panel.locator(".plm-Answers button[data-answer='once']").first.click()
-        expect(story(panel).get_by_text(answer).first).to_be_visible()
+        expect(transcript_region(panel).get_by_text(answer).first).to_be_visible()
         at_rest(panel)
     return panel
 
@@ -38,11 +38,11 @@ def two_turns(page: Page, lab: Lab, name: str) -> Locator:
 def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = two_turns(page, lab, "panel-revert.ipynb")
     poem = lab.folder / "poem.txt"
-    expect(story(panel).get_by_role("button", name="2 files changed")).to_be_visible()
-    story(panel).get_by_role("button", name="2 files changed").press("Enter")
+    expect(transcript_region(panel).get_by_role("button", name="2 files changed")).to_be_visible()
+    transcript_region(panel).get_by_role("button", name="2 files changed").press("Enter")
     photograph(page, "panel-changes")
 
-    story(panel).get_by_role("button", name="Revert to here…").nth(1).press("Enter")
+    transcript_region(panel).get_by_role("button", name="Revert to here…").nth(1).press("Enter")
     dialog = page.get_by_role("dialog", name="Revert to here?")
     expect(dialog.get_by_text("is deleted")).to_be_visible()
     dialog.get_by_role("button", name="poem.txt").press("Enter")
@@ -79,7 +79,7 @@ def test_a_conflict_is_ticked_and_what_is_removed_is_gone(
     poem = lab.folder / "poem.txt"
     poem.write_text("My own words.\n")
 
-    story(panel).get_by_role("button", name="Revert to here…").nth(1).click()
+    transcript_region(panel).get_by_role("button", name="Revert to here…").nth(1).click()
     dialog = page.get_by_role("dialog", name="Revert to here?")
     expect(dialog.get_by_text("changed since the agent left it")).to_be_visible()
     photograph(page, "panel-revert-conflict")
@@ -87,25 +87,27 @@ def test_a_conflict_is_ticked_and_what_is_removed_is_gone(
     expect(dialog).to_have_count(0)
     assert poem.read_text() == "My own words.\n"
 
-    story(panel).get_by_role("button", name="Revert to here…").nth(1).click()
+    transcript_region(panel).get_by_role("button", name="Revert to here…").nth(1).click()
     dialog.get_by_role("checkbox", name="Overwrite it all the same").check()
     dialog.get_by_role("button", name="Revert", exact=True).click()
     expect(panel.get_by_text("messages reverted")).to_be_visible()
     assert poem.read_text().startswith("Roses")
     panel.get_by_role("button", name="Remove for good").click()
 
-    expect(story(panel).get_by_text("Make it longer")).to_have_count(0)
+    expect(transcript_region(panel).get_by_text("Make it longer")).to_have_count(0)
     send(panel, "Something else")
-    expect(story(panel).get_by_text("Instead.").first).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Instead.").first).to_be_visible()
     assert seen.errors == []
 
 
 def test_a_cell_says_for_good_what_was_taken_back(page: Page, lab: Lab, seen: PageErrors) -> None:
-    panel = room(page, lab, "cell-revert.ipynb", "says('Roses are red.')", "%%agent\nWrite a poem")
+    panel = open_scripted_notebook(
+        page, lab, "cell-revert.ipynb", "says('Roses are red.')", "%%agent\nWrite a poem"
+    )
     page.evaluate(RUN, 1)
     cell = page.locator(".jp-Notebook .jp-CodeCell").nth(1)
     expect(cell.get_by_text("Roses are red.")).to_be_visible()
-    story(panel).get_by_role("button", name="Revert to here…").click()
+    transcript_region(panel).get_by_role("button", name="Revert to here…").click()
     page.get_by_role("dialog").get_by_role("button", name="Revert", exact=True).click()
     expect(cell.get_by_text("Reverted", exact=True)).to_be_visible()
     panel.get_by_role("button", name="Remove for good").click()

@@ -1,4 +1,4 @@
-"""A saved answer is drawn without a kernel, in every theme, and runs nothing."""
+"""A saved answer is rendered without a kernel, in every theme, and runs nothing."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -18,7 +18,7 @@ RUNS = (
     "script, svg[onload], [onerror], iframe, form, "
     "[data-commandlinker-command]:not(a[data-commandlinker-command='rendermime:handle-local-link'])"
 )
-"""What runs something; JupyterLab lets a link to a file beside the notebook open that file."""
+"""Elements that run something; JupyterLab lets a link to a file beside the notebook open that file."""
 THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
 MATHS = "The mean is $\\bar x = \\frac{1}{n}\\sum x_i$, see `groupby`:\n\n```python\ndf.mean()\n```"
 
@@ -174,5 +174,5 @@ def test_nothing_that_a_model_or_a_tool_wrote_runs(page: Page, lab: Lab, seen: P
     expect(shown.locator(RUNS)).to_have_count(0)
     for link in shown.locator("a").all():
         assert not (link.get_attribute("href") or "").startswith("javascript")
-    # The picture x beside the notebook is looked for, and is not there.
+    # The image x beside the notebook is requested, and does not exist.
     assert [error for error in seen.errors if "404" not in error] == []

@@ -1,11 +1,19 @@
-"""The list of sessions in the panel: found, named, put away, forked and deleted by a person."""
+"""The session list in the panel: search, rename, archive, fork and delete."""
 
 import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
-from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, room, send, story
+from tests.e2e.test_panel import (
+    AXE,
+    RUN,
+    VIOLATIONS,
+    at_rest,
+    open_scripted_notebook,
+    send,
+    transcript_region,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -14,16 +22,16 @@ ANSWERS = ", ".join(f"says('Answer {n}.')" for n in range(9))
 
 @pytest.fixture
 def panel(page: Page, lab: Lab, request: pytest.FixtureRequest) -> Locator:
-    """Two sessions, of which the second is shown."""
-    panel = room(page, lab, f"shelf-{len(request.node.name)}.ipynb", ANSWERS)
+    """The panel of a notebook with two sessions, of which the second is shown."""
+    panel = open_scripted_notebook(page, lab, f"shelf-{len(request.node.name)}.ipynb", ANSWERS)
     send(panel, "Count the penguins by island")
-    expect(story(panel).get_by_text("Answer 0.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Answer 0.")).to_be_visible()
     at_rest(panel)
     panel.locator(".plm-Panel-sessions").click()
     panel.get_by_role("button", name="New session").first.click()
-    expect(story(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
     send(panel, "Plot a very long title of weather in all of the cities that we know of")
-    expect(story(panel).get_by_text("Answer 1.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Answer 1.")).to_be_visible()
     at_rest(panel)
     panel.locator(".plm-Panel-sessions").click()
     expect(rows(panel)).to_have_count(2)
@@ -72,7 +80,7 @@ def test_a_session_is_forked_and_deleted_after_a_second_press(
     unfold(panel, "Count the penguins")
     panel.get_by_role("button", name="Fork", exact=True).click()
     expect(panel.locator(".plm-Panel-name")).to_have_text("Count the penguins by island (fork #1)")
-    expect(story(panel).get_by_text("Answer 0.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Answer 0.")).to_be_visible()
 
     panel.locator(".plm-Panel-sessions").click()
     expect(rows(panel)).to_have_count(3)
@@ -124,12 +132,14 @@ SEND_AT_ITS_END = """async ([cell, words]) => {
   field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
   window.requestAnimationFrame = requestAnimationFrame;
 }"""
-"""Runs a cell and sends words from the panel before a frame has drawn what the cell did."""
+"""Runs a cell and sends a prompt from the panel before a frame has drawn the cell's result."""
 
 
 def test_words_that_follow_a_cell_which_began_a_session_go_there(page: Page, lab: Lab) -> None:
     answers = "says('First.'), says('New.'), says('Here.')"
-    panel = room(page, lab, "follows.ipynb", answers, "%%agent\nBegin.", "%agent --new Anew.")
+    panel = open_scripted_notebook(
+        page, lab, "follows.ipynb", answers, "%%agent\nBegin.", "%agent --new Anew."
+    )
     page.evaluate(RUN, 1)
     at_rest(panel)
     page.evaluate(SEND_AT_ITS_END, [2, "And here?"])
@@ -141,7 +151,9 @@ def test_words_that_follow_a_cell_which_began_a_session_go_there(page: Page, lab
 def test_a_figure_that_was_asked_for_in_the_panel_stands_there(page: Page, lab: Lab) -> None:
     picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     code = f"import base64; from IPython.display import Image; Image(base64.b64decode('{picture}'))"
-    panel = room(page, lab, "figure.ipynb", f"calls('python', code={code!r}), says('There it is.')")
+    panel = open_scripted_notebook(
+        page, lab, "figure.ipynb", f"calls('python', code={code!r}), says('There it is.')"
+    )
     send(panel, "Draw it.")
     panel.get_by_role("button", name="Allow once").click()
     at_rest(panel)

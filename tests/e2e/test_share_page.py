@@ -1,4 +1,4 @@
-"""A shared page is read by anybody: offline, without script, on a phone, in the dark, on paper."""
+"""A shared page is readable offline, without scripts, on a phone, in dark mode and on paper."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +19,7 @@ WIDTHS = {"wide": 1000, "narrow": 480, "phone": 340}
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """The page of a session with one of everything."""
+    """The page of a session with every kind of content."""
     store = MemoryStore()
     session = everything().write(store)
     write_page(store, session.id, tmp_path / "page.html", {})
@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def quiet(browser: Browser) -> Iterator[Page]:
-    """A page of a browser without a network and without script, which must not complain."""
+    """A page in a browser without network and scripts, whose console must stay empty."""
     context = browser.new_context(java_script_enabled=False, offline=True)
     opened = context.new_page()
     said: list[str] = []
@@ -63,7 +63,7 @@ def test_it_is_read_offline_without_script(
 
 
 def test_it_has_landmarks_headings_and_contrast(browser: Browser, path: Path) -> None:
-    context = browser.new_context(bypass_csp=True)  # only so that the checker may be put in
+    context = browser.new_context(bypass_csp=True)  # only to inject the accessibility checker
     page = context.new_page()
     page.goto(path.as_uri())
     page.add_script_tag(path=AXE)

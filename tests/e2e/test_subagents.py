@@ -1,17 +1,17 @@
-"""Another agent at work, in the card of the call that began it, in a real JupyterLab."""
+"""A subagent's progress is shown in the card of its task call, in a real JupyterLab."""
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import Lab, PageErrors, choose_theme, photograph
 from tests.e2e.running_notebook import begin
-from tests.e2e.test_panel import composer, story
+from tests.e2e.test_panel import composer, transcript_region
 from tests.e2e.test_saved_answer import POOR_CONTRAST
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 SCRIPT = """from palimpsest.tools.workflow.task import TaskTool
-room.services.registry.register(TaskTool(lambda: [("explore", "Finds things.")]))
-room.script(
+harness.services.registry.register(TaskTool(lambda: [("explore", "Finds things.")]))
+harness.script(
     calls("task", description="Find the loader", prompt="Where are the penguins loaded?", agent="explore"),
     calls("glob", pattern="*.py").calls("grep", pattern="read_csv"),
     calls("bash", command="ls -a | head -3\\necho done").pauses(1.0),
@@ -43,12 +43,12 @@ def test_the_card_lists_its_calls_asks_and_opens_its_session(
     expect(panel.get_by_text("Where are the penguins loaded?")).to_be_visible()
     photograph(page, "task-child")
     panel.get_by_role("button", name="Back", exact=True).click()
-    expect(story(panel).get_by_text("Find it.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("Find it.")).to_be_visible()
     expect(composer(panel)).to_be_focused()
     once.click()
     notebook.ended()
-    story(panel).get_by_role("button", name="Find the loader").click()
-    story(panel).get_by_role("button", name="Open its session").click()
+    transcript_region(panel).get_by_role("button", name="Find the loader").click()
+    transcript_region(panel).get_by_role("button", name="Open its session").click()
     expect(panel.get_by_text("it is here to read")).to_be_visible()
     panel.get_by_role("button", name="Back", exact=True).click()
     expect(panel.get_by_role("button", name="Send")).to_be_visible()

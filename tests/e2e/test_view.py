@@ -1,4 +1,4 @@
-"""``session.view()`` where our own extension is missing: alive beside a kernel, words without one."""
+"""``session.view()`` without our labextension: live with a kernel, static text without one."""
 
 from pathlib import Path
 
@@ -29,8 +29,8 @@ from palimpsest.frontends.magic.agent_magics import current_notebook
 from palimpsest.frontends.session_view import view_of
 views = {}
 def view():
-    live = room.engine.submit(room.workspace.current(current_notebook(get_ipython()))).result()
-    return view_of(live, room.engine, views)"""
+    live = harness.engine.submit(harness.workspace.current(current_notebook(get_ipython()))).result()
+    return view_of(live, harness.engine, views)"""
 STREAMS = "says('word word').pauses(1).says(' and then the end.')"
 BLOCKS = (
     "import pathlib, time\nwhile not pathlib.Path('{flag}').exists(): time.sleep(0.02)\n'went on'"
@@ -45,12 +45,12 @@ LOOK = """() => {
   );
   return ['.plm-ForkButton', '.plm-Saved-window td', '.plm-Saved-window .title'].map(styles);
 }"""
-"""How a button of the panel and the picture of a context window are drawn."""
+"""Returns how a button of the panel and the drawing of a context window are styled."""
 
 
 def scripted(page: Page, lab: Lab, name: str, *cells: str, answers: str) -> Notebook:
-    """Open a notebook whose second cell shows the view, and whose model plays these answers."""
-    return begin(page, lab, name, f"{VIEW}\nroom.script({answers})\nview()", *cells)
+    """Open a notebook whose second cell shows the view, with a model that gives these answers."""
+    return begin(page, lab, name, f"{VIEW}\nharness.script({answers})\nview()", *cells)
 
 
 def shown(notebook: Notebook, cell: int = 1) -> Locator:
@@ -72,7 +72,7 @@ def test_follows_the_session_and_keeps_words_only(page: Page, bare: Lab, seen: P
     expect(view.locator("table")).to_have_count(1)
     expect(view.locator(".hljs-keyword").first).to_have_text("def")
     expect(view.get_by_role("button", name="variables")).to_be_visible()
-    # The words of the cell are there, and hidden behind the view.
+    # The text of the cell's output is there, hidden behind the view.
     expect(notebook.cell(1).locator(".plm-Saved-words")).to_be_hidden()
     view.get_by_role("button", name="variables").click()
     photograph(page, "view-light")
@@ -98,7 +98,7 @@ def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
     expect(view).to_contain_text("and then the end.")
     assert [told for told in recorded(page) if "word word" in told and "the end." not in told]
     expect(view).to_contain_text("running")
-    # Nothing can be done from here: it is for looking.
+    # The view is read-only here.
     expect(view.get_by_role("button", name="Stop")).to_have_count(0)
 
     (bare.folder / "view.flag").touch()
@@ -249,7 +249,7 @@ def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: PageEr
 
 
 def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: Lab) -> None:
-    script = f"{VIEW}\nroom.script(says('That is all.'))"
+    script = f"{VIEW}\nharness.script(says('That is all.'))"
     cells = ("%%agent\nGo on", "%agent context", "view()")
     notebook = begin(page, lab, "view-look", script, *cells)
     page.evaluate("window.jupyterapp.commands.execute('jupyter-palimpsest:open-panel')")

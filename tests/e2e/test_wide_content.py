@@ -1,4 +1,4 @@
-"""What is wider than its place scrolls in it, by keyboard too, and says that there is more."""
+"""Content wider than its container scrolls inside it, also by keyboard, and shows that there is more."""
 
 from pathlib import Path
 
@@ -13,7 +13,14 @@ from tests.e2e.jupyterlab import (
     wait_until_drawn,
 )
 from tests.e2e.saved_notebooks import SavedAnswer, segment, write
-from tests.e2e.test_panel import AXE, VIOLATIONS, at_rest, room, send, story
+from tests.e2e.test_panel import (
+    AXE,
+    VIOLATIONS,
+    at_rest,
+    open_scripted_notebook,
+    send,
+    transcript_region,
+)
 from tests.e2e.test_view import scripted, shown
 
 from palimpsest.render.content.css import PAGE
@@ -49,7 +56,7 @@ SPLIT = """cells => cells.flatMap(cell => {
   }
   return split;
 })"""
-"""The words and numbers of table cells that stand on two lines."""
+"""Words and numbers of table cells that are broken into two lines."""
 MOVED = """box => new Promise(done => {
   const look = () => { if (box.scrollLeft > 0) { done(); } };
   box.addEventListener('scroll', look);
@@ -60,7 +67,7 @@ LINED = "box => getComputedStyle(box).borderRightStyle"
 
 
 def boxes(drawn: Locator) -> Locator:
-    """What scrolls and can be reached."""
+    """Return the elements that scroll and can be focused."""
     return drawn.locator("[data-scrolls]")
 
 
@@ -124,12 +131,12 @@ def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> N
 
 def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = f"calls('python', code='print(\"w\" * 400)'), says({WORDS!r})"
-    panel = room(page, lab, "wide-panel.ipynb", answers)
+    panel = open_scripted_notebook(page, lab, "wide-panel.ipynb", answers)
     send(panel, "Show what is wide.")
     panel.get_by_role("button", name="Allow once").click()
-    expect(story(panel).get_by_text("That is all.")).to_be_visible()
+    expect(transcript_region(panel).get_by_text("That is all.")).to_be_visible()
     at_rest(panel)
-    drawn = story(panel)
+    drawn = transcript_region(panel)
     page.add_script_tag(path=AXE)
 
     for width in WIDTHS:
@@ -162,7 +169,7 @@ def test_in_a_view_without_the_extension_it_is_the_same(
 
 
 def shared(tmp_path: Path) -> Path:
-    """The page of a session in which something wide was said, and something narrow."""
+    """The page of a session with wide and narrow content."""
     said = Message.model_validate(SavedAnswer().text(WORDS).step().message())
     made = "".join(
         share_page(

@@ -1,4 +1,4 @@
-"""Kernels for the front end's tests: one per module, each with a scripted model."""
+"""Kernels for the front end's tests: one for each module, each with a scripted model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +9,13 @@ from tests.harness.kernel import Kernel
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    """A real kernel with the extension and a scripted model in ``room``."""
+    """A real kernel with the extension and a scripted model in the variable ``harness``."""
     with Kernel(cwd=tmp_path_factory.mktemp("notebooks")) as kernel:
-        kernel.load_room()
+        kernel.load_scripted_model()
         yield kernel
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of its own for kernels that a test starts itself."""
+    """A new folder for kernels that a test starts itself."""
     return tmp_path

@@ -8,5 +8,5 @@ from palimpsest.model.script import says
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Load the magics with a model that always says the same."""
+    """Load the magics with a model that always gives the same answer."""
     load(shell, *[says("So lazy.")] * 5)

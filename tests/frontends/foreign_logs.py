@@ -1,4 +1,4 @@
-"""Logs that somebody else wrote, and a real application with a scripted model that opens them.
+"""Session logs written by somebody else, and a real application with a scripted model that opens them.
 
 In a test kernel: ``from tests.frontends.foreign_logs import load; load(get_ipython(), answers...)``.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from palimpsest import ipython_extension
 from palimpsest.app.wiring import App
 from palimpsest.frontends.frontend import Frontend
+from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.magic.agent_magics import RunningCells, current_notebook
 from palimpsest.model.script import ModelAnswer
@@ -23,7 +24,7 @@ SESSION = "ses_7ffffffffffffffffplanted00"
 
 
 def plant(project: Path, session_id: str = SESSION, **fields: Any) -> Path:
-    """Write a session's log as a stranger would, bound to the notebook; returns the log."""
+    """Write a session's log as an attacker would, bound to the notebook; return the log's path."""
     folder = project / ".palimpsest" / "sessions" / session_id
     folder.mkdir(parents=True)
     layout = project / ".palimpsest" / "layout"
@@ -48,9 +49,9 @@ def plant(project: Path, session_id: str = SESSION, **fields: Any) -> Path:
 
 
 def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
-    """Return how the whole application is built around a scripted model."""
+    """Return a function that builds the whole application around a scripted model."""
 
-    def build(shell: Any, cells: RunningCells) -> Frontend:
+    def build(shell: Any, cells: RunningCells, _recorder: CellRecorder) -> Frontend:
         engine = EngineThread()
         main_thread = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
         model = ScriptedModel(*answers)
@@ -70,7 +71,7 @@ def app_builder(*answers: ModelAnswer, **overrides: Any) -> Any:
 
 
 def load(shell: Any, *answers: ModelAnswer, **overrides: Any) -> Any:
-    """Load the extension with the whole application and a user's settings; returns it."""
+    """Load the extension with the whole application and a user's settings; return the extension."""
     ipython_extension.load_ipython_extension(shell, app_builder(*answers, **overrides))
     extension = ipython_extension.extension_of(shell)
     assert extension is not None

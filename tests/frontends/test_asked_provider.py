@@ -1,4 +1,4 @@
-"""A cell that asks a provider through litellm: what it refuses before, and what it does not show."""
+"""A cell that asks a provider through litellm: checks before the request, and no stray output."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ warnings.simplefilter("default", append=True)"""
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Iterator[Kernel]:
-    """A kernel that asks a server on loopback."""
+    """A kernel whose model is a server on loopback."""
     with FaultServer(says("Hello."), says("Again.")) as server:
         env = {
             "OPENAI_API_KEY": "sk-test-openai",
@@ -46,7 +46,7 @@ def test_no_warning_of_a_library_reaches_the_cell(kernel: Kernel) -> None:
 
     run = kernel.run("%%agent\nAnd?")
 
-    assert "Again." in run.story()
+    assert "Again." in run.markdown()
     assert (run.stream("stderr"), run.stream("stdout")) == ("", "")
 
 
@@ -65,7 +65,7 @@ def test_a_wrong_model_or_variant_is_refused_in_a_line_and_does_not_stay(
     assert run.status == "error"
     assert told in run.stream("stderr")
     assert len(run.stream("stderr").strip().splitlines()) == 1
-    assert "Hello." in kernel.run("%%agent\nhi").story()
+    assert "Hello." in kernel.run("%%agent\nhi").markdown()
 
 
 def test_two_runs_of_a_script_go_on_with_the_folders_session(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A kernel goes on with a session whose log was damaged, and says what cannot be read."""
+"""A kernel continues a session whose log was damaged, and reports what cannot be read."""
 
 from pathlib import Path
 
@@ -10,12 +10,12 @@ pytestmark = pytest.mark.slow
 
 
 def told(run: Run) -> str:
-    """Return all that a cell showed."""
-    return run.story() + run.stream("stdout") + run.stream("stderr")
+    """Return all output of a cell."""
+    return run.markdown() + run.stream("stdout") + run.stream("stderr")
 
 
 def opened(folder: Path, *words: str) -> Kernel:
-    """Start a kernel of the notebook whose model says these words, one after the other."""
+    """Start a kernel for the notebook whose model gives these answers in order."""
     kernel = Kernel(cwd=folder, env={"JPY_SESSION_NAME": NOTEBOOK})
     answers = ", ".join(f"says({one!r})" for one in words)
     run = kernel.client.run(

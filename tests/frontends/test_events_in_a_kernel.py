@@ -1,4 +1,4 @@
-"""Each event reaches the page that watches and the Python that subscribed, with its payload."""
+"""Each event reaches a watching page and a Python subscriber, with its payload."""
 
 import json
 from collections.abc import Iterator
@@ -21,41 +21,41 @@ LONG = "says('The mean is 43.92. ' * 400)"
 
 
 class Heard:
-    """A session that a page watches and Python subscribed to."""
+    """A session that a page watches and that Python subscribed to."""
 
-    def __init__(self, hands: ThreeInterfaces) -> None:
-        self.hands = hands
+    def __init__(self, interfaces: ThreeInterfaces) -> None:
+        self.interfaces = interfaces
         self.session = ""
 
     def begin(self, *answers: str) -> str:
-        """Begin a session and follow it."""
-        self.session = self.hands.begin(*answers)
-        self.hands.cell("heard = []\nend = now().subscribe(heard.extend)")
+        """Begin a session and subscribe to it."""
+        self.session = self.interfaces.begin(*answers)
+        self.interfaces.cell("heard = []\nend = now().subscribe(heard.extend)")
         return self.session
 
     def __call__(self, kind: str, **fields: Any) -> Message:
-        """Return a record that both were told."""
-        record = self.hands.told(kind, **fields)
+        """Return a record that both received."""
+        record = self.interfaces.told(kind, **fields)
         known = f"[one.seq for one in heard if one.event.type == {kind!r}]"
-        eventually(lambda: record["seq"] in self.hands.look(known))
+        eventually(lambda: record["seq"] in self.interfaces.look(known))
         return record
 
 
 @pytest.fixture(scope="module")
-def hands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeInterfaces]:
+def interfaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeInterfaces]:
     with Kernel(cwd=tmp_path_factory.mktemp("notebooks")) as kernel:
         yield ThreeInterfaces(kernel)
 
 
 @pytest.fixture
-def heard(hands: ThreeInterfaces) -> Heard:
-    return Heard(hands)
+def heard(interfaces: ThreeInterfaces) -> Heard:
+    return Heard(interfaces)
 
 
-def test_session_created_carries_the_session(hands: ThreeInterfaces) -> None:
-    session = hands.begin(title="Birds")
-    name = hands.posts(type="resync", after=0)
-    message = hands.kernel.wait(
+def test_session_created_carries_the_session(interfaces: ThreeInterfaces) -> None:
+    session = interfaces.begin(title="Birds")
+    name = interfaces.posts(type="resync", after=0)
+    message = interfaces.kernel.wait(
         lambda m: m["content"].get("resync") == name and m["content"]["last"]
     )
 
@@ -64,14 +64,14 @@ def test_session_created_carries_the_session(hands: ThreeInterfaces) -> None:
     info = created["session"]
     assert (info["id"], info["title"]) == (session, "Birds")
     assert info["time"]["created"] == info["time"]["updated"]
-    (log,) = (hands.folder / ".palimpsest" / "sessions").glob(f"{session}*/log-1.jsonl")
+    (log,) = (interfaces.folder / ".palimpsest" / "sessions").glob(f"{session}*/log-1.jsonl")
     assert created in [json.loads(line) for line in log.read_text().splitlines()]
 
 
 def test_session_updated_carries_the_whole_session(heard: Heard) -> None:
     session = heard.begin()
 
-    heard.hands.says("title Two words")
+    heard.interfaces.says("title Two words")
 
     info = heard("session.updated")["session"]
     assert (info["id"], info["title"]) == (session, "Two words")
@@ -80,9 +80,9 @@ def test_session_updated_carries_the_whole_session(heard: Heard) -> None:
 
 def test_session_deleted_carries_the_session_as_it_was(heard: Heard) -> None:
     session = heard.begin("says('Hi.')")
-    heard.hands.says("Hello.")
+    heard.interfaces.says("Hello.")
 
-    heard.hands.says(f"delete {session} --yes")
+    heard.interfaces.says(f"delete {session} --yes")
 
     told = heard("session.deleted")
     assert (told["session_id"], told["session"]["id"]) == (session, session)
@@ -91,7 +91,7 @@ def test_session_deleted_carries_the_session_as_it_was(heard: Heard) -> None:
 def test_session_diff_carries_the_changed_files(heard: Heard) -> None:
     heard.begin(WRITES.format(name="diff.txt"), "says('Written.')")
 
-    heard.hands.says("Write it.")
+    heard.interfaces.says("Write it.")
 
     (diff,) = heard("session.diff")["diff"]
     assert (diff["file"], diff["status"], diff["additions"]) == ("diff.txt", "added", 2)
@@ -99,13 +99,13 @@ def test_session_diff_carries_the_changed_files(heard: Heard) -> None:
 
 def test_session_compacted_and_checkpoint_follow_a_summary(heard: Heard) -> None:
     heard.begin(LONG, f"says('{SUMMARY}')")
-    heard.hands.says("What is the mean?")
+    heard.interfaces.says("What is the mean?")
 
-    heard.hands.says("compact")
+    heard.interfaces.says("compact")
 
     message = heard("session.compacted")["message_id"]
     asked = "[p.type for m in now().messages if m.id == {!r} for p in m.parts]"
-    assert heard.hands.look(asked.format(message))[0] == "compaction"
+    assert heard.interfaces.look(asked.format(message))[0] == "compaction"
     kept = heard("session.checkpoint")
     assert kept["state"]["compacted"] == message
     assert kept["window_seq"] <= kept["seq"]
@@ -114,18 +114,18 @@ def test_session_compacted_and_checkpoint_follow_a_summary(heard: Heard) -> None
 def test_session_error_carries_the_error_and_its_message(heard: Heard) -> None:
     heard.begin("fails(400, 'No such thing.')")
 
-    heard.hands.kernel.client.run("%agent Hello.")
+    heard.interfaces.kernel.client.run("%agent Hello.")
 
     told = heard("session.error")
     assert (told["error"]["type"], told["error"]["status"]) == ("api", 400)
     assert "No such thing." in told["error"]["message"]
-    assert told["message_id"] == heard.hands.look("now().messages[-1].id")
+    assert told["message_id"] == heard.interfaces.look("now().messages[-1].id")
 
 
 def test_session_status_says_busy_and_idle(heard: Heard) -> None:
     heard.begin("says('Hi.')")
 
-    heard.hands.says("Hello.")
+    heard.interfaces.says("Hello.")
 
     busy = heard("session.status", status={"type": "busy"})
     idle = heard("session.status", status={"type": "idle"})
@@ -135,13 +135,13 @@ def test_session_status_says_busy_and_idle(heard: Heard) -> None:
 def test_session_status_says_when_a_request_is_tried_again(heard: Heard) -> None:
     heard.begin("fails(429, 'Slowly.', retry_after=600)", "says('Hi.')")
 
-    heard.hands.says("--bg Hello.")
+    heard.interfaces.says("--bg Hello.")
 
     heard("message.part.updated")
     statuses = "[o.event.status.type for o in heard if o.event.type == 'session.status']"
-    eventually(lambda: "retry" in heard.hands.look(statuses))
-    status = heard.hands.look("now().status.model_dump()")
-    heard.hands.sends(type="cancel")
+    eventually(lambda: "retry" in heard.interfaces.look(statuses))
+    status = heard.interfaces.look("now().status.model_dump()")
+    heard.interfaces.sends(type="cancel")
     heard("session.status", status={"type": "idle"})
     assert (status["type"], status["attempt"]) == ("retry", 1)
     assert "Slowly." in status["message"]
@@ -151,10 +151,10 @@ def test_session_status_says_when_a_request_is_tried_again(heard: Heard) -> None
 def test_message_updated_carries_who_said_it_and_what_it_cost(heard: Heard) -> None:
     session = heard.begin("says('Hi.').reports(input=20, output=5, cache_read=3)")
 
-    heard.hands.says("Hello.")
+    heard.interfaces.says("Hello.")
 
     heard("session.status", status={"type": "idle"})
-    infos = heard.hands.look(
+    infos = heard.interfaces.look(
         "[o.wire()['info'] for o in heard if o.event.type == 'message.updated']"
     )
     user, answer = infos[0], infos[-1]
@@ -171,12 +171,12 @@ def test_message_updated_carries_who_said_it_and_what_it_cost(heard: Heard) -> N
 def test_message_part_updated_and_delta_carry_the_words(heard: Heard) -> None:
     session = heard.begin("says('Let me look at it.').drips(0.01)")
 
-    heard.hands.says("Hello.")
+    heard.interfaces.says("Hello.")
 
     delta = heard("message.part.delta")
     assert (delta["field"], delta["delta"][:3]) == ("text", "Let")
     heard("session.status", status={"type": "idle"})
-    parts = heard.hands.look(
+    parts = heard.interfaces.look(
         f"[o.wire()['part'] for o in heard if o.event.type == 'message.part.updated'"
         f" and o.event.part.id == {delta['part_id']!r}]"
     )
@@ -187,11 +187,11 @@ def test_message_part_updated_and_delta_carry_the_words(heard: Heard) -> None:
 
 def test_message_removed_names_what_a_cleanup_removes(heard: Heard) -> None:
     heard.begin("says('Hi.')")
-    heard.hands.says("Hello.")
-    first, second = heard.hands.look("[m.id for m in now().messages]")
+    heard.interfaces.says("Hello.")
+    first, second = heard.interfaces.look("[m.id for m in now().messages]")
 
-    heard.hands.says("revert")
-    heard.hands.says("cleanup")
+    heard.interfaces.says("revert")
+    heard.interfaces.says("cleanup")
 
     assert heard("message.removed", message_id=first)
     assert heard("message.removed", message_id=second)
@@ -199,26 +199,26 @@ def test_message_removed_names_what_a_cleanup_removes(heard: Heard) -> None:
 
 def test_message_part_removed_names_the_part(heard: Heard) -> None:
     heard.begin(f"says('First this.').{ASKS}", "says('Two.')")
-    heard.hands.says("--yes Add.")
-    message, part = heard.hands.look(
+    heard.interfaces.says("--yes Add.")
+    message, part = heard.interfaces.look(
         "[(m.id, p.id) for m in now().messages for p in m.parts if p.type == 'tool'][0]"
     )
 
-    heard.hands.says(f"revert {part}")
-    heard.hands.says("cleanup")
+    heard.interfaces.says(f"revert {part}")
+    heard.interfaces.says("cleanup")
 
     told = heard("message.part.removed", part_id=part)
     assert told["message_id"] == message
-    left = heard.hands.look("[p.type for p in now().messages[-1].parts]")
+    left = heard.interfaces.look("[p.type for p in now().messages[-1].parts]")
     assert ("text" in left, "tool" in left) == (True, False)
 
 
 def test_permission_asked_and_replied_carry_the_call_and_the_answer(heard: Heard) -> None:
     heard.begin(ASKS, "says('Two.')")
-    heard.hands.says("--bg Add.")
+    heard.interfaces.says("--bg Add.")
 
     ask = heard("permission.asked")["ask"]
-    heard.hands.sends(type="reply", ask_id=ask["id"], answer="reject", feedback="Not now.")
+    heard.interfaces.sends(type="reply", ask_id=ask["id"], answer="reject", feedback="Not now.")
 
     assert (ask["permission"], ask["tool"], ask["input"]) == (
         "python",
@@ -233,11 +233,11 @@ def test_permission_asked_and_replied_carry_the_call_and_the_answer(heard: Heard
 
 def test_question_asked_and_replied_carry_questions_and_answers(heard: Heard) -> None:
     heard.begin(CHOOSES, "says('Red.')")
-    heard.hands.says("--bg Paint it.")
+    heard.interfaces.says("--bg Paint it.")
 
     asked = heard("question.asked")
     name = asked["question_id"]
-    heard.hands.sends(type="answer", question_id=name, answers=[["Red"]])
+    heard.interfaces.sends(type="answer", question_id=name, answers=[["Red"]])
 
     (question,) = asked["questions"]
     assert (question["question"], question["options"][0]["label"]) == ("Which?", "Red")
@@ -247,10 +247,10 @@ def test_question_asked_and_replied_carry_questions_and_answers(heard: Heard) ->
 
 def test_question_rejected_says_why(heard: Heard) -> None:
     heard.begin(CHOOSES, "says('As I like.')")
-    heard.hands.says("--bg Paint it.")
+    heard.interfaces.says("--bg Paint it.")
 
     name = heard("question.asked")["question_id"]
-    heard.hands.sends(type="answer", question_id=name)
+    heard.interfaces.sends(type="answer", question_id=name)
 
     assert heard("question.rejected", question_id=name)["by"] == "person"
 
@@ -258,7 +258,7 @@ def test_question_rejected_says_why(heard: Heard) -> None:
 def test_todo_updated_carries_the_whole_list(heard: Heard) -> None:
     heard.begin("calls('todowrite', todos=[{'content': 'Plot it'}])", "says('Noted.')")
 
-    heard.hands.says("Plan it.")
+    heard.interfaces.says("Plan it.")
 
     (todo,) = heard("todo.updated")["todos"]
     assert todo == {"content": "Plot it", "status": "pending", "priority": "medium"}
@@ -267,29 +267,29 @@ def test_todo_updated_carries_the_whole_list(heard: Heard) -> None:
 def test_prompts_are_admitted_and_delivered_with_what_came_with_them(heard: Heard) -> None:
     heard.begin("says('Hi.')")
 
-    heard.hands.sends(type="queue", text="Hello.", id="my-prompt", system="Be brief.")
+    heard.interfaces.sends(type="queue", text="Hello.", id="my-prompt", system="Be brief.")
 
     admitted = heard("prompt.admitted", prompt_id="my-prompt")
     assert (admitted["text"], admitted["delivery"]) == ("Hello.", "queue")
     assert (admitted["origin"]["kind"], admitted["options"]["system"]) == ("panel", "Be brief.")
     delivered = heard("prompt.delivered", prompt_id="my-prompt")
-    assert delivered["message_id"] == heard.hands.look("now().messages[0].id")
+    assert delivered["message_id"] == heard.interfaces.look("now().messages[0].id")
 
 
 def test_decisions_and_requests_are_told_before_anything_is_sent(heard: Heard) -> None:
     heard.begin("says('Hi.')", "says('Again.')")
-    heard.hands.says("Hello.")
-    name = heard.hands.look("now().messages[1].id")
+    heard.interfaces.says("Hello.")
+    name = heard.interfaces.look("now().messages[1].id")
 
-    heard.hands.says(f"exclude {name}")
-    heard.hands.mark()
-    heard.hands.says("And?")
+    heard.interfaces.says(f"exclude {name}")
+    heard.interfaces.mark()
+    heard.interfaces.says("And?")
 
     request = heard("step.requested")["request"]
     assert request["model"]["ref"]["name"] == "model"
     assert (request["purpose"], request["tokens"] > 0, len(request["sha256"])) == ("step", True, 64)
     made = "[o.event.decision for o in heard if o.event.type == 'decision']"
-    assert heard.hands.look(f"[(d.rule, d.message_id) for d in {made}][0]") == (
+    assert heard.interfaces.look(f"[(d.rule, d.message_id) for d in {made}][0]") == (
         "user/exclude",
         name,
     )

@@ -1,4 +1,4 @@
-"""A hostile clone in a real kernel: what goes to the provider holds no key and nothing from outside."""
+"""An untrusted clone in a real kernel: requests to the provider hold no key and no file from outside."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_the_first_prompt_in_a_clone_sends_nothing_from_outside(tmp_path: Path) 
     assert len(server.bodies) == 3
     assert "WORDS-OF-THE-PROJECT" in sent
     assert [one for one in canaries if one in sent] == []
-    assert "AGENTS.md are left out: it leads out of the project" in run.story()
+    assert "AGENTS.md are left out: it leads out of the project" in run.markdown()
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_always_on_one_write_lets_no_hook_be_written(tmp_path: Path) -> None:
     (tmp_path / ".git/hooks").mkdir(parents=True)
     hook = ".git/hooks/post-checkout"
     with Kernel(cwd=tmp_path) as kernel:
-        kernel.load_room()
+        kernel.load_scripted_model()
         kernel.script(
             "calls('write', path='a.txt', content='x')",
             "calls('write', path='a.txt', content='y')",
@@ -54,7 +54,7 @@ def test_always_on_one_write_lets_no_hook_be_written(tmp_path: Path) -> None:
         kernel.answer("3 not that")
         run = kernel.client.finish(run_id)
 
-    assert "Done." in run.story()
+    assert "Done." in run.markdown()
     assert (tmp_path / "a.txt").read_text() == "y"
     assert not (tmp_path / hook).exists()
 
@@ -70,9 +70,9 @@ def test_a_linked_folder_of_sessions_keeps_them_in_memory(tmp_path: Path) -> Non
     with Kernel(cwd=root, env=environment, provider=True) as kernel:
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
         run = kernel.client.run("%agent List the files here")
-        status = kernel.client.run("%agent status").story()
+        status = kernel.client.run("%agent status").markdown()
 
     assert run.status == "ok"
-    assert "is a link" in run.story() + status
+    assert "is a link" in run.markdown() + status
     assert list(foreign.iterdir()) == []
     assert foreign.stat().st_mode & 0o777 == 0o755

@@ -1,4 +1,4 @@
-"""A session's log that somebody else wrote grants nothing, in a real kernel; what a person granted lasts."""
+"""A session log written by somebody else grants nothing in a real kernel; a person's own grants last."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def opened(
     settings: dict[str, Any] | None = None,
     env: dict[str, str] | None = None,
 ) -> Kernel:
-    """Start a kernel of the planted notebook whose model plays a script, with a user's settings."""
+    """Start a kernel for the planted notebook with a scripted model and a user's settings."""
     environment = {"JPY_SESSION_NAME": NOTEBOOK, **(env or {})}
     if state is not None:
         environment["PALIMPSEST_STATE_DIR"] = str(state)
@@ -45,12 +45,12 @@ def opened(
 
 
 def told(run: Run) -> str:
-    """Return all that a cell showed."""
-    return run.story() + run.stream("stdout") + run.stream("stderr")
+    """Return all output of a cell."""
+    return run.markdown() + run.stream("stdout") + run.stream("stderr")
 
 
 def asked(folder: Path, *script: str, **more: Any) -> str:
-    """Open the notebook's kernel and ask once, where nobody can answer; returns what it showed."""
+    """Open the notebook's kernel and prompt once, where nobody can answer; return the cell's output."""
     with opened(folder, *script, **more) as kernel:
         return told(kernel.client.run("%%agent\nGo on."))
 
@@ -88,7 +88,7 @@ def test_the_person_is_asked_and_told_what_was_held_back_once(tmp_path: Path) ->
         words = told(kernel.client.finish(run))
         assert (tmp_path / "marker").exists()
         assert words.count("it does not hold: mode bypass, *: *. %agent trust session") == 1
-        assert "Permission mode" not in words  # what is shown is what holds
+        assert "Permission mode" not in words  # only the mode in effect is shown
         assert "it does not hold" not in told(kernel.client.run("%agent And now?"))
         assert "`* ask`" in told(kernel.client.run("%agent mode"))
         assert "Nothing was always allowed yet" in told(kernel.client.run("%agent permissions"))
@@ -179,7 +179,7 @@ def test_what_tightens_holds_also_with_a_fresh_home(tmp_path: Path) -> None:
 
 
 def granted(project: Path, state: Path) -> str:
-    """Let a person choose a mode, and allow a command in the session and another in the project."""
+    """Let a person choose a mode, and allow one command in the session and another in the project."""
     with opened(
         project, SHELL, 'calls("bash", command="mkdir second")', DONE, state=state
     ) as kernel:
@@ -204,7 +204,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def held(project: Path, state: Path, **more: Any) -> tuple[str, str]:
-    """Ask where nobody can answer; returns what the turn and the list of permissions showed."""
+    """Prompt where nobody can answer; return the turn's output and the list of permissions."""
     with opened(project, state=state, **more) as kernel:
         words = told(kernel.client.run("%%agent\nGo on."))
         return words, told(kernel.client.run("%agent permissions"))
@@ -243,7 +243,7 @@ def own_folder_open_to_others(project: Path, state: Path) -> tuple[Path, Path]:
 
 
 def restored_from_git(project: Path, state: Path) -> tuple[Path, Path]:
-    """Put the folder back at its place from a repository into which it was forced."""
+    """Replace the project folder by a clone of a git repository to which it was committed by force."""
     found = project.with_name("repository")
     shutil.copytree(project, found)
     shutil.rmtree(found / ".palimpsest" / "snapshots", ignore_errors=True)
@@ -368,7 +368,7 @@ def test_where_nobody_is_there_to_ask_a_moved_project_has_nothing(
     assert "Nothing was always allowed yet" in listed
     with opened(here, DONE, state=tmp_path / "state") as kernel:
         run = kernel.client.send("%%agent\nGo on.", stdin=True)
-        assert "moved here" in kernel.client.question()  # somebody may still say so
+        assert "moved here" in kernel.client.question()  # a person may still confirm it
         kernel.client.answer("3")
         kernel.client.finish(run)
 

@@ -1,4 +1,4 @@
-"""litellm, which takes two seconds of CPU and 100 MB to import, is imported for those who ask through it."""
+"""litellm, whose import takes two seconds of CPU and 100 MB, is imported only when a model needs it."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ SERVER = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
 
 
 class Noted(litellm_model.LitellmLoader):
-    """Notes that litellm was asked for, and imports nothing."""
+    """Records that litellm was requested, and imports nothing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ def test_a_kernel_in_which_the_rehearsal_answers_never_imports_litellm(tmp_path:
     with Kernel(cwd=tmp_path, env=dict.fromkeys([*KEY, "ANTHROPIC_API_KEY"], "")) as kernel:
         assert kernel.run("%load_ext palimpsest").status == "ok"
         kernel.run("weights = [3, 4, 5]")
-        answered = kernel.run("%agent -y What is the mean of weights?", timeout=120).story()
+        answered = kernel.run("%agent -y What is the mean of weights?", timeout=120).markdown()
         loaded = kernel.value(
             "[m for m in ('litellm', 'openai') if m in __import__('sys').modules]"
         )

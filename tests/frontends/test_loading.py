@@ -1,4 +1,4 @@
-"""Loading is light, loads the rest behind, and a restart goes on where the notebook was."""
+"""Loading the extension is fast and finishes in the background, and a restart resumes the session."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ def test_public_names_are_there_when_they_are_used() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 class TestWithTheRealApplication:
-    """``%load_ext palimpsest`` as a person does it, answered by the rehearsal model."""
+    """``%load_ext palimpsest`` as a user runs it, with the rehearsal model."""
 
     def kernel(self, folder: Path) -> Kernel:
         environment = {
@@ -64,11 +64,11 @@ class TestWithTheRealApplication:
             kernel.process.kill()
             kernel.process.wait()
 
-        assert "4" in first.story()
+        assert "4" in first.markdown()
         with self.kernel(tmp_path) as kernel:
             kernel.run("answer = %agent -y Which variables are there?", timeout=120)
             assert kernel.value("answer.session") == session
-            status = kernel.run("%agent status").story()
+            status = kernel.run("%agent status").markdown()
 
         assert session.strip("'") in status
         assert str(tmp_path) in status
@@ -76,8 +76,8 @@ class TestWithTheRealApplication:
 
     def test_models_and_settings_are_told(self, tmp_path: Path) -> None:
         with self.kernel(tmp_path) as kernel:
-            assert "rehearsal" in kernel.run("%agent models").story()
-            assert "default_agent" in kernel.run("%agent config").story()
+            assert "rehearsal" in kernel.run("%agent models").markdown()
+            assert "default_agent" in kernel.run("%agent config").markdown()
             assert "Did you mean" in kernel.run("%agent statos").stream("stderr")
 
     def test_unloading_takes_everything_back(self, tmp_path: Path) -> None:
@@ -86,4 +86,4 @@ class TestWithTheRealApplication:
             assert run.status == "ok", run.stream()
             assert "not found" in kernel.run("%agent hi").stream("stderr")
             assert kernel.run("%load_ext palimpsest").status == "ok"
-            assert "idle" in kernel.run("%agent status").story()
+            assert "idle" in kernel.run("%agent status").markdown()

@@ -1,4 +1,4 @@
-"""What an administrator locks, tried in a real kernel by every way that a person has."""
+"""Settings that an administrator locks cannot be changed by any way a user has, in a real kernel."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 def said(kernel: Kernel, cell: str) -> str:
     run = kernel.run(cell, timeout=90)
-    return run.story() + run.stream("stderr") + str(run.reply["content"].get("evalue", ""))
+    return run.markdown() + run.stream("stderr") + str(run.reply["content"].get("evalue", ""))
 
 
 @pytest.mark.slow
@@ -104,50 +104,50 @@ def test_what_is_locked_answers_and_asks(kernel: Kernel) -> None:
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+def scripted_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     with Kernel(cwd=tmp_path_factory.mktemp("escapes")) as kernel:
-        kernel.load_room()
+        kernel.load_scripted_model()
         yield kernel
 
 
 def rules(kernel: Kernel, *said: str) -> None:
-    """Let these rules hold behind the usual ones: ``permission action``."""
+    """Add rules after the usual ones, each as ``permission action``."""
     made = ", ".join(
         f"Rule(permission={one.split()[0]!r}, action={one.split()[1]!r})" for one in said
     )
     run = kernel.run(
         "from palimpsest.transcript.values import Rule\n"
         "from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES\n"
-        f"room.services.effective_rules.rules = (*DEFAULT_RULES, {made})"
+        f"harness.services.effective_rules.rules = (*DEFAULT_RULES, {made})"
     )
     assert run.status == "ok", run.reply["content"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", ["!touch ran", "%%bash\\ntouch ran", "x = !touch ran"])
-def test_a_denied_shell_is_denied_in_python_too(room: Kernel, code: str) -> None:
-    rules(room, "python allow", "bash deny")
-    room.script(f'calls("python", code="{code}")', 'says("No.")')
+def test_a_denied_shell_is_denied_in_python_too(scripted_kernel: Kernel, code: str) -> None:
+    rules(scripted_kernel, "python allow", "bash deny")
+    scripted_kernel.script(f'calls("python", code="{code}")', 'says("No.")')
 
-    run = room.run("%%agent\ngo")
+    run = scripted_kernel.run("%%agent\ngo")
 
-    assert "denies this call" in room.requests() + run.story()
-    assert not (room.folder / "ran").exists()
+    assert "denies this call" in scripted_kernel.requests() + run.markdown()
+    assert not (scripted_kernel.folder / "ran").exists()
 
 
 @pytest.mark.slow
-def test_an_allowed_python_asks_before_a_shell(room: Kernel) -> None:
-    rules(room, "python allow", "bash ask")
-    room.script('calls("python", code="!touch asked")', 'says("Done.")')
-    sent = room.send("%%agent\ngo", stdin=True)
+def test_an_allowed_python_asks_before_a_shell(scripted_kernel: Kernel) -> None:
+    rules(scripted_kernel, "python allow", "bash ask")
+    scripted_kernel.script('calls("python", code="!touch asked")', 'says("Done.")')
+    sent = scripted_kernel.send("%%agent\ngo", stdin=True)
 
-    question = room.question(30)
-    room.answer("1")
-    room.finish(sent)
+    question = scripted_kernel.question(30)
+    scripted_kernel.answer("1")
+    scripted_kernel.finish(sent)
 
     assert "always" not in question
-    assert (room.folder / "asked").exists()
-    rules(room, "python allow", "bash allow")
-    room.script('calls("python", code="!touch allowed")', 'says("Done.")')
-    room.run("%%agent\ngo")
-    assert (room.folder / "allowed").exists()
+    assert (scripted_kernel.folder / "asked").exists()
+    rules(scripted_kernel, "python allow", "bash allow")
+    scripted_kernel.script('calls("python", code="!touch allowed")', 'says("Done.")')
+    scripted_kernel.run("%%agent\ngo")
+    assert (scripted_kernel.folder / "allowed").exists()

@@ -1,14 +1,14 @@
-"""%agent and %%agent in a real kernel: they take prompts as typed and leave nothing behind."""
+"""%agent and %%agent in a real kernel: they send prompts as typed and leave no variables behind."""
 
 import pytest
 from tests.harness.kernel import Kernel
 
-PROMPT = "room.model.requests[-1].messages[-1]['content']"
+PROMPT = "harness.model.requests[-1].messages[-1]['content']"
 pytestmark = pytest.mark.slow
 
 
 def asked(kernel: Kernel) -> str:
-    """Return the words of the newest prompt, as the model was sent them."""
+    """Return the newest prompt's text, as it was sent to the model."""
     return kernel.value(
         f"[p['text'] for p in {PROMPT}] if isinstance({PROMPT}, list) else {PROMPT}"
     )
@@ -20,7 +20,7 @@ def test_answers_in_the_cell(kernel: Kernel) -> None:
     run = kernel.run("%%agent\nhi")
 
     assert run.status == "ok"
-    assert "Hello **there**." in run.story()
+    assert "Hello **there**." in run.markdown()
     assert run.stream() == run.stream("stderr") == ""
 
 
@@ -71,27 +71,27 @@ def test_what_could_not_be_sent_is_said_in_the_cell(kernel: Kernel) -> None:
     kernel.script()
     kernel.run("from tests.harness import kernel_session")
     kernel.run("small = kernel_session.INFO.model_copy(update={'window': 8_000})")
-    kernel.run("was = room.services.info")
-    kernel.run("object.__setattr__(room.services, 'info', lambda name, variant: small)")
+    kernel.run("was = harness.services.info")
+    kernel.run("object.__setattr__(harness.services, 'info', lambda name, variant: small)")
 
     run = kernel.run("%%agent\nhi")
 
-    kernel.run("object.__setattr__(room.services, 'info', was)")
-    assert "has a context window of 8,000 tokens" in run.story()
-    assert "Ask again" not in run.story()
-    assert kernel.value("room.model.requests") == "[]"
+    kernel.run("object.__setattr__(harness.services, 'info', was)")
+    assert "has a context window of 8,000 tokens" in run.markdown()
+    assert "Ask again" not in run.markdown()
+    assert kernel.value("harness.model.requests") == "[]"
 
 
 def test_what_breaks_inside_is_said_in_the_cell(kernel: Kernel) -> None:
     kernel.script("says('Never.')")
 
-    kernel.run("was = room.services.count")
-    kernel.run("object.__setattr__(room.services, 'count', lambda name: None)")
+    kernel.run("was = harness.services.count")
+    kernel.run("object.__setattr__(harness.services, 'count', lambda name: None)")
 
     run = kernel.run("%%agent\nhi", stdin=True)
 
-    kernel.run("object.__setattr__(room.services, 'count', was)")
-    assert "Palimpsest itself failed" in run.story()
+    kernel.run("object.__setattr__(harness.services, 'count', was)")
+    assert "Palimpsest itself failed" in run.markdown()
     assert run.of("error") == []
 
 
@@ -100,7 +100,7 @@ def test_the_answer_is_a_value(kernel: Kernel) -> None:
 
     run = kernel.run("answer = %agent how many?")
 
-    assert "Forty-two." in run.story()
+    assert "Forty-two." in run.markdown()
     assert (
         kernel.value("(str(answer), answer.text, answer.steps)")
         == "('Forty-two.', 'Forty-two.', 1)"
@@ -159,8 +159,8 @@ def test_works_wherever_a_magic_works(kernel: Kernel, cell: str, count: int) -> 
     run = kernel.run(cell)
 
     assert run.status == "ok", run.reply["content"]
-    assert run.story().count("So it is.") == count
-    assert kernel.value("len(room.model.requests)") == str(count)
+    assert run.markdown().count("So it is.") == count
+    assert kernel.value("len(harness.model.requests)") == str(count)
 
 
 def test_works_with_autoawait_off(kernel: Kernel) -> None:
@@ -171,8 +171,8 @@ def test_works_with_autoawait_off(kernel: Kernel) -> None:
     finally:
         kernel.run("%autoawait True")
 
-    assert "So it is." in run.story()
-    assert "top-level 'await' is not possible" in run.story()
+    assert "So it is." in run.markdown()
+    assert "top-level 'await' is not possible" in run.markdown()
 
 
 def test_under_capture_nothing_is_shown_until_it_is_asked_for(kernel: Kernel) -> None:
@@ -182,7 +182,7 @@ def test_under_capture_nothing_is_shown_until_it_is_asked_for(kernel: Kernel) ->
     shown = kernel.run("caught.show()")
 
     assert run.outputs() == []
-    assert "So it is." in shown.story()
+    assert "So it is." in shown.markdown()
 
 
 def test_the_blocking_form_refuses_top_level_await_clearly(kernel: Kernel) -> None:
@@ -192,7 +192,7 @@ def test_the_blocking_form_refuses_top_level_await_clearly(kernel: Kernel) -> No
 
     run = kernel.run("%%time\n%agent -y hi")
 
-    assert "top-level 'await' is not possible in this call" in run.story()
+    assert "top-level 'await' is not possible in this call" in run.markdown()
 
 
 def test_the_awaited_form_runs_top_level_await(kernel: Kernel) -> None:
@@ -201,8 +201,8 @@ def test_the_awaited_form_runs_top_level_await(kernel: Kernel) -> None:
 
     run = kernel.run("%%agent -y\nhi")
 
-    assert "awaited" in run.story()
-    assert "error" not in run.story()
+    assert "awaited" in run.markdown()
+    assert "error" not in run.markdown()
 
 
 def test_the_agent_cannot_ask_itself(kernel: Kernel) -> None:
@@ -210,8 +210,8 @@ def test_the_agent_cannot_ask_itself(kernel: Kernel) -> None:
 
     run = kernel.run("%%agent -y\nhi")
 
-    assert "cannot ask the agent" in run.story()
-    assert "I see." in run.story()
+    assert "cannot ask the agent" in run.markdown()
+    assert "I see." in run.markdown()
 
 
 def test_quiet_shows_the_final_text_alone(kernel: Kernel) -> None:
@@ -219,7 +219,7 @@ def test_quiet_shows_the_final_text_alone(kernel: Kernel) -> None:
 
     run = kernel.run("%%agent -q -y\nhi")
 
-    assert run.story() == "It is one."
+    assert run.markdown() == "It is one."
 
 
 def test_help_is_shown_for_the_magic_with_a_question_mark(kernel: Kernel) -> None:
@@ -265,11 +265,11 @@ def test_sessions_are_listed_switched_and_begun(kernel: Kernel) -> None:
     assert kernel.value("first.session != second.session") == "True"
     assert kernel.value("first.session == third.session") == "True"
     for name in ("first", "second"):
-        assert kernel.value(f"{name}.session").strip("'") in listed.story()
+        assert kernel.value(f"{name}.session").strip("'") in listed.markdown()
 
 
 def test_status_says_what_runs(kernel: Kernel) -> None:
-    story = kernel.run("%agent status").story()
+    story = kernel.run("%agent status").markdown()
 
     assert "idle" in story
     assert "test/scripted" in story
@@ -292,5 +292,5 @@ def test_a_failed_model_is_told_with_what_to_do_and_is_no_exception(kernel: Kern
     run = kernel.run("answer = %agent hi", stdin=True)
 
     assert run.status == "ok"
-    assert "Set the environment variable TEST_API_KEY" in run.story()
+    assert "Set the environment variable TEST_API_KEY" in run.markdown()
     assert kernel.value("answer.error.type") == "'auth'"

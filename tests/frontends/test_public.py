@@ -1,4 +1,4 @@
-"""What a person reaches as ``palimpsest.…`` in a kernel: tools of their own, the session, warnings."""
+"""The public ``palimpsest`` API in a kernel: a user's own tools, the session, warnings."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_a_function_becomes_a_tool_and_the_session_can_be_looked_at(tmp_path: Pa
         run = kernel.client.run("%agent --model rehearsal/doubles double 21", timeout=60)
 
         assert run.status == "ok"
-        assert "It is 42." in run.story()
+        assert "It is 42." in run.markdown()
         assert "modle" in run.stream("stderr")
         assert "model" in run.stream("stderr")
         look = kernel.client.run(

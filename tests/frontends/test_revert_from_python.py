@@ -1,4 +1,4 @@
-"""The session in a person's hands takes back, too."""
+"""Reverting through the Python session object."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import UserError
 
 QUIET = {"titles": False}
-"""The script is not asked for a title."""
+"""Settings without titles, so that the scripted model answers prompts only."""
 
 
 def session_of(app: App) -> Session:

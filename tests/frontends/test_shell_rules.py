@@ -1,4 +1,4 @@
-"""In a real kernel, a rule for ``echo *`` lets nothing but echoes run, and a function takes no tool's place."""
+"""In a real kernel, a rule for ``echo *`` allows echoes only, and a user function cannot replace a tool."""
 
 from pathlib import Path
 
@@ -42,17 +42,17 @@ def test_only_echoes_run_under_a_rule_for_echo(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("A_KEY=opensesame-12345")
     with Kernel(cwd=tmp_path, env=env) as kernel:
         assert kernel.client.run(SETUP).status == "ok"
-        # Nobody can answer here, so what asks is refused.
+        # Nobody can answer here, so a call that needs approval is refused.
         plain = kernel.client.run("%agent --new --model rehearsal/plain go", timeout=60)
         hidden = [
             kernel.client.run(
                 f"%agent --new --model rehearsal/hidden-{number} go", timeout=60
-            ).story()
+            ).markdown()
             for number in range(7)
         ]
         taken = kernel.client.run(TAKES)
 
-    assert "two" in plain.story()
+    assert "two" in plain.markdown()
     assert [story for story in hidden if "refused" not in story] == []
     assert "opensesame" not in "".join(hidden)
     assert (

@@ -1,4 +1,4 @@
-"""A cell whose model server is down says which server, and `%agent models` and `status` still answer."""
+"""A cell whose model server is down names the server, and `%agent models` and `status` still work."""
 
 from pathlib import Path
 
@@ -14,9 +14,9 @@ def test_names_the_server_and_lists_what_else_there_is(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, env={"OLLAMA_HOST": GONE}) as kernel:
         kernel.run("%load_ext palimpsest")
         asked = kernel.run("%agent What is 2+2?").stream("stderr")
-        models = kernel.run("%agent models").story()
-        status = kernel.run("%agent status").story()
-        other = kernel.run("%agent -m rehearsal What is 2+2?").story()
+        models = kernel.run("%agent models").markdown()
+        status = kernel.run("%agent status").markdown()
+        other = kernel.run("%agent -m rehearsal What is 2+2?").markdown()
 
     assert TOLD in asked
     assert TOLD in models

@@ -1,4 +1,4 @@
-"""The stop button ends a turn wherever it stands, keeps what was done, and wedges nothing."""
+"""The stop button ends a turn at any point, keeps its results, and leaves the kernel usable."""
 
 from pathlib import Path
 
@@ -9,13 +9,16 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.slow
 
 PATIENCE = 1.0
-"""Seconds of the kernel's processor: what runs would never end by itself, so that it ends at all is the
-stop. The promised 150 ms are measured by the benchmark, on a machine that does nothing else."""
+"""Maximum CPU seconds of the kernel after an interrupt.
+
+The code under test would never end by itself, so any end is due to the interrupt. The promised 150 ms are
+measured by the benchmark, on an idle machine.
+"""
 WORKING = "print('begun')\nimport asyncio\nasync def f():\n    while True: pass\nawait f()"
 
 
 def stop(kernel: Kernel, cell: str, begun: str | Gate) -> tuple[float, Run]:
-    """Run a cell, press stop once a text is shown or code has come so far, and say what it cost."""
+    """Run a cell, interrupt it at a text or a gate; return the CPU seconds after that and the run."""
     run_id = kernel.send(cell)
     if isinstance(begun, Gate):
         begun.reached()
@@ -30,7 +33,7 @@ def stop(kernel: Kernel, cell: str, begun: str | Gate) -> tuple[float, Run]:
 
 
 def telling(kernel: Kernel, code: str) -> tuple[Gate, str]:
-    """Return code that also tells the test when it has printed that it began."""
+    """Return the code with a gate at which it reports that it has printed "begun"."""
     gate = kernel.gate()
     return gate, code.replace("print('begun')", f"print('begun'); {gate.arrive}")
 
@@ -45,8 +48,8 @@ def test_stops_while_it_waits_for_the_model(kernel: Kernel, cell: str) -> None:
     assert run.status == "error"
     assert run.reply["content"]["ename"] == "TurnStopped"
     assert len(run.of("error")[0]["traceback"]) == 1
-    assert "Let me" in run.story()
-    assert "Stopped" in run.story()
+    assert "Let me" in run.markdown()
+    assert "Stopped" in run.markdown()
 
 
 def test_stops_a_tool_for_which_a_cell_blocks_by_result(kernel: Kernel) -> None:
@@ -54,8 +57,8 @@ def test_stops_a_tool_for_which_a_cell_blocks_by_result(kernel: Kernel) -> None:
     kernel.script(f"calls('python', code={code!r}).says('')", "says('It was stopped.')")
     kernel.run(
         "from palimpsest.session.interfaces.kernel_session import PromptOptions\n"
-        "live = room.engine.submit(room.workspace.new(None)).result()\n"
-        "future = room.engine.submit(live.prompt('hi', PromptOptions(yes=True)), is_turn=True)"
+        "live = harness.engine.submit(harness.workspace.new(None)).result()\n"
+        "future = harness.engine.submit(live.prompt('hi', PromptOptions(yes=True)), is_turn=True)"
     )
     cell = "said = future.result()"
 
@@ -85,9 +88,9 @@ def test_stops_while_a_tool_runs_and_keeps_its_output(kernel: Kernel, cell: str,
 
     assert seconds < PATIENCE
     assert run.status == "error"
-    assert "\nbegun\n" in run.story()
-    assert "interrupt.py" not in run.story()
-    assert "not reached" not in run.story()
+    assert "\nbegun\n" in run.markdown()
+    assert "interrupt.py" not in run.markdown()
+    assert "not reached" not in run.markdown()
     assert kernel.run("1 + 1").status == "ok"
 
 
@@ -95,7 +98,7 @@ def test_the_next_prompt_works_after_a_stop(kernel: Kernel) -> None:
     kernel.script("says('Let me').stalls()", "says('Here it is.')")
     stop(kernel, "%%agent\nhi", "Let me")
 
-    assert "Here it is." in kernel.run("%%agent\nagain").story()
+    assert "Here it is." in kernel.run("%%agent\nagain").markdown()
 
 
 def test_a_stop_ends_the_loop_around_the_magic(kernel: Kernel) -> None:
@@ -105,7 +108,7 @@ def test_a_stop_ends_the_loop_around_the_magic(kernel: Kernel) -> None:
 
     assert seconds < PATIENCE
     assert run.status == "error"
-    assert kernel.value("len(room.model.requests)") == "2"
+    assert kernel.value("len(harness.model.requests)") == "2"
 
 
 def test_the_button_works_for_other_cells_as_before(kernel: Kernel) -> None:
@@ -130,7 +133,7 @@ def test_a_stop_that_code_swallows_is_no_stop_of_the_kernel(kernel: Kernel) -> N
     seconds, run = stop(kernel, "%%agent -y\nhi", gate)
 
     assert seconds < PATIENCE
-    assert "no" in run.story()
+    assert "no" in run.markdown()
     assert run.status == "error"
 
 
@@ -169,8 +172,8 @@ def test_a_turn_that_code_began_can_be_cancelled_and_swallows_no_signal(kernel: 
     kernel.script(f"calls('python', code={code!r}).says('')", "says('not reached')")
     kernel.run(
         "from palimpsest.session.interfaces.kernel_session import PromptOptions\n"
-        "live = room.engine.submit(room.workspace.new(None)).result()\n"
-        "future = room.engine.submit(live.prompt('go', PromptOptions(yes=True)))"
+        "live = harness.engine.submit(harness.workspace.new(None)).result()\n"
+        "future = harness.engine.submit(live.prompt('go', PromptOptions(yes=True)))"
     )
     gate.reached()
     kernel.request(type="cancel")

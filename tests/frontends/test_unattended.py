@@ -1,4 +1,4 @@
-"""Every guard ends a turn that nobody watches, and says which it was."""
+"""Every guard ends a turn that nobody watches, and reports which guard it was."""
 
 import asyncio
 import json
@@ -173,9 +173,9 @@ class TestScript:
 
 @contextmanager
 def kernel_with(folder: Path, *answers: Any, **given: Any) -> Iterator[Kernel]:
-    """A real kernel with the whole application, in which the rehearsal plays these answers.
+    """A real kernel with the whole application, in which the rehearsal model gives these answers.
 
-    Not over HTTP, as the scripts above: a kernel that asks a server imports litellm for two seconds.
+    Not over HTTP as in the scripts above: a kernel that asks a server imports litellm for two seconds.
     """
     limits = {"window": 100_000, "output": 2_000} | given.pop("limits", {})
     chosen = {"model": SCENARIO, "titles": False, "models": {SCENARIO: limits}, **given}
@@ -193,12 +193,12 @@ def kernel_with(folder: Path, *answers: Any, **given: Any) -> Iterator[Kernel]:
 
 
 def requests(kernel: Kernel) -> int:
-    """Return how many requests the session has sent."""
+    """Return the number of requests that the session has sent."""
     return int(kernel.value("len(palimpsest.current_session().requests())"))
 
 
 class TestKernel:
-    """A kernel whose requests say that nobody can type."""
+    """A kernel whose execute requests do not allow stdin."""
 
     @pytest.mark.parametrize("loose", ["asking", "bypass", "allow"])
     def test_a_circle_ends_the_turn_and_the_cell(self, tmp_path: Path, loose: str) -> None:
@@ -209,7 +209,7 @@ class TestKernel:
             assert run.status == "error"
             assert run.reply["content"]["ename"] == "AgentTurnFailed"
             assert "(circle)" in run.reply["content"]["evalue"]
-            assert "went in a circle" in run.story()
+            assert "went in a circle" in run.markdown()
             stop = "palimpsest.current_session().messages[-1].info.stopped_by"
             assert kernel.value(stop) == "'circle'"
 
@@ -268,13 +268,13 @@ FAILING = {
 
 
 class TestFailedCell:
-    """A cell fails whose turn failed, where nobody is there."""
+    """A cell whose turn failed raises an error, when nobody is present."""
 
     @pytest.fixture(scope="class")
     @staticmethod
     def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
         with Kernel(cwd=tmp_path_factory.mktemp("failing")) as kernel:
-            kernel.load_room()
+            kernel.load_scripted_model()
             yield kernel
 
     @pytest.mark.parametrize("form", FAILING)
@@ -288,7 +288,7 @@ class TestFailedCell:
         (line,) = run.reply["content"]["traceback"]
         guard = "compaction" if form == "compact" else "error"
         assert line.startswith(f"AgentTurnFailed: The agent's turn did not finish ({guard}): ")
-        assert kernel.value("len(room.model.requests)") == ("2" if form == "compact" else "1")
+        assert kernel.value("len(harness.model.requests)") == ("2" if form == "compact" else "1")
 
     @pytest.mark.parametrize("form", FAILING)
     def test_not_where_somebody_can_type(self, kernel: Kernel, form: str) -> None:

@@ -1,4 +1,4 @@
-"""A hostile folder, opened in a real kernel with a key in its environment: nothing runs, nothing goes astray."""
+"""An untrusted folder in a real kernel with an API key: no code runs, and nothing is sent elsewhere."""
 
 import http.server
 import shutil
@@ -17,7 +17,7 @@ CANARY = "sk-canary-4711-not-to-be-seen"
 
 
 class Trap:
-    """A server on this machine that the folder names; nothing may come here."""
+    """A server on this machine that the folder names; it must receive nothing."""
 
     def __init__(self) -> None:
         self.seen: list[bytes] = []
@@ -33,7 +33,7 @@ class Trap:
             do_GET = do_POST  # noqa: N815  the name that is called
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -52,7 +52,7 @@ def trap() -> Iterator[Trap]:
 
 
 def plant(folder: Path, trap: Trap) -> None:
-    """Write what a hostile repository may hold."""
+    """Write the files that a hostile repository may contain."""
     (folder / ".git").mkdir()
     marker = folder.parent / "ran"
     files = {
@@ -165,12 +165,12 @@ def test_a_hostile_folder_runs_nothing_and_gets_no_key(
         first = kernel.run("%%agent\nhello", stdin=False, timeout=90)
         kernel.run("%agent --agent plan hello again", timeout=90)
         kernel.run("%agent /mine", timeout=90)
-        mode = kernel.run("%agent mode").story()
+        mode = kernel.run("%agent mode").markdown()
         rules = kernel.value(
             "[(r.action, r.force) for r, _ in __import__('palimpsest')"
             ".current_session().control.all_rules() if r.permission == 'bash'][-1]"
         )
-        shown = kernel.run("%agent config").story()
+        shown = kernel.run("%agent config").markdown()
 
         assert trap.seen == []
         assert "mine" in names(server.bodies)
@@ -183,7 +183,7 @@ def test_a_hostile_folder_runs_nothing_and_gets_no_key(
         assert list(tmp_path.glob("ran*")) == []
         assert "`* ask`" in mode
         assert rules == "('deny', None)"
-        # The limit of a dollar asks; where nobody can be asked, it ends the turn.
+        # The limit of a dollar needs an approval; where nobody can give it, it ends the turn.
         assert "spending limit" in str([m["content"] for m in kernel.iopub])
         notices = [m for m in first.messages if "waits until you trust" in str(m["content"])]
         assert len(notices) == 1
@@ -202,12 +202,12 @@ def test_a_hostile_folder_runs_nothing_and_gets_no_key(
         Kernel(cwd=folder, env=environment(home, server), provider=True) as kernel,
     ):
         kernel.run("%load_ext palimpsest")
-        assert "system = " in kernel.run("%agent config trust").story()
-        assert "`* bypass`" in kernel.run("%agent mode").story()
+        assert "system = " in kernel.run("%agent config trust").markdown()
+        assert "`* bypass`" in kernel.run("%agent mode").markdown()
     with (
         FaultServer(*[says("Hello.")] * 8) as server,
         Kernel(cwd=copy, env=environment(home, server), provider=True) as kernel,
     ):
         kernel.run("%load_ext palimpsest")
-        assert "`* ask`" in kernel.run("%agent mode").story()
+        assert "`* ask`" in kernel.run("%agent mode").markdown()
         assert trap.seen == []

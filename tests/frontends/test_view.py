@@ -1,4 +1,4 @@
-"""``session.view()`` in a real kernel: what the cell keeps, and what a page is told beside it."""
+"""``session.view()`` in a real kernel: what the cell stores, and the messages to the page's widget."""
 
 import time
 from collections.abc import Iterator
@@ -47,14 +47,14 @@ def kernel(shared: Kernel) -> Kernel:
 
 
 def comm(kernel: Kernel) -> str:
-    """Return the id of the newest view's comm: the one that knows a session."""
+    """Return the id of the newest view's comm that belongs to a session."""
     kernel.client.wait(lambda m: "session" in opened(m))
     [*_, newest] = [m for m in kernel.client.iopub if "session" in opened(m)]
     return str(newest["content"]["comm_id"])
 
 
 def opened(message: Message) -> Message:
-    """Return the state that a widget opens with."""
+    """Return the initial state of a widget."""
     if message["header"]["msg_type"] != "comm_open":
         return {}
     found: Message = message["content"]["data"]["state"]
@@ -62,7 +62,7 @@ def opened(message: Message) -> Message:
 
 
 def say(kernel: Kernel, to: str, content: Message, subshell: str | None = None) -> None:
-    """Send what the view's page sends."""
+    """Send a message as the view's page does."""
     client = kernel.client
     data = {"method": "custom", "content": content}
     message = client.session.msg("comm_msg", {"comm_id": to, "data": data})
@@ -72,7 +72,7 @@ def say(kernel: Kernel, to: str, content: Message, subshell: str | None = None) 
 
 
 def told(kernel: Kernel, kind: str, *, since: int = 0, **fields: Any) -> Message:
-    """Wait until the page is told something of one kind."""
+    """Wait until the page receives a message of one kind."""
 
     def fits(message: Message) -> bool:
         if message["header"]["msg_type"] != "comm_msg":
@@ -105,7 +105,7 @@ def test_a_cell_keeps_words_and_no_widget_and_the_words_follow_the_session(kerne
     assert "It is three." in update["content"]["data"]["text/html"]
     assert "It is three." in update["content"]["data"]["text/plain"]
     assert "1 model request to rehearsal/three" in update["content"]["data"]["text/html"]
-    # It belongs to the cell that shows the view, wherever the turn ran.
+    # It belongs to the cell that shows the view, whatever cell ran the turn.
     assert update["parent_header"]["msg_id"] == view.id
 
 
@@ -215,7 +215,7 @@ def test_a_view_that_was_closed_is_made_anew(kernel: Kernel) -> None:
 
 
 def test_the_session_of_the_notebook_is_waited_for(tmp_path: Path) -> None:
-    """Loading goes on in the background; whoever is faster must not get a session of their own."""
+    """Loading finishes in the background; code that runs earlier must not get a session of its own."""
     env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
     with Kernel(cwd=tmp_path, env=env) as kernel:
         run = kernel.client.run(

@@ -1,4 +1,4 @@
-"""What goes to a model unasked, and where this product connects to: the page says all of it.
+"""What is sent to a model by default, and every address the product connects to: as documented.
 
 A real kernel, with an audit hook on every connection, against servers on loopback.
 """
@@ -45,7 +45,7 @@ def asked(request: Any) -> dict[str, Any]:
 
 
 def person(home: Path, server: FaultServer, more: str = "") -> dict[str, str]:
-    """Return the environment of a person with a model of their own."""
+    """Return the environment of a user with a model server of their own."""
     folder = home / ".config" / "palimpsest"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text(
@@ -82,9 +82,9 @@ def test_hello_sends_no_value_and_says_once_what_goes_along(
     assert "1815" not in bodies[0]
     assert "patient_name: str, 'Ada Lovelace'" in bodies[1]
     assert KEY not in "".join(bodies)
-    assert "From this project to openai" in first.story()
-    assert "names and types" in first.story()
-    assert "From this project" not in second.story()
+    assert "From this project to openai" in first.markdown()
+    assert "names and types" in first.markdown()
+    assert "From this project" not in second.markdown()
     assert "From this project" not in "".join(bodies)
 
 
@@ -154,7 +154,7 @@ def test_the_kernel_connects_to_nothing_that_the_page_does_not_list(
 
 
 def addresses() -> set[tuple[str, int]]:
-    """Return the fixed addresses that the page names: all others are a person's own settings."""
+    """Return the fixed addresses in the documentation: all others come from a user's settings."""
     found = re.findall(r"`([\w.]+):(\d+)`", PAGE.read_text(encoding="utf-8"))
     return {(host, int(port)) for host, port in found}
 
@@ -171,7 +171,7 @@ HOMES = {
     "kernel_ext/palimpsest/tools/mcp/client.py": "MCP servers",
     "kernel_ext/palimpsest/model/adapter/litellm_model.py": "A step",
 }
-"""Who may connect at all, and the row of the page that tells of it."""
+"""Modules that may open connections, and the documentation row that describes each."""
 
 
 def test_every_place_in_the_code_that_connects_has_a_row_on_the_page() -> None:

@@ -1,4 +1,4 @@
-"""``session.whatif`` in a real kernel: a table as the cell's output, and policies from the session's file."""
+"""``session.whatif`` in a real kernel: a table as the cell's output, and policies from the session's log."""
 
 from pathlib import Path
 
@@ -41,10 +41,10 @@ def test_another_policy_is_compared_in_a_cell(tmp_path: Path) -> None:
         assert "Counterfactual: no model was asked." in output["text/markdown"]
         assert "input tokens of all steps" in output["text/plain"]
         assert "did you mean truncate.max_lines?" in str(wrong.reply["content"]["evalue"])
-        policy = kernel.client.run("%agent policy").story()
+        policy = kernel.client.run("%agent policy").markdown()
         assert "palimpsest with 1 number changed, from the settings" in policy
         assert "| 100 | 2,000 | project's file" in policy
-        settings = kernel.client.run("%agent config").story()
+        settings = kernel.client.run("%agent config").markdown()
         assert "`policy.truncate.max_lines` | 100 | project's file" in settings
         assert "`tool_output.max_lines` | 100 | policy palimpsest" in settings
         assert kernel.client.complete("%agent policy prune.prot")[:2] == [

@@ -1,4 +1,4 @@
-"""One kernel in three hands: a person's command in a cell, Python in a cell, and a page's message."""
+"""One kernel with three interfaces: a subcommand in a cell, Python in a cell, and a page's command."""
 
 import ast
 import uuid
@@ -12,15 +12,15 @@ SETUP = """
 import palimpsest
 from palimpsest.model.script import calls, fails, says, stalls
 from tests.harness.kernel_application import load
-room = load(get_ipython())
+harness = load(get_ipython())
 now = palimpsest.current_session
 """
 
 
 class ThreeInterfaces:
-    """A kernel with a whole application, a cell to write in and a page that watches.
+    """A kernel with a whole application, cells to run and a page that watches.
 
-    Responsibilities: do a thing one of three ways; look at the state that it left; hear what is told.
+    Responsibilities: act through one of three interfaces; inspect the resulting state; wait for notices.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -33,11 +33,11 @@ class ThreeInterfaces:
 
     @property
     def folder(self) -> Path:
-        """The project."""
+        """The project folder."""
         return self.kernel.folder
 
     def begin(self, *answers: str, title: str = "") -> str:
-        """Begin a session whose model answers like this; what was told before counts no more."""
+        """Begin a session whose model gives these answers; earlier records are ignored from now on."""
         self.kernel.request(type="watch", client="page")
         self.kernel.script(*answers)
         self._mark = len(self.kernel.iopub)
@@ -46,30 +46,30 @@ class ThreeInterfaces:
         return self._session
 
     def cell(self, code: str, **options: Any) -> Run:
-        """Run a cell that does not fail."""
+        """Run a cell that must not fail."""
         run = self.kernel.client.run(code, **options)
         assert run.status == "ok", run.reply["content"]
         return run
 
     def says(self, line: str) -> str:
-        """Return the words below a cell with a command."""
-        return self.cell(f"%agent {line}").story()
+        """Run a subcommand in a cell and return its text output."""
+        return self.cell(f"%agent {line}").markdown()
 
     def sends(self, **command: Any) -> Message:
-        """Send a page's command and return what became of it, without an error."""
+        """Send a page's command and return its outcome, which must not be an error."""
         found = self.outcome(self.posts(**command))
         assert "error" not in found, found
         return found
 
     def posts(self, **command: Any) -> str:
-        """Send a page's command and wait for nothing; returns its id."""
+        """Send a page's command without waiting; return its id."""
         name = command.setdefault("id", uuid.uuid4().hex)
         reply = self.kernel.request(**command)
         assert reply["status"] == "ok", reply
         return str(name)
 
     def outcome(self, name: str) -> Message:
-        """Wait for what became of a command."""
+        """Wait for the outcome of a command."""
         message = self.kernel.wait(
             lambda m: m["content"].get("kind") == "outcome" and m["content"].get("id") == name
         )
@@ -77,7 +77,7 @@ class ThreeInterfaces:
         return found
 
     def picture(self) -> Message:
-        """Return the whole session as a page is told it."""
+        """Return the whole session as a page receives it."""
         name = self.posts(type="resync")
         message = self.kernel.wait(
             lambda m: m["content"].get("resync") == name and m["content"]["last"]
@@ -86,7 +86,7 @@ class ThreeInterfaces:
         return found
 
     def look(self, expression: str) -> Any:
-        """Return what an expression of plain values gives in the kernel."""
+        """Evaluate an expression in the kernel and return its value, which must be a literal."""
         found = self.kernel.value(expression)
         try:
             return ast.literal_eval(found)
@@ -94,11 +94,11 @@ class ThreeInterfaces:
             raise AssertionError(f"{expression} is no plain value: {found}") from None
 
     def told(self, kind: str, **fields: Any) -> Message:
-        """Wait for a record of the session that was begun last, as the page is told it."""
+        """Wait for a record of the newest session, as the page receives it."""
 
         def found(message: Message) -> Message | None:
             if self._session not in ("", message["content"].get("session")):
-                return None  # what a session before it still had to say
+                return None  # a late record of an earlier session
             for one in message["content"].get("records", ()):
                 if one["type"] == kind and all(one.get(k) == v for k, v in fields.items()):
                     return dict(one)
@@ -112,9 +112,9 @@ class ThreeInterfaces:
         return one
 
     def mark(self) -> None:
-        """Let ``told`` find only what is told from now on."""
+        """Make ``told`` ignore the records so far."""
         self._mark = len(self.kernel.iopub)
 
     def answers(self, *, prompt: str = "Hello.") -> str:
-        """Ask in a cell and return what stands below it."""
+        """Send a prompt in a cell and return the text output."""
         return self.says(f"--yes {prompt}")

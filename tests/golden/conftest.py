@@ -1,4 +1,4 @@
-"""After every test of a recording, each of its sessions is replayed under its own policy."""
+"""After each test with a recording, all of its sessions are replayed under their own policy."""
 
 from collections.abc import Iterator
 

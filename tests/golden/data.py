@@ -1,7 +1,8 @@
-"""The recorded behaviour of other agents that ours is compared with.
+"""Load the recorded behaviour of other agents, with which ours is compared.
 
-``load("opencode", "permission")`` reads from the folder that PALIMPSEST_GOLDEN names, else from the
-copy in this folder, unpacked once into the system's temporary folder. What is not there is skipped.
+``load("opencode", "permission")`` reads from the folder that PALIMPSEST_GOLDEN names, else from the copy in
+this folder, unpacked once into the system's temporary folder. A test is skipped when its recording is
+missing.
 """
 
 import hashlib
@@ -47,14 +48,14 @@ def _unpacked(archive: Path) -> Path:
 
 
 def only(fields: Mapping[str, Any] | None, *known: str) -> Mapping[str, Any]:
-    """Return the fields of something recorded; one that nobody reads here fails the test by its name."""
+    """Return the fields of a recorded object; an unknown field fails the test with its name."""
     unknown = sorted(set(fields or {}) - set(known))
     assert not unknown, f"recorded, and read by no adapter: {', '.join(unknown)}"
     return fields or {}
 
 
 def load(source: str, name: str) -> Any:
-    """Read one recording, or skip the test when this folder does not hold it."""
+    """Return one recording, or skip the test when the folder does not have it."""
     path = folder() / source / f"{name}.json"
     if not path.is_file():
         pytest.skip(f"no recording {source}/{name} in {folder()}")
@@ -67,7 +68,7 @@ def load(source: str, name: str) -> Any:
 
 
 def _standing_at(value: Any, place: list[str]) -> Iterator[Mapping[str, Any]]:
-    """Yield the mappings that stand at a place, those of lists one by one."""
+    """Yield the mappings at a dotted path, and those of lists one by one."""
     if isinstance(value, list):
         for one in value:
             yield from _standing_at(one, place)

@@ -1,4 +1,4 @@
-"""Which recorded version each of our presets stands for."""
+"""The recorded version of another agent that each preset policy follows."""
 
 from tests.golden.openclaw import NEWEST, OLDEST
 
@@ -7,9 +7,9 @@ from palimpsest.transcript.context_values.policies import HygieneRule
 
 GENERATIONS = [(OLDEST, "openclaw-2026.2"), (NEWEST, "openclaw-2026.9")]
 BEFORE_NEWEST = "v2026.4.12"
-"""The newest recording of functions that the newest release does not hold any more."""
+"""The newest recording of functions that the newest release does not have any more."""
 
 
 def rule_of(preset: str) -> HygieneRule:
-    """Return the hygiene that the preset's policy chooses."""
+    """Return the message repair rule of the preset's policy."""
     return preset_policy(preset).hygiene.rule

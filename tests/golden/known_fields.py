@@ -1,8 +1,8 @@
-"""The fields of recordings that adapters read, or know and pass over: nothing else may be recorded unread.
+"""The known fields of each recording: a recording with any other field fails its tests.
 
-A path names where they stand: ``cases.cfg`` is the field ``cfg`` of each of the ``cases``, ``*`` stands for
-every name, and an empty one for a list. Messages and their parts are read by ``upstream`` and
-``openclaw_messages``, which know their fields themselves.
+A path names where they are: ``cases.cfg`` is the field ``cfg`` of each of the ``cases``, ``*`` stands for
+every name, and an empty path for a list. The fields of messages and their parts are checked in ``upstream``
+and ``openclaw_messages``, which read them.
 """
 
 KNOWN: dict[str, dict[str, str]] = {
@@ -167,4 +167,4 @@ KNOWN: dict[str, dict[str, str]] = {
         "match": "input match pattern",
     },
 }
-"""By the name of the recording; both of the seeds' time have the same fields."""
+"""Known fields by recording; both recordings of the seed documents' time have the same fields."""

@@ -1,7 +1,7 @@
-"""Read the AI SDK's ModelMessages as ours: fields are renamed, nothing is decided.
+"""Convert recorded AI SDK ModelMessages to our neutral messages: fields are renamed, nothing is decided.
 
-The SDK wraps media of a result and its text in one list; a list that holds text only says the same
-as that text. Models go by the names of their SDK packages there, by litellm's providers here.
+The SDK wraps the media and the text of a result in one list; a list with text only means the same as that
+text. Models have the names of their SDK packages there, and of litellm's providers here.
 """
 
 from typing import Any
@@ -39,12 +39,12 @@ def model_of(recorded: dict[str, Any]) -> ModelInfo:
 
 
 def provider(recorded: str) -> str:
-    """Return our name of a provider."""
+    """Return our name of a recorded provider."""
     return PROVIDERS.get(recorded, recorded)
 
 
 def flat_of(recorded: list[dict[str, Any]]) -> NeutralMessages:
-    """Return recorded provider messages as ours."""
+    """Return recorded provider messages as neutral messages."""
     return tuple(
         NeutralMessage(role=message["role"], blocks=_blocks(message["content"]))
         for message in recorded
@@ -52,7 +52,7 @@ def flat_of(recorded: list[dict[str, Any]]) -> NeutralMessages:
 
 
 def anonymous(messages: NeutralMessages) -> NeutralMessages:
-    """Return our messages without saying where they came from."""
+    """Return our messages without their message and part ids."""
     return tuple(
         NeutralMessage(role=message.role, blocks=tuple(map(_anonymous, message.blocks)))
         for message in messages
@@ -62,7 +62,7 @@ def anonymous(messages: NeutralMessages) -> NeutralMessages:
 def _anonymous(block: Block) -> Block:
     update: dict[str, Any] = {"part_id": None}
     if isinstance(block, ResultBlock):
-        # Inside a result the SDK's media have no name.
+        # Media inside a result has no name in the SDK.
         bare = {"part_id": None, "filename": None}
         update["media"] = tuple(one.model_copy(update=bare) for one in block.media)
     return block.model_copy(update=update)

@@ -1,4 +1,4 @@
-"""Read OpenClaw's values as ours: fields are renamed, nothing is decided."""
+"""Convert recorded OpenClaw values to ours: fields are renamed, nothing is decided."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ UNDEFINED = {"$undefined": True}
 
 
 def plain(value: Any) -> Any:
-    """Return a recorded value with what JSON cannot hold put back."""
+    """Return a recorded value with the values restored that JSON cannot express."""
     match value:
         case {"$undefined": True}:
             return None

@@ -1,7 +1,7 @@
-"""Read OpenClaw's messages as ours and write them back: fields are renamed, nothing is decided.
+"""Convert recorded OpenClaw messages to neutral messages and back: fields are renamed, nothing is decided.
 
-What a neutral message cannot say (unknown roles and blocks, other spellings of a field) rides
-along as ``source``, an extra field that every copy keeps, and is put back.
+What a neutral message cannot express (unknown roles and blocks, other spellings of a field) is kept in
+``source``, an extra field that every copy keeps, and is restored on the way back.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ INPUTS = ("input", "arguments")
 STOPS = {"toolUse": "calls"}
 METADATA = {"usage": "usage", "errorMessage": "error", "timestamp": "timestamp"}
 NOW = 1_700_000_000_000
-"""The clock of the recordings, which the recorded agent stamps on the results it adds."""
+"""The clock of the recordings, with which the recorded agent stamps the results it adds."""
 
 
 def flat(recorded: list[Any]) -> NeutralMessages:
@@ -36,7 +36,7 @@ def flat(recorded: list[Any]) -> NeutralMessages:
 
 
 def written(messages: NeutralMessages, *, both_ids: bool = False) -> list[Any]:
-    """Return neutral messages in the recorded form; with ``both_ids`` new ids under both names."""
+    """Return neutral messages in the recorded format; with ``both_ids`` new ids under both names."""
     return [_back(message, both_ids=both_ids) for message in messages]
 
 
@@ -74,7 +74,7 @@ def _message(one: Any) -> NeutralMessage:
     if isinstance(one, dict):
         only(one, *MESSAGE_FIELDS)
     else:
-        # No message at all: nobody's, and without a word.
+        # Not a message at all: without a role and without content.
         return _made("system", (), one)
     role, content = one.get("role"), one.get("content")
     if role in {"toolResult", "tool"}:
@@ -141,7 +141,7 @@ def _result(one: dict[str, Any]) -> ResultBlock:
     name = one.get("toolName")
     block = ResultBlock(
         call_id=identifiers[0] if identifiers else "",
-        # A name that is there and says nothing is blank; one that is not there is empty.
+        # A name that is present and null is blank; a missing one is empty.
         tool=name or " " if isinstance(name, str) else "",
         text="".join(_text(piece.get("text")) for piece in _pieces(one.get("content"))),
         is_error=bool(one.get("isError")),
@@ -200,7 +200,7 @@ def _block_back(block: Block) -> Any:
 
 
 def result_back(block: Any, *, both_ids: bool = False) -> dict[str, Any]:
-    """Return a result in the recorded form."""
+    """Return a result in the recorded format."""
     extra = block.model_extra or {}
     if "source" not in extra:
         return {

@@ -1,7 +1,7 @@
-"""Read what is configured about pruning on a cold cache into the policy.
+"""Parse OpenClaw's configuration of cold-cache pruning into our policy.
 
-Border: pure. What is missing or makes no sense leaves the policy's own value, so that a typing
-error in a file never turns into a request with half of its history gone.
+Border: pure. A missing or invalid value leaves the policy's own, so that a typing error in a file does not
+remove half of the history from a request.
 """
 
 import math
@@ -15,11 +15,11 @@ SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?")
 
 NAMES = {"ttl": "ttl_seconds"}
-"""Where a setting is not called as the policy calls it."""
+"""Settings whose name differs from the policy's."""
 
 
 def prune_settings(given: object, policy: PrunePolicy) -> PrunePolicy:
-    """Return the policy as configured; without ``mode`` ``cache-ttl`` nothing is pruned.
+    """Return the configured policy; without ``mode`` ``cache-ttl`` nothing is pruned.
 
     The names are those of the policy, and ``ttl``: a time such as ``90s``, ``5m`` or ``1h``; a
     bare number is minutes.
@@ -83,4 +83,4 @@ READERS: dict[str, Callable[[object], Any]] = {
     "hard_clear": _flag,
     "placeholder": _words,
 }
-"""What a value must be to count, by setting."""
+"""The parser of each setting's value; an invalid value is ignored."""

@@ -1,7 +1,6 @@
-"""A model and a tool that do what a recording says: the one fake, at the outermost boundary.
+"""A fake model and fake tools that play a recording.
 
-The live loop asks this model, runs this tool and writes what comes out; nothing of ours stands
-aside.
+The live loop sends requests to this model and runs these tools; everything else is our own code.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -37,7 +36,7 @@ TOO_LONG = "prompt is too long: 250000 tokens > 200000 maximum"
 
 
 def error_of(recorded: dict[str, Any]) -> ErrorValue:
-    """Return a recorded error as our value."""
+    """Return a recorded error as our error value."""
     data = {NAMES.get(name, name): value for name, value in recorded["data"].items()}
     kind = ERRORS[recorded["name"]]
     data.setdefault("message", "")
@@ -45,13 +44,13 @@ def error_of(recorded: dict[str, Any]) -> ErrorValue:
 
 
 class Anything(BaseModel):
-    """Arguments that are not looked at."""
+    """Tool arguments of any shape, which are ignored."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class RecordedTool:
-    """Returns what the recording says that a call returned."""
+    """A tool that returns the recorded result of a call."""
 
     description = "Does what was recorded."
     arguments = Anything
@@ -76,14 +75,14 @@ class RecordedTool:
 
 
 class RecordedModel:
-    """Does with the n-th request what the script says; ``requests`` holds what it was asked."""
+    """Answers the n-th request with the n-th recorded step; ``requests`` holds the requests it received."""
 
     def __init__(self, script: list[dict[str, Any]]) -> None:
         self.requests: list[ModelRequest] = []
         self.states: dict[str, dict[str, Any]] = {}
-        """What each call will return."""
+        """The recorded result of each call."""
         self.holds: set[int] = set()
-        """Requests whose answers wait until somebody else was heard."""
+        """Numbers of requests whose answers wait until ``heard`` is true."""
         self.heard: Callable[[], bool] = lambda: True
         self.tools = {
             part["tool"]
@@ -91,13 +90,13 @@ class RecordedModel:
             for part in step.get("parts") or ()
             if part["type"] == "tool"
         }
-        self.errands: set[str] = set()
-        """Prompts that subtasks hand to other agents, which answer in a session of their own."""
+        self.subagent_prompts: set[str] = set()
+        """Prompts of subagents, which answer in a session of their own."""
         self._script = script
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Play the step of this request; titles and other agents' answers are no part of any recording."""
-        if request.purpose == "title" or self._is_errand(request):
+        """Play the step of this request; titles and subagents' answers are not in the recordings."""
+        if request.purpose == "title" or self._is_subagent(request):
             yield StepStarted()
             for event in _words("t", "A title, or what another agent found"):
                 yield event
@@ -117,11 +116,11 @@ class RecordedModel:
                 yield event
         yield StepFinished(step["finish"], _usage(step.get("tokens") or {}))
 
-    def _is_errand(self, request: ModelRequest) -> bool:
+    def _is_subagent(self, request: ModelRequest) -> bool:
         first = next(one for one in request.messages if one["role"] != "system")
         content = first.get("content")
         text = content if isinstance(content, str) else (content or [{}])[0].get("text", "")
-        return text in self.errands
+        return text in self.subagent_prompts
 
     def _part(self, number: str, part: dict[str, Any]) -> list[StreamEvent]:
         if part["type"] == "text":

@@ -1,4 +1,4 @@
-"""Another recording of the same format is read and compared, whatever forms its cases have."""
+"""Another recording of the same format is read and compared, whatever variants its cases have."""
 
 import copy
 import json
@@ -18,20 +18,20 @@ Case = dict[str, Any]
 
 
 def plugin_prompt(case: Case) -> None:
-    """A plugin writes the whole prompt: no conversation stands in it."""
+    """A plugin writes the whole prompt of the compaction, so the conversation is not in it."""
     case["plugin"] = "experimental.session.compacting sets prompt"
     case["llm"][0]["messages"][0]["content"][0]["text"] = "Say in one word what was done."
 
 
 def parent_not_user(case: Case) -> None:
-    """The marker is below no user's message: the function throws, and asks no model."""
+    """The marker's parent is no user message: the recorded function throws and sends no request."""
     del case["result"]
     case["llm"], case["writes"], case["events"] = [], [], []
     case["threw"] = "Compaction parent must be a user message: msg_0001"
 
 
 def without_plugin(case: Case) -> None:
-    """An older recording does not say that there was none."""
+    """A recording of an older version, without the field for plugins."""
     del case["plugin"]
 
 
@@ -63,7 +63,7 @@ def test_compactions_of_every_form_are_compared(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stdout[-4_000:]
-    # Planned and found again; live all but those that are asked by a plugin or by nobody.
+    # Planned and found again; live all but those whose prompt a plugin writes or that nobody asked for.
     assert f"{2 + len(returns) + 1} passed, 2 skipped" in done.stdout, done.stdout[-4_000:]
 
 

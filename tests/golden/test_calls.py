@@ -1,4 +1,4 @@
-"""Unusable tool calls are left out as the recorded agent leaves them out, in both generations."""
+"""Unusable tool calls are left out as in the recorded OpenClaw, in both generations."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def test_every_recorded_call_is_kept_or_left_out_alike(version: str, preset: str
             "droppedAssistantMessages": repaired.dropped_messages,
         }
         name = f"{number} {case['name']}"
-        # The newest recording counts nothing.
+        # The newest recording has no counts.
         ours[name] = {field: found[field] for field in expected}
         theirs[name] = expected
 

@@ -1,6 +1,7 @@
-"""What a compaction summarises, keeps and says afterwards, compared with recordings of OpenCode.
+"""The messages a compaction summarises and keeps, and its texts, compared with recordings of OpenCode.
 
-The words around the conversation are ours; what stands inside is compared to the letter.
+The instructions around the conversation are ours; the conversation inside is compared character by
+character.
 """
 
 import re
@@ -70,7 +71,7 @@ def test_turns_and_completed_compactions_are_found_alike() -> None:
 
 
 def test_every_recorded_compaction_is_planned_alike() -> None:
-    # One that a marker of nobody asked for threw, and asked no model.
+    # With a marker that nobody asked for, the recorded function threw and sent no request.
     recorded = load("opencode", "compaction_process")["cases"]
     cases = [one for one in recorded if "input" in one and one.get("llm")]
 
@@ -102,7 +103,7 @@ def test_a_plan_is_found_again_from_its_marker() -> None:
 
 
 def seen(recorded: list[dict[str, Any]]) -> Messages:
-    """Return messages with the outputs cleared that the recorded agent had marked so."""
+    """Return messages with the outputs cleared that the recorded agent had marked as cleared."""
     marked = tuple(
         Decision(id=part["id"], action="clear", rule="prune", part_id=part["id"])
         for one in recorded
@@ -121,7 +122,7 @@ def planned_by_us(case: dict[str, Any]) -> CompactionPlan:
 
 
 def policy_of(case: dict[str, Any]) -> CompactPolicy:
-    """Return the preset with what the case configures."""
+    """Return the preset with the settings of the case."""
     given = case["cfg"].get("compaction", {})
     names = {"tail_turns": "tail_turns", "preserve_recent_tokens": "tail_tokens"}
     update = {ours: given[theirs] for theirs, ours in names.items() if theirs in given}

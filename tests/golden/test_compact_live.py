@@ -1,7 +1,7 @@
-"""A whole compaction in the live loop keeps, says and ends as the recorded one did.
+"""A whole compaction in the live loop keeps the same messages and ends in the same way as the recorded one.
 
-Where what was recorded ends: with the compaction. What the loop does behind it is another recording
-(``test_loop``). The words that ask for a summary are ours.
+The recording ends with the compaction. What the loop does after it is another recording (``test_loop``).
+The instructions that ask for a summary are ours.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ Case = dict[str, Any]
 
 
 def answer_of(case: Case) -> ModelAnswer:
-    """Return what the recorded model did: wrote a summary, was asked too much, or failed."""
+    """Return the recorded model's answer: a summary, an overflow, or a failure."""
     if case["result"] == "continue":
         return says(SUMMARY)
     written = [one[1].get("error") for one in case["writes"] if isinstance(one[1], dict)]
@@ -46,37 +46,37 @@ def cases() -> Iterator[Any]:
     if not (folder() / "opencode" / "compaction_process.json").is_file():
         return
     for case in load("opencode", "compaction_process")["cases"]:
-        # What hooks of the recorded agent answered is not asked of ours in its form.
+        # Hooks of the recorded agent have another format than ours.
         if "input" in case and case.get("plugin") is None and not any(rule(case) for rule in RULES):
             yield pytest.param(case, id=case["name"])
 
 
 def is_folded_already(case: Case) -> bool:
-    """Tell whether the recorded history has an older tail in it.
+    """Return whether the recorded history already contains a folded tail.
 
-    What was recorded is what the fold gave; a journal holds what is folded, and folding that again
-    is done by neither. ``test_compact`` compares these cases without a journal.
+    The recording starts from the folded messages; a journal holds the unfolded ones, and neither agent
+    folds twice. ``test_compact`` compares these cases without a journal.
     """
     older = (part for one in case["input"][:-1] for part in one["parts"])
     return any(part.get("tail_start_id") for part in older)
 
 
 def waits_for_tasks(case: Case) -> bool:
-    """Tell whether tasks wait, which a loop carries out before it compacts (``test_loop``)."""
+    """Return whether subtasks are pending, which a loop runs before it compacts (``test_loop``)."""
     return any(part["type"] == "subtask" for one in case["input"] for part in one["parts"])
 
 
 def is_asked_by_nobody(case: Case) -> bool:
-    """Tell whether the recorded function threw, since the marker it was given is no user's message."""
+    """Return whether the recorded function threw, since its marker is no user message."""
     return "result" not in case
 
 
 RULES = (is_folded_already, waits_for_tasks, is_asked_by_nobody)
-"""Where the recorded function was handed what a loop does not hand it."""
+"""Cases in which the recorded function got an input that a loop never produces."""
 
 
 def cleared(case: Case) -> Iterator[Decision]:
-    """Yield our decisions about the outputs that the recorded agent had marked as cleared."""
+    """Yield clear decisions for the outputs that the recorded agent had marked as cleared."""
     for one in case["input"]:
         for part in one["parts"]:
             if (part.get("state") or {}).get("time", {}).get("compacted"):
@@ -90,7 +90,7 @@ def cleared(case: Case) -> Iterator[Decision]:
 
 
 def said_after(messages: tuple[Message, ...], marker_id: str) -> list[str]:
-    """Return the words that the engine said behind a compaction."""
+    """Return the engine's synthetic texts after a compaction."""
     at = [one.id for one in messages].index(marker_id)
     return [
         part.text
@@ -113,7 +113,7 @@ async def test_a_live_compaction_does_what_was_recorded(tmp_path: Path, case: Ca
     harness = SessionHarness(tmp_path, model, info=info)
     policy = OPENCODE_1_18.model_copy(update={"compact": policy_of(case)})
     object.__setattr__(harness.services, "policy", policy)
-    # The recorded person named this model and these agents; a log alone chooses none.
+    # In the recording a person chose this model and these agents; the log alone does not set them.
     for one in case["input"]:
         harness.services.effective_rules.use(one["info"].get("agent", "build"), info.ref)
     session = await harness.session()

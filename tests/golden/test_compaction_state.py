@@ -1,6 +1,6 @@
-"""Who waits for a compaction is told, and goes on, as in the recorded agent.
+"""Whoever waits for a compaction is notified of its end, as in the recorded OpenClaw.
 
-The words of refusals are ours, so that one was refused is compared, not how it was said.
+Whether a wait is rejected is compared, not the message, which is ours.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.neutral_messages import NeutralMessage
 from palimpsest.transcript.errors import Aborted
 
 PRESETS = {OLDEST: "openclaw-2026.2"}
-"""Versions later than the oldest follow the preset of the newest."""
+"""Versions later than the oldest have the preset of the newest."""
 
 
 def preset_of(version: str) -> str:
@@ -33,7 +33,7 @@ def preset_of(version: str) -> str:
 
 
 class Script:
-    """Plays recorded events to a state and tells what is seen after each."""
+    """Plays recorded events to a compaction state and reports the state after each."""
 
     def __init__(self, counted: Any) -> None:
         self.state = CompactionState(counted)
@@ -64,7 +64,7 @@ class Script:
             case _:
                 raise ValueError(step)
         if self.waiting is not None and not self.waiting.done() and step != "tick":
-            # The recorded agent's waiting begins at the call, a task's at the next turn.
+            # The recorded agent's wait begins at the call, a task's at the next turn of the loop.
             await asyncio.sleep(0)
         return {
             "step": step,
@@ -74,7 +74,7 @@ class Script:
         }
 
     def seen(self, *, tick: bool) -> str:
-        """Return the state of the wait; what came to its end shows at the next tick, as recorded."""
+        """Return the state of the wait; its end is reported at the next tick, as in the recording."""
         if self.waiting is None:
             return "none"
         if not tick or not self.waiting.done():
@@ -148,7 +148,7 @@ def test_every_recorded_snapshot_is_chosen_alike() -> None:
             )
         )
         for version, expected in case["expected"].items():
-            # The preset is of the newest version; the one between kept the oldest's rule.
+            # The preset follows the newest version; the middle one had the oldest's rule.
             rule = "openclaw-2026.9" if version == "v2026.9.6" else "openclaw-2026.2"
             ours = choose_snapshot(
                 MessagesSnapshot(current, given["currentSessionId"], "current"),

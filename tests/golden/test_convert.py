@@ -1,6 +1,6 @@
-"""Messages of parts become the provider messages that the recorded agents made of them.
+"""Messages of parts become the provider messages that the recorded OpenCode made of them.
 
-Each release runs under its preset. Differences on purpose, each a rule over the case.
+Each release is compared under its preset. Intended differences are rules over the case.
 """
 
 from typing import Any
@@ -28,11 +28,11 @@ def state(part: dict[str, Any]) -> dict[str, Any]:
 
 
 def provider_ran_a_tool(session: Session, _case: Case) -> bool:
-    """Say whether a provider ran one of the calls itself.
+    """Return whether a provider executed one of the calls itself.
 
-    The recorded agent sends such a result inside the answer, and the seeds' one keeps its metadata;
-    OpenAI's shape, in which requests leave here, has no place for either, so the result travels as
-    any other.
+    The recorded agent sends such a result inside the answer, and the seed documents' version keeps its
+    metadata; OpenAI's format, in which our requests are built, has neither, so the result is sent as any
+    other.
     """
     return any(
         (part.get("metadata") or {}).get("providerExecuted")
@@ -42,7 +42,7 @@ def provider_ran_a_tool(session: Session, _case: Case) -> bool:
 
 
 def later_release_moves_media(session: Session, case: Case) -> bool:
-    """Say whether release 1.1.65 took media out of results, which the preset's 1.1.34 left inside."""
+    """Return whether release 1.1.65 moved media out of results, unlike the preset's 1.1.34."""
     attached = any(
         state(part).get("attachments") and not is_cleared(part)
         for one in session
@@ -56,7 +56,7 @@ def is_cleared(part: dict[str, Any]) -> bool:
 
 
 def seen(session: Session) -> Messages:
-    """Return a recorded session as the model is shown it: outputs marked as cleared are cleared."""
+    """Return the visible messages of a recorded session: outputs marked as cleared are cleared."""
     messages = tuple(map(renamed, map(message, session)))
     cleared = tuple(
         Decision(id=part["id"], action="clear", rule="recorded", part_id=part["id"])
@@ -68,7 +68,7 @@ def seen(session: Session) -> Messages:
 
 
 def renamed(one: Message) -> Message:
-    """Return the message with its model's provider under our name."""
+    """Return the message with our name of its model's provider."""
     if not isinstance(one.info, AssistantMessage):
         return one
     ref = one.info.model.model_copy(update={"provider": provider(one.info.model.provider)})
@@ -89,7 +89,7 @@ def converted(session: Session, case: Case, models: dict[str, Any], preset: str)
 
 
 def without_metadata(messages: NeutralMessages) -> NeutralMessages:
-    """Return messages with each result after the answer that called, and without metadata."""
+    """Return messages with each result right after its call's answer, and without metadata."""
     plain: list[NeutralMessage] = []
     for one in messages:
         blocks = [

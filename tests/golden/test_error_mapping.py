@@ -1,4 +1,4 @@
-"""What a provider's client raises becomes the error value that the recorded agent stored.
+"""Exceptions of provider clients become the error values that the recorded OpenCode stored.
 
 ``classify`` is what the adapter to litellm calls for every exception. The recording names the
 exceptions of another language; here each is the one that Python's clients raise for the same
@@ -24,11 +24,11 @@ Case = dict[str, Any]
 
 
 class DecodingError(Exception):
-    """httpx's name for a body that cannot be unpacked."""
+    """httpx's exception for a body that cannot be decoded."""
 
 
 class APIError(Exception):
-    """An error object in the stream, as litellm raises it."""
+    """litellm's exception for an error object in the stream."""
 
     def __init__(self, body: dict[str, Any]) -> None:
         super().__init__(json.dumps(body))
@@ -36,7 +36,7 @@ class APIError(Exception):
 
 
 class MidStreamFallbackError(Exception):
-    """litellm's wrapping of whatever broke in mid-stream."""
+    """litellm's exception for a stream that broke."""
 
     def __init__(self, original: Exception) -> None:
         super().__init__(str(original))
@@ -44,15 +44,15 @@ class MidStreamFallbackError(Exception):
 
 
 class AuthenticationError(Exception):
-    """litellm's name for a key that is missing."""
+    """litellm's exception for a missing key."""
 
 
 class ReadTimeout(TimeoutError):
-    """httpx's name for silence."""
+    """httpx's exception for a read timeout."""
 
 
 def exception_of(case: Case) -> BaseException | None:
-    """Return what Python's clients raise for the recorded event; None where there is no such event."""
+    """Return the exception that Python's clients raise for the recorded event; None if there is none."""
     desc = case["desc"]
     if desc.startswith("stream error object code="):
         code = desc.partition("code=")[2]
@@ -73,7 +73,7 @@ def exception_of(case: Case) -> BaseException | None:
 
 
 def is_told_by_who_stopped(case: Case) -> bool:
-    """The stop, not its consequence, makes a turn an aborted one."""
+    """An abort is recognised by its cause, the stop, not by the exception that the stop raises."""
     return bool(case["ctx"].get("aborted"))
 
 

@@ -1,8 +1,8 @@
-"""Histories are cut at the last compaction, as the recorded agents cut them under their presets.
+"""Histories are folded at the last compaction as the recorded OpenCode does, under each preset.
 
 The default policy differs on purpose in one case: the newest recorded agent moves the summary of a
-compaction that kept a tail to the front, and drops what it covers, even while that summary is
-unfinished. A summary that is not good never cuts history by default (DESIGN.md 4).
+compaction that kept a tail to the front, and drops what it covers, even while that summary is unfinished.
+By default only a good summary shortens the history (DESIGN.md 4).
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ def messages_of(recorded: list[dict[str, Any]]) -> Messages:
 
 
 def newest_tail_lacks_a_good_summary(messages: Messages) -> bool:
-    """Say whether the newest marker that kept a tail has no good summary."""
+    """Return whether the newest marker that kept a tail has no good summary."""
     summaries = good_summaries(messages)
     for one in reversed(messages):
         found = marker(one)

@@ -1,9 +1,9 @@
-"""A fork has the recorded messages before the one that was named, and the model sees the same of them.
+"""A fork has the recorded messages up to the named one, and the model sees the same of them.
 
-Upstream copies messages under new ids and maps what names them; ours shares the log by reference,
-so the ids are the same and nothing is mapped. Compared modulo ids that is one difference: upstream
-forgets a ``tail_start_id`` that names no copied message, and ours keeps it. Neither is found in the
-history, so both cut at the marker (rule ``names_a_message_that_is_not_there``).
+OpenCode copies messages under new ids and maps references to them; our forks refer to the parent's log, so
+the ids are the same. Apart from ids there is one difference: OpenCode drops a ``tail_start_id`` that names
+no copied message, and ours keeps it. The history holds neither, so both cut at the marker (rule
+``names_a_message_that_is_not_there``).
 """
 
 import itertools
@@ -65,7 +65,7 @@ def fork_at(store: Store, parent_id: str, name: str, before: str | None) -> Mess
 
 
 def modulo_ids(messages: Messages) -> list[dict[str, Any]]:
-    """Return messages with their ids numbered in order of appearance, as upstream's copies differ."""
+    """Return messages with their ids numbered in order of appearance, since OpenCode copies under new ids."""
     numbers: dict[str, int] = {}
     counted = itertools.count()
 

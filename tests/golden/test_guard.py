@@ -1,4 +1,4 @@
-"""Windows are found and guarded as the recorded agent finds and guards them, in both generations."""
+"""Context windows are found and checked as in the recorded OpenClaw, in both generations."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def test_every_recorded_window_is_found_alike(version: str, preset: str) -> None
     for number, case in enumerate(recorded):
         expected = case["expected"][version]
         if "$throws" in expected:
-            # The newest one breaks on models that are no list; ours ignores them, as the older ones did.
+            # The newest version fails on models that are no list; ours ignores them, as the older ones did.
             expected = case["expected"]["v2026.4.12"]
             assert expected["source"] != "modelsConfig"
             if expected["source"] == "agentContextTokens":

@@ -1,4 +1,4 @@
-"""Ids carry time and counter as recorded, in a field that never wraps.
+"""Ids contain time and counter as in the recorded OpenCode, in a field that never wraps.
 
 The recorded 48 bits hold 2^36 milliseconds, and wrapped in August 2026 (spec/session-engine.md 1.1).
 Ours has 64 bits; so the recorded digits are the last twelve of ours, and a time that is read from an

@@ -1,4 +1,4 @@
-"""History limits are found and applied as the recorded agent does, in both generations."""
+"""History limits are found and applied as in the recorded OpenClaw, in both generations."""
 
 import pytest
 from tests.golden.data import load
@@ -15,7 +15,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 GENERATIONS = [(OLDEST, "openclaw-2026.2"), (NEWEST, "openclaw-2026.9")]
 ROLES = {"toolResult": "tool"}
 OTHER = "system"
-"""Entries that are nobody's words, such as a summary; only users and assistants are told apart."""
+"""A role for entries of neither user nor assistant, such as a summary."""
 
 
 def flat(recorded: list[dict[str, str]]) -> NeutralMessages:

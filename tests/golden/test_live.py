@@ -42,7 +42,7 @@ INFO = ModelInfo(
 
 
 class Trace:
-    """Notes with which policy each function was called, in this thread."""
+    """Records the policy of each call of some functions, in this thread."""
 
     def __init__(self, *functions: Callable[..., Any]) -> None:
         self._names: dict[CodeType, str] = {one.__code__: one.__name__ for one in functions}
@@ -86,7 +86,7 @@ async def test_a_turn_goes_through_what_is_compared_and_is_rebuilt(
 
 
 class Preset(NamedTuple):
-    """What a turn under a preset has to go through, by the provider it speaks to."""
+    """The functions that a turn under a preset must call, for one provider."""
 
     name: str
     provider: str

@@ -1,4 +1,4 @@
-"""A live compaction under OpenClaw's presets goes through what is compared with recordings."""
+"""A live compaction under OpenClaw's presets calls the functions that are compared with recordings."""
 
 import asyncio
 from pathlib import Path
@@ -30,13 +30,13 @@ INFO = ModelInfo(
 )
 LONG = says("The mean of bill_length_mm is 43.92. " * 1_050)
 PRESETS = {"openclaw-2026.2": ("whole", 1), "openclaw-2026.9": ("continuable", 0)}
-"""From which messages each goes on, and whether it counts a compaction that gave no summary."""
+"""The snapshot that each continues from, and its count after a compaction without a summary."""
 
 
 async def nearly_full(
     root: Path, preset: str, *answers: ScriptedAnswer, **recovery: Any
 ) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
-    """Return a session whose next long question needs a compaction."""
+    """Return a session whose next long prompt needs a compaction."""
     # The older generation learns from the provider that a request is too long.
     refused = [overflows("anthropic")] if preset == "openclaw-2026.2" else []
     model = ScriptedModel(LONG, LONG, *refused, *answers)
@@ -51,7 +51,7 @@ async def nearly_full(
 
 
 async def full(session: LiveSession, preset: str) -> Any:
-    """Ask what fits only behind a summary; the newer generation weighs by what was reported, so later."""
+    """Send a prompt that needs a compaction; the newer preset uses reported usage, so it overflows later."""
     words = {"openclaw-2026.2": 9_000, "openclaw-2026.9": 12_000}[preset]
     return await ask(session, "And now? " + "word " * words, model="anthropic/claude-test")
 
@@ -91,7 +91,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
         tmp_path, preset, slow, stalls(), turn_seconds=600.0, compaction_seconds=300.0
     )
     up = {600.0: asyncio.Event(), 300.0: asyncio.Event()}
-    """Set when so many seconds are over."""
+    """Events that are set when so many seconds have passed."""
     clock = SimpleNamespace(sleep=lambda seconds: up[seconds].wait())
     monkeypatch.setattr(turn_end, "asyncio", clock)
 

@@ -1,11 +1,11 @@
-"""A live turn calls whatever else is compared with recordings: compactions, cuts, limits, thoughts."""
+"""A live turn calls the other compared functions: compactions, truncation, limits, reasoning."""
 
 from pathlib import Path
 
 import pytest
 from tests.golden.test_live import Trace
 from tests.harness.session import SessionHarness, ask
-from tests.loop.context_management.test_fit_driver import SUMMARY, rebuilt, room
+from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, rebuilt
 
 from palimpsest.context.budget.overflow import longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import reducible, result_chars
@@ -39,7 +39,9 @@ async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
 ) -> None:
     full = says("Well.").reports(input=200_000, output=20)
     later = (full, says(SUMMARY), says("Gone on."), says("And now."))
-    harness, model = room(tmp_path, *long_answers(*later), window=100_000, policy=preset)
+    harness, model = make_fit_harness(
+        tmp_path, *long_answers(*later), window=100_000, policy=preset
+    )
     session = await harness.session()
     newer = {
         compaction_plan,
@@ -92,7 +94,7 @@ OLD = "claude-3-7-sonnet"
 async def test_thoughts_are_left_out_for_the_models_that_want_none(
     tmp_path: Path, preset: str, model_id: str, *, drops: bool
 ) -> None:
-    """As spec/context-stability.md 1.4 has it: the newest keeps those of the newest answer."""
+    """As in spec/context-stability.md 1.4: the newest version keeps the reasoning of the newest answer."""
     answers = [thinks(f"Thought {n}.").calls("list") for n in range(2)]
     model = ScriptedModel(*answers, thinks("Thought 2.").says("Done."), says("Yes."))
     info = ModelInfo(
@@ -124,7 +126,9 @@ async def test_limits_of_a_key_and_caps_of_results_are_those_that_are_compared(
     def told(request: ModelRequest) -> ModelAnswer:
         return says("Too short.") if request.purpose == "compaction" else left.pop(0)
 
-    harness, model = room(tmp_path, *[told] * 12, window=26_000, policy=policy, provider="mistral")
+    harness, model = make_fit_harness(
+        tmp_path, *[told] * 12, window=26_000, policy=policy, provider="mistral"
+    )
     object.__setattr__(harness.services, "history_limits", {"dm_history_limit": 3})
     session = await harness.session()
     wanted = {

@@ -1,13 +1,12 @@
-"""The live loop does, call by call, what the recorded loop did with the same model.
+"""The live loop makes the same model calls as the recorded OpenCode loop did with the same model.
 
 A recorded session is written into a real journal; the recorded model plays its steps through
-``session.loop()``: our runner, our turn, our processor, our tools' road. Compared are every model
-call (agent, parent, roles, the first 70 characters of each block), the messages that are left,
-and how often a compaction landed. What the engine says in its own words is masked on both sides:
-``ENGINE`` stands for any text that the case itself does not hold.
+``session.loop()``: our runner, turn, processor and tools. Compared are every model call (agent, parent,
+roles, the first 70 characters of each block), the resulting messages, and the number of compactions. Texts
+of the engine are masked on both sides: ``ENGINE`` stands for any text that the case itself does not
+contain.
 
-Differences on purpose are ``RULES``: a predicate over the case, and what becomes of the recording
-under it.
+Intended differences are ``RULES``: a predicate over the case, and the change of the recording under it.
 """
 
 import asyncio
@@ -52,19 +51,19 @@ OPENCODE = from_config({"*": "allow"}, home="/")
 
 @dataclass
 class Played:
-    """What a loop did, in the same words for both sides."""
+    """The observable behaviour of a loop, in one form for both sides."""
 
     calls: list[dict[str, Any]] = field(default_factory=list)
     messages: list[dict[str, Any]] = field(default_factory=list)
     tasks: list[dict[str, Any]] = field(default_factory=list)
-    """What was handed to other agents."""
+    """The tasks given to subagents."""
     compacted: int = 0
     refused: bool = False
-    """Nothing was asked and nothing can be: the loop ended with an exception."""
+    """The loop ended with an exception, since no request could be sent."""
 
 
 def texts_of(case: Case) -> set[str]:
-    """Return every text that the case itself holds, as far as it is shown."""
+    """Return every text of the case, shortened to the compared length."""
     parts = [part for one in case["input"] for part in one["parts"]]
     parts += [part for step in case["script"] for part in step.get("parts") or ()]
     said = {part["text"][:SHOWN] for part in parts if part.get("type") == "text"}
@@ -75,7 +74,7 @@ def masked(text: str, known: set[str]) -> str:
     return text if text in known | CALLS else ENGINE
 
 
-# What was recorded
+# The recording
 
 
 def recorded(case: Case) -> Played:
@@ -101,7 +100,7 @@ def recorded(case: Case) -> Played:
 
 
 def _task(given: dict[str, Any]) -> dict[str, Any]:
-    """Rename the one field of a task that is called otherwise here."""
+    """Rename the one field of a task that has another name here."""
     return {{"subagent_type": "agent"}.get(name, name): value for name, value in given.items()}
 
 
@@ -134,7 +133,7 @@ def _recorded_part(kind: str, value: Any, known: set[str]) -> Any:
             return kind, value
 
 
-# What ours does
+# Our loop
 
 
 def studio_for(case: Case, model: RecordedModel, root: Path) -> SessionHarness:
@@ -146,7 +145,7 @@ def studio_for(case: Case, model: RecordedModel, root: Path) -> SessionHarness:
         output_limit=limit["output"],
     )
     harness = SessionHarness(root, model, info=info, policy="opencode-1.18", rules=OPENCODE)
-    # The recorded person named this model and these agents; a log alone chooses none.
+    # In the recording a person chose this model and these agents; the log alone does not set them.
     for one in case["input"]:
         harness.services.effective_rules.use(one["info"].get("agent", "build"), info.ref)
     for name in model.tools:
@@ -165,7 +164,7 @@ def studio_for(case: Case, model: RecordedModel, root: Path) -> SessionHarness:
 
 
 def write(session: LiveSession, one: dict[str, Any]) -> None:
-    """Put a recorded message into the journal."""
+    """Append a recorded message to the journal."""
     found = message(one)
     session.log.append(
         MessageUpdated(info=found.info.model_copy(update={"session_id": session.id})),
@@ -174,10 +173,10 @@ def write(session: LiveSession, one: dict[str, Any]) -> None:
 
 
 async def played(case: Case, root: Path) -> tuple[Played, list[str]]:
-    """Play a case; returns what was done, and the statuses that were told."""
+    """Play a case; return its behaviour, and the published statuses."""
     model = RecordedModel(case["script"])
     harness = studio_for(case, model, root)
-    model.errands = {part["prompt"] for part in subtasks(case)}
+    model.subagent_prompts = {part["prompt"] for part in subtasks(case)}
     session = await harness.session()
     for one in case["input"]:
         write(session, one)
@@ -197,7 +196,7 @@ async def played(case: Case, root: Path) -> tuple[Played, list[str]]:
 
 
 def unasked(messages: tuple[Message, ...]) -> bool:
-    """Tell whether the newest answer is our sentence on why nothing could be asked."""
+    """Return whether the newest answer is our error that explains why no request could be sent."""
     info = messages[-1].info if messages else None
     error = info.error if isinstance(info, AssistantMessage) else None
     return error is not None and bool(getattr(error, "explained", False))
@@ -206,7 +205,7 @@ def unasked(messages: tuple[Message, ...]) -> bool:
 def interjecting(
     session: LiveSession, model: RecordedModel, words: dict[str, Any]
 ) -> list["asyncio.Task[Any]"]:
-    """Say words into the run while the n-th request is answered."""
+    """Start tasks that steer the run with a prompt during the n-th request."""
 
     async def say(number: int, text: str) -> None:
         await until(lambda: len(model.requests) >= number)
@@ -257,14 +256,14 @@ def ours(
 
 
 def is_step_limit(one: Message) -> bool:
-    """The step limit is said once and kept, where upstream appends it to each request anew."""
+    """Return whether this is the step limit's note, which we keep and upstream appends to each request."""
     return isinstance(one.info, UserMessage) and any(
         isinstance(part, TextPart) and (part.metadata or {}).get("said_as") for part in one.parts
     )
 
 
 def _parents(messages: tuple[Message, ...]) -> dict[str, str]:
-    """Return whom each answer answers; a kept step limit stands for the message before it."""
+    """Return the parent of each answer; a note about the step limit counts as the message before it."""
     stands: dict[str, str] = {}
     newest = ""
     found: dict[str, str] = {}
@@ -289,7 +288,7 @@ def blocks(one: dict[str, Any]) -> list[str]:
 
 
 def _said(content: str) -> list[str]:
-    """Return the texts that a body joins into one, as far as the engine's own stands behind."""
+    """Split a text that a body joined from a prompt and the engine's reminder after it."""
     words, found, engine = content.partition(SEPARATOR + REMINDER)
     return [words, REMINDER + engine] if found else [words]
 
@@ -326,11 +325,11 @@ def _our_part(part: Part, known: set[str]) -> Any:
             return part.type, None
 
 
-# Differences on purpose
+# Intended differences
 
 
 class Rule(NamedTuple):
-    """Where ours differs, and what becomes of the recording there."""
+    """An intended difference, and the change of the recording under it."""
 
     reason: str
     holds: Callable[[Case], bool]
@@ -366,7 +365,7 @@ def stop_at_the_limit(case: Case, theirs: Played) -> None:
 
 
 def overflows_at_once(case: Case) -> bool:
-    """The provider refuses the very first prompt of a session as too long."""
+    """Return whether the provider refuses the very first prompt of a session as too long."""
     first = case["script"][0] if case["script"] else {}
     begins = all(one["info"]["role"] == "user" for one in case["input"])
     return begins and first.get("result") == "compact" and first.get("finish") is None
@@ -407,7 +406,7 @@ def run_them_all(case: Case, theirs: Played) -> None:
 
 
 def is_refused_later(case: Case) -> bool:
-    """The provider refuses a request as too long, and a summary answers that."""
+    """Return whether the provider refuses a later request as too long, which a summary answers."""
     refused = any(
         step.get("result") == "compact" and not step.get("finish") for step in case["script"]
     )
@@ -503,12 +502,12 @@ def expected(case: Case) -> Played:
 
 
 def wants_a_form(case: Case) -> bool:
-    """The user message asks for JSON of a schema, which no front end of ours can ask for."""
+    """Return whether the user message asks for JSON of a schema, which none of our front ends can."""
     return any(one["info"].get("format") for one in case["input"])
 
 
 def cases() -> list[Case]:
-    """Return the recorded cases; none where the recording is not here."""
+    """Return the recorded cases; none where the recording is missing."""
     try:
         found: list[Case] = load("opencode", "loop")["cases"]
     except pytest.skip.Exception:
@@ -527,5 +526,5 @@ async def test_the_live_loop_does_what_was_recorded(tmp_path: Path, case: Case) 
     assert made.tasks == theirs.tasks
     assert made.compacted == theirs.compacted
     assert made.refused == theirs.refused
-    # Upstream says "busy" again before each request; a change is told once here.
+    # OpenCode publishes "busy" again before each request; we publish a change once.
     assert statuses == (["busy", "idle"] if case["input"] else [])

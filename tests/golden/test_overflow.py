@@ -1,4 +1,4 @@
-"""Overflow is found as the recorded agents find it: by the answer's usage, and by an estimate before."""
+"""Overflow is detected as in the recorded agents: by the answer's usage, and by an estimate before sending."""
 
 from typing import Any, Literal
 
@@ -80,7 +80,7 @@ def test_every_recorded_usage_of_the_seeds_era_overflows_alike() -> None:
 
 
 def test_a_later_release_of_the_seeds_era_differs_only_where_it_is_the_newest_rule() -> None:
-    """Release 1.1.65 counts as the newest one does, which is the preset ``opencode-1.18``."""
+    """Release 1.1.65 has the newest version's rule, which is the preset ``opencode-1.18``."""
     recorded = load("opencode", "seed-era-1.1.65/overflow")
 
     apart = 0

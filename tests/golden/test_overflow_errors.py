@@ -1,4 +1,4 @@
-"""Refusals of length are told from others as the recorded agents tell them, by words alone."""
+"""Overflow errors are told from others as in the recorded agents, by the wording alone."""
 
 import re
 from pathlib import Path
@@ -69,11 +69,11 @@ def test_every_recorded_code_settles_it_alike(refusals: Refusals) -> None:
 
 
 MEASURE = re.compile(r"too (?:long|large|many)|exceed|maximum|limit|greater than|no body|[过超]")
-"""What speaks of no measure is no refusal of length, whatever else it mentions."""
+"""An error without any of these words is no overflow, whatever else it mentions."""
 
 
 def test_the_default_knows_what_anybody_knows_and_is_not_fooled() -> None:
-    """Never a rate limit, a bill or the guard's own sentence; all else that some agent is sure of."""
+    """Never a rate limit, a billing error or the guard's own message; else whatever any agent recognises."""
     sure = {
         case["input"]["message"].get("errorMessage"): any(case["expected"].values())
         for case in load("openclaw", "pi/isContextOverflow")["cases"]
@@ -156,7 +156,7 @@ REFUSED_AS: list[tuple[str, str, type[ApiError | ContextOverflowError], int | No
 
 @pytest.fixture(scope="module")
 def litellm() -> None:
-    """Import it before the clock of a question runs."""
+    """Import litellm before the timeout of a prompt starts."""
     wait(60)
 
 

@@ -1,4 +1,4 @@
-"""Calls and results are paired as the recorded agent pairs them, in both generations."""
+"""Calls and results are paired as in the recorded OpenClaw, in both generations."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from palimpsest.transcript.context_values.neutral_messages import NeutralMessage
 SYNTHETIC = {
     "details": {"openclawSyntheticMissingToolResult": True, "reason": "missing_tool_result"}
 }
-"""How the newest marks a result that it made up; ours is known by its text."""
+"""How the newest version marks a result it inserted; ours is recognised by its text."""
 
 
 def report(repair: RepairReport, given: NeutralMessages, version: str) -> dict[str, Any]:

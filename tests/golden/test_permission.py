@@ -1,7 +1,7 @@
-"""Rules decide as the recorded agent's rules decide.
+"""Permission rules decide as in the recorded OpenCode.
 
-The recordings write home as ``<HOME>``. Tools that share a permission are named as that agent
-names them.
+The recordings contain the home folder as ``<HOME>``. Tools with a common permission are named as in
+OpenCode.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
-"""Questions and answers lead where they lead in the recorded agent, but for one thing.
+"""Permission questions and replies lead to the same outcomes as in the recorded OpenCode, but for one case.
 
-There, an "always" given earlier overrides a rule that denies. Here a deny is a deny: whatever was
-recorded, a question that a rule of its own set denies is denied.
+In OpenCode, an earlier "always" overrides a rule that denies. Here a deny stays a deny: whatever was
+recorded, a question that one of its own rules denies is denied.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from palimpsest.transcript.values import Ask, Reply, Rule
 
 
 def outcome(recorded: str) -> str:
-    """Reduce the recorded agent's words to what they mean."""
+    """Map a recorded outcome to a common word."""
     kinds = {
         "granted": "granted",
         "PENDING": "pending",
@@ -64,7 +64,7 @@ class Flow:
                 self.pending.append(PendingAsk(ask, step.get("sessionID", "ses_one"), rules))
 
     def denied(self, step: dict[str, Any]) -> bool:
-        """Tell by the rules alone whether this is where ours differs."""
+        """Return by the rules alone whether ours differs at this step."""
         rules = tuple(Rule(**rule) for rule in step.get("ruleset", []))
         found = [evaluate(step["permission"], one, rules).action for one in step["patterns"]]
         return "deny" in found

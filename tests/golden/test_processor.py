@@ -1,9 +1,9 @@
-"""Stream events become the parts that the recorded agent made of them.
+"""Stream events become the parts that the recorded OpenCode made of them.
 
-The recorded agent runs its tools inside the stream, so their results come as events; here they
-come from our tools as the same events. What the processor alone decides is played into it; what
-the loop decides too (failures, retries, overflows) is played through the live loop. Differences on
-purpose, each a rule over the case:
+OpenCode runs its tools inside the stream, so their results come as events; here they come from our
+tools as the same events. Cases that the processor alone decides are played into it; those that the
+loop decides too (failures, retries, overflows) are played through the live loop. Intended
+differences, each a rule over the case:
 
 - a failed attempt's parts stay, marked, beside a part that says what failed, while upstream leaves
   an empty text part behind;
@@ -71,7 +71,7 @@ Case = dict[str, Any]
 
 
 def is_replayable(case: Case) -> bool:
-    """Say whether the processor alone decides the outcome of a case."""
+    """Return whether the processor alone decides the outcome of a case."""
     events = [event for attempt in case["stream"] for event in attempt]
     thrown = any("throw" in event or event["type"] == "error" for event in events)
     stops_early = case["result"] == "compact"
@@ -79,7 +79,7 @@ def is_replayable(case: Case) -> bool:
 
 
 def is_stopped_in_a_circle(case: Case) -> bool:
-    """Say whether a person refused to go on with a call that was repeated."""
+    """Return whether a person rejected a call that was repeated in a circle."""
     return bool(case["asks"]) and case["permission"] == "reject"
 
 
@@ -137,7 +137,7 @@ def _erred(event: dict[str, Any]) -> ToolErred:
 
 
 def shape(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep what both sides mean alike: kinds, words, calls, states."""
+    """Return the parts reduced to what both sides have in common: types, texts, calls, states."""
     kept = []
     for part in parts:
         state = part.get("state") or {}
@@ -183,16 +183,16 @@ def test_recorded_streams_become_the_recorded_parts() -> None:
 
 
 def _is_rejected(case: Case) -> bool:
-    """Tell whether somebody refused a call."""
+    """Return whether a person rejected a call."""
     events = [event for attempt in case["stream"] for event in attempt]
     return any(_erred(one).rejected for one in events if one["type"] == "tool-error")
 
 
-# What the loop decides too
+# Decided by the loop too
 
 
 class Streams:
-    """Plays one recorded attempt for each request."""
+    """A model that plays one recorded attempt for each request."""
 
     def __init__(self, case: Case) -> None:
         self.states = {
@@ -251,7 +251,7 @@ def asking_cases() -> list[Case]:
 
 
 def last_attempt(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the last attempt wrote, without what only opens and closes a step."""
+    """Return the parts of the last attempt, without the start and finish of steps."""
     starts = [at for at, part in enumerate(parts) if part["type"] == "step-start"]
     kept = parts[starts[-1] :] if starts else parts
     return [part for part in kept if part["type"] not in {"step-start", "retry"}]
@@ -280,7 +280,7 @@ async def test_failures_retries_and_overflows_end_as_recorded(
     tmp_path: Path, case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def at_once(*_: object) -> None:
-        """Wait for no attempt; how long one waits is compared in ``test_retry``."""
+        """Skip waits before retries; ``test_retry`` compares their length."""
 
     monkeypatch.setattr(request_failures, "_sleep", at_once)
     model = Streams(case)
@@ -324,7 +324,7 @@ def _kind(one: Message) -> str | None:
 
 
 def _refused(case: Case) -> bool:
-    """The provider finds the first prompt too long: nothing can be summarised."""
+    """Return whether the provider refuses the first prompt as too long, so nothing can be summarised."""
     return any(
         "throw" in event
         and is_overflow(

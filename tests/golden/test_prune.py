@@ -1,4 +1,4 @@
-"""Old outputs are pruned as the recorded agents prune them: by age, and when the cache is cold."""
+"""Old outputs are pruned as in the recorded agents: by age, and when the cache is cold."""
 
 from itertools import count as counter
 from typing import Any
@@ -20,9 +20,9 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
 
 GENERATIONS = [(OLDEST, "openclaw-2026.2"), (MIDDLE, "openclaw-2026.9")]
-"""The newest agent was not recorded pruning; the preset follows the newest that was."""
+"""The newest agent was not recorded pruning; its preset follows the newest version that was."""
 COLD = 1e9
-"""Seconds since the cache was touched: the recorded function runs only when it is cold."""
+"""Seconds since the cache was used: the recorded function prunes only when the cache is cold."""
 
 
 def decide(view: View, chosen: Policy, window: int = 200_000) -> tuple[Decision, ...]:
@@ -166,7 +166,7 @@ def sized(sizes: list[int]) -> list[dict[str, Any]]:
 
 
 def transcript(recorded: list[dict[str, Any]]) -> Messages:
-    """Put each result into the call that it answers, as our messages hold them."""
+    """Return our messages, with each result in the part of its call."""
     build = Builder()
     results = {one["toolCallId"]: one for one in recorded if one["role"] == "toolResult"}
     messages: list[Message] = []
@@ -243,7 +243,7 @@ DIGEST_FROM, DIGEST_HEAD, DIGEST_TAIL = 200, 20, 90
 
 
 def digest(text: str) -> dict[str, Any]:
-    """Shorten a text as the recording does."""
+    """Shorten a text in the same way as the recording."""
     short = text
     if len(text) > DIGEST_FROM:
         short = f"{text[:DIGEST_HEAD]}…{text[-DIGEST_TAIL:]}"

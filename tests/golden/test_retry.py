@@ -1,4 +1,4 @@
-"""Failures are worth another attempt, after the wait, as in the recorded agent.
+"""Failures are retried or not, after a wait, as in the recorded OpenCode.
 
 The wait and the judgement are those that the loop calls before it sends a request again
 (``loop/model_requests/request_failures.py``). Differences on purpose, each a rule over the case:
@@ -37,7 +37,7 @@ def delays(source: str) -> list[Case]:
 
 
 def asks(case: Case) -> bool:
-    """Say whether the refusal's headers ask for a wait that can be understood."""
+    """Return whether the refusal's headers ask for a wait, in a valid form."""
     headers = case["headers"] or {}
     return any(_number(headers.get(name)) for name in ("retry-after-ms", "retry-after"))
 
@@ -47,7 +47,7 @@ def _number(text: str | None) -> bool:
 
 
 def is_capped_by_us(case: Case) -> bool:
-    """Headers that ask for nothing, and a wait of its own above half a minute."""
+    """Return whether our cap applies: no wait in the headers, and a recorded wait above half a minute."""
     return case["headers"] is not None and not asks(case) and case["ms"] > CAP_SECONDS * 1000
 
 

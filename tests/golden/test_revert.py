@@ -1,4 +1,4 @@
-"""A revert takes back what it takes back in the recorded agent, and undoes the same steps."""
+"""A revert hides the same messages as in the recorded OpenCode, and restores files of the same steps."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def named(prefix: str) -> list[dict[str, Any]]:
 
 
 def steps(case: dict[str, Any]) -> list[tuple[str, str | None]]:
-    """Return which message and part each revert of a case names; its name says it."""
+    """Return the message and part of each revert in a case, which the case's name contains."""
     name = case["name"]
     if name == TWICE:
         return [(entry[1]["messageID"], entry[1].get("partID")) for entry in case["log"]]
@@ -43,7 +43,7 @@ def steps(case: dict[str, Any]) -> list[tuple[str, str | None]]:
 
 
 def shape(revert: RevertState | None) -> dict[str, str] | None:
-    """Rename our record's fields as theirs."""
+    """Return our revert record with OpenCode's field names."""
     if revert is None:
         return None
     found = {"messageID": revert.message_id, "snapshot": revert.snapshot or ""}
@@ -51,7 +51,7 @@ def shape(revert: RevertState | None) -> dict[str, str] | None:
 
 
 def run(messages: Messages, case: dict[str, Any]) -> tuple[RevertState | None, list[Any]]:
-    """Replay a case with the functions of the live session; say what was done to the files."""
+    """Replay a case with the functions of the live session; return the revert and the file operations."""
     standing: RevertState | None = None
     ops: list[Any] = []
     for message_id, part_id in steps(case):
@@ -72,10 +72,10 @@ def run(messages: Messages, case: dict[str, Any]) -> tuple[RevertState | None, l
 
 
 def as_theirs(messages: Messages, case: dict[str, Any], ops: list[Any]) -> list[Any]:
-    """Leave out what ours undoes beyond the place that was named.
+    """Remove the steps that only ours undoes.
 
-    The rule: where a revert goes back to its question, ours undoes all steps of that question.
-    Theirs undoes those behind the named place only, and leaves files whose messages it removes.
+    The rule: where a revert goes back to its prompt, ours undoes all steps of that prompt. OpenCode undoes
+    those after the named part only, and leaves the files of messages that it removes.
     """
     places = iter(steps(case))
     found = []
@@ -91,7 +91,7 @@ def as_theirs(messages: Messages, case: dict[str, Any], ops: list[Any]) -> list[
 def before_the_place(
     messages: Messages, message_id: str, part_id: str | None
 ) -> list[dict[str, Any]]:
-    """Return the steps before a place, as theirs are written."""
+    """Return the steps before a part, in OpenCode's format."""
     found: list[dict[str, Any]] = []
     for one in messages:
         for part in one.parts:
@@ -142,7 +142,7 @@ def test_a_cleanup_removes_the_same_in_the_same_order() -> None:
 
 
 def test_undoing_no_revert_does_nothing_and_a_busy_session_refuses() -> None:
-    """Recorded for completeness; tests/session/revert/test_revert.py shows ours do the same."""
+    """Recorded for completeness; tests/session/revert/test_revert.py shows the same for ours."""
     found = {case["name"]: case for case in cases()}
     if "unrevert_none" in found:
         assert (found["unrevert_none"]["ops"], found["unrevert_none"]["log"]) == ([], [])

@@ -1,7 +1,7 @@
-"""The numbers and words that the seed documents name hold under the presets that stand for them.
+"""Numbers and texts that the seed documents name hold under the presets that stand for them.
 
-One table for each document: what it names, what it says, and what our functions do with the policy
-of the preset. Texts of their prompts that the documents do not quote are ours everywhere.
+One table for each document: the name, the documented value, and what our functions do with the policy of
+the preset. Prompts that the documents do not quote are ours everywhere.
 """
 
 import asyncio
@@ -85,11 +85,11 @@ def ids() -> Callable[[], str]:
     return lambda: f"dec_{next(numbers)}"
 
 
-# What is pruned, by the preset's own numbers
+# Pruning, with the preset's own numbers
 
 
 def turns_of(*sizes: int, tool: str = "bash") -> tuple[Builder, Messages]:
-    """Return a session with an output of so many tokens in each turn, and two turns after them."""
+    """Return a session with one output of the given tokens in each turn, and two more turns."""
     build = Builder()
     messages: list[Message] = []
     for size in (*sizes, 0, 0):
@@ -99,7 +99,7 @@ def turns_of(*sizes: int, tool: str = "bash") -> tuple[Builder, Messages]:
 
 
 def pruned(*sizes: int, tool: str = "bash") -> list[int]:
-    """Return which outputs are cleared, counted from the oldest."""
+    """Return the indexes of the pruned outputs, from the oldest."""
     _, messages = turns_of(*sizes, tool=tool)
     count = counter(OPENCODE.estimator)
     found = {one.part_id for one in prune(View(messages), OPENCODE, FACTS, ids(), count)}
@@ -108,7 +108,7 @@ def pruned(*sizes: int, tool: str = "bash") -> list[int]:
 
 
 def shown_pruned() -> str:
-    """Return what the model is shown of a pruned output."""
+    """Return what the model sees of a pruned output."""
     _, messages = turns_of(21_000, 40_000)
     count = counter(OPENCODE.estimator)
     decisions = prune(View(messages), OPENCODE, FACTS, ids(), count)
@@ -120,7 +120,7 @@ def shown_pruned() -> str:
     )
 
 
-# What a compaction asks, and what is seen after it
+# The request of a compaction, and the messages after it
 
 
 def compacted() -> Messages:
@@ -208,7 +208,7 @@ REMINDER = (
 
 
 def steered() -> str:
-    """Return what the model is shown of words said into a turn that runs."""
+    """Return what the model sees of a prompt that joined a running turn."""
     build = Builder()
     asked = build.user("do it")
     step = build.assistant(build.ran("bash", "ok"), to=asked, finish="tool-calls")
@@ -353,7 +353,7 @@ def returned(name: str, text: str = "ok") -> NeutralMessage:
 
 
 def repaired(*messages: NeutralMessage) -> list[tuple[str, str, bool]]:
-    """Return role, words and whether they are an error, of the repaired messages."""
+    """Return role, text and error flag of the repaired messages."""
     return [
         (
             message.role,
@@ -366,7 +366,7 @@ def repaired(*messages: NeutralMessage) -> list[tuple[str, str, bool]]:
 
 
 def limited_then_paired() -> list[str]:
-    """Return what is sent of a result whose call was before the newest turn."""
+    """Return the texts sent of a result whose call is older than the newest turn."""
     messages = (said("user", "1"), called("a"), said("user", "2"), returned("a"))
     flat = repaired_in_order(
         messages,
@@ -378,7 +378,7 @@ def limited_then_paired() -> list[str]:
 
 
 def closed_while_waiting() -> str:
-    """Return what becomes of a wait for a compaction when the session is closed."""
+    """Return how a wait for a compaction ends when the session is closed."""
 
     async def wait() -> str:
         state = CompactionState(OPENCLAW.recovery.counted)
@@ -528,7 +528,7 @@ SEED_002: list[Row] = [
 
 
 def truncated(text: str) -> list[str]:
-    """Return the pieces of a truncated output but the hint, whose words are ours."""
+    """Return the pieces of a truncated output, without the hint, whose text is ours."""
     found = truncate(
         "dec", "prt", "msg", text, OPENCODE.truncate, FACTS, counter(OPENCODE.estimator)
     )

@@ -1,4 +1,4 @@
-"""Thinking is left out of answers as the recorded agent leaves it out, in both generations."""
+"""Reasoning is left out of answers as in the recorded OpenClaw, in both generations."""
 
 import pytest
 from tests.golden.data import load

@@ -1,4 +1,4 @@
-"""Which titles nobody gave, and what forks are called, is as recorded."""
+"""Default titles are recognised, and forks are named, as in the recorded OpenCode."""
 
 from tests.golden.data import load
 

@@ -1,4 +1,4 @@
-"""Ids of tool calls are written as the recorded agent writes them, in both generations."""
+"""Ids of tool calls are written as in the recorded OpenClaw, in both generations."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A tool result that is too long for the window is cut as the recorded agent cuts it."""
+"""A tool result that is too long for the window is truncated as in the recorded OpenClaw."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from palimpsest.transcript.context_values.policies import RecoveryPolicy
 BETWEEN = preset_policy("openclaw-2026.9").recovery.model_copy(
     update={"result_form": "ends", "result_suffix": "[... {omitted} more characters truncated]"}
 )
-"""The version between the two presets: it keeps the tail, and goes over the limit."""
+"""The version between the two presets: it keeps the tail, and may exceed the limit."""
 MARKER = "middle content omitted"
 
 
@@ -59,7 +59,7 @@ def digest(text: str, shown: str) -> dict[str, Any]:
 
 
 def ending(recovery: RecoveryPolicy, options: Mapping[str, Any]) -> RecoveryPolicy:
-    """Return the policy with the words that a call puts at the end, if it names some."""
+    """Return the policy with the suffix that a call names, if any."""
     suffix = options.get("suffix")
     if suffix is None:
         return recovery

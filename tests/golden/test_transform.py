@@ -1,8 +1,8 @@
-"""Provider messages are made to fit a model, and marked for its cache, as the recorded agent does.
+"""Provider messages are adapted to a model, and marked for its cache, as in the recorded OpenCode.
 
-Two things are the SDK's own way of writing: a cache mark stands on a message or on its last block,
-by package, so only the marked messages are compared; and thinking that goes into a field beside the
-words is an option of the message there, a block of the message here.
+Two details belong to the SDK: a cache mark is on a message or on its last block, by package, so only the
+marked messages are compared; and reasoning in a field beside the text is an option of the message there, a
+block of the message here.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ def is_marked(message: Recorded) -> bool:
 
 
 def theirs_of(recorded: list[Recorded]) -> NeutralMessages:
-    """Return the recorded messages as ours, thinking in a field as a block."""
+    """Return the recorded messages as ours, with the reasoning field as a block."""
     plain = unmarked(recorded)
     found = []
     for message, flat in zip(plain, flat_of(plain), strict=True):

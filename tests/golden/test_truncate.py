@@ -1,4 +1,4 @@
-"""A tool's output is shortened as the recorded agent does it, under its presets."""
+"""A tool's output is truncated as in the recorded OpenCode, under its presets."""
 
 from typing import Any
 
@@ -38,9 +38,9 @@ def policy_of(preset: str, case: dict[str, Any]) -> TruncatePolicy:
 
 
 def with_our_hint(content: str) -> str:
-    """Put our hint for theirs.
+    """Replace OpenCode's hint by ours.
 
-    Theirs names a file, and the task tool where the agent may call it; our whole text is kept in the
+    OpenCode's names a file, and the task tool where the agent may call it; our whole text is kept in the
     session, where the recall tool finds it.
     """
     at = content.find(THEIR_HINT)

@@ -1,4 +1,4 @@
-"""Turns are merged and ordered as the recorded agent does it, in both generations."""
+"""Turns are merged and ordered as in the recorded OpenClaw, in both generations."""
 
 import pytest
 from tests.golden.data import load

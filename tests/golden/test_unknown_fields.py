@@ -1,4 +1,4 @@
-"""A recording with a field that no adapter reads is refused, and the field named."""
+"""A recording with a field that no adapter reads is rejected, and the field named."""
 
 import json
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ TEXT = {"id": "prt_1", "messageID": "msg_1", "sessionID": "ses_1", "type": "text
 
 @pytest.fixture
 def another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that PALIMPSEST_GOLDEN names, with nothing in it yet."""
+    """An empty folder that PALIMPSEST_GOLDEN names."""
     monkeypatch.setenv("PALIMPSEST_GOLDEN", str(tmp_path))
     data.folder.cache_clear()
     yield tmp_path
@@ -34,7 +34,7 @@ def another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def made(place: list[str], held: Any) -> Any:
-    """Return a recording that holds one thing at a place."""
+    """Return a recording with one value at a dotted path."""
     if not place:
         return held
     inside = made(place[1:], held)

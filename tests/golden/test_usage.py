@@ -1,4 +1,4 @@
-"""What a provider reports is counted, and priced, as in the recorded agent.
+"""Reported usage is counted, and priced, as in the recorded OpenCode.
 
 ``normalise`` and ``cost`` are what every live step goes through. Differences on purpose, each a
 rule over the case:
@@ -21,7 +21,7 @@ LONG_PROMPT = 200_000
 
 
 def report(case: Case) -> dict[str, Any]:
-    """Rename the fields of a report to those that litellm gives."""
+    """Rename the fields of a usage report to litellm's."""
     usage = case["usage"]
     written = usage.get("cacheWriteInputTokens") or _written(case["metadata"] or {})
     return {
@@ -35,7 +35,7 @@ def report(case: Case) -> dict[str, Any]:
 
 
 def _written(metadata: dict[str, Any]) -> int | None:
-    """Return the cache writes that a provider reports beside the usage, whatever it calls them."""
+    """Return the cache writes that a provider reports beside the usage, under any of their names."""
     for provider in metadata.values():
         for name in ("cacheCreationInputTokens", "cacheWriteInputTokens"):
             found = provider.get(name) or (provider.get("usage") or {}).get(name)

@@ -1,4 +1,4 @@
-"""Patterns match what the recorded agent's patterns match."""
+"""Wildcard patterns match as in the recorded OpenCode."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from palimpsest.tools.permission_rules.wildcard import matches, most_specific
 
 
 def most_specific_command(head: str, tail: Sequence[str], patterns: Mapping[str, Any]) -> Any:
-    """Decide as ``most_specific`` does, for a command whose words are known: patterns are words too."""
+    """Decide as ``most_specific`` does, for a command given as a list of words, like its patterns."""
     chosen = None
     for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):
         first, *rest = pattern.split() or [""]
@@ -19,7 +19,7 @@ def most_specific_command(head: str, tail: Sequence[str], patterns: Mapping[str,
 
 
 def in_order(words: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Tell whether words match patterns one after the other, others between them."""
+    """Return whether words match patterns in order, with other words between them."""
     if not patterns:
         return True
     first, *rest = patterns

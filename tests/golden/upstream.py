@@ -1,4 +1,4 @@
-"""Read upstream's messages as ours: fields are renamed, nothing is decided."""
+"""Convert recorded OpenCode messages to ours: fields are renamed, nothing is decided."""
 
 from typing import Any, get_args
 

@@ -1,4 +1,4 @@
-"""Sessions that no longer fit their window, and what their compactions left behind."""
+"""Helpers for tests with sessions that overflow a small window, and with their compactions."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 
 INFO = ModelInfo(ref=ModelRef(provider="scripted", name="model"), window=8_000, output_limit=1_000)
 LONG = "The mean of bill_length_mm is 43.92. " * 280
-"""About 3,400 tokens: two of them fit, and nothing long beside them."""
+"""About 3,400 tokens: two of them fit the window, and little else."""
 PALIMPSEST = PRESETS["palimpsest"]
 DEFAULT = PALIMPSEST.model_copy(
     update={
@@ -27,7 +27,7 @@ DEFAULT = PALIMPSEST.model_copy(
         "prune": PALIMPSEST.prune.model_copy(update={"rule": "none"}),
     }
 )
-"""The default policy, which works in a window as small as ours, and leaves outputs alone."""
+"""The default policy, changed to accept a window as small as ours, and without pruning."""
 SUMMARY = (
     "## Goal\n- know the penguins\n\n## Numbers and facts\n- bill_length_mm: 43.92\n"
     + "- none\n" * 40
@@ -38,24 +38,26 @@ def make_harness(
     tmp_path: Path, *answers: ScriptedAnswer, policy: Policy | None = None, few: bool = True
 ) -> tuple[SessionHarness, ScriptedModel]:
     model = ScriptedModel(*answers)
-    room = SessionHarness(tmp_path, model, info=INFO, few=few)
-    object.__setattr__(room.services, "policy", policy or DEFAULT)
-    return room, model
+    harness = SessionHarness(tmp_path, model, info=INFO, few=few)
+    object.__setattr__(harness.services, "policy", policy or DEFAULT)
+    return harness, model
 
 
 async def talked(
     tmp_path: Path, *answers: ScriptedAnswer, policy: Policy | None = None, few: bool = True
 ) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
-    """Return a session whose window is nearly full of two long answers."""
-    room, model = make_harness(tmp_path, says(LONG), says(LONG), *answers, policy=policy, few=few)
-    session = await room.session()
+    """Return a session whose window is nearly filled by two long answers."""
+    harness, model = make_harness(
+        tmp_path, says(LONG), says(LONG), *answers, policy=policy, few=few
+    )
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
-    return room, model, session
+    return harness, model, session
 
 
 def by_purpose(request: ModelRequest) -> ModelAnswer:
-    """Summarise what is to be summarised, and answer what is asked."""
+    """Answer summary requests with a summary, and others with a sentence."""
     return says(SUMMARY if request.purpose == "compaction" else "It is 43.92.")
 
 
@@ -85,11 +87,11 @@ def with_recovery(policy: Policy = DEFAULT, **update: Any) -> Policy:
 
 
 async def assert_rebuilt(
-    room: SessionHarness, session: LiveSession, *models: ScriptedModel
+    harness: SessionHarness, session: LiveSession, *models: ScriptedModel
 ) -> None:
-    """Every request that a model received is rebuilt from the log, in order and to the byte."""
-    records = await room.records(session)
-    rebuilt = list(rebuild_all(room.store, session.id, records))
+    """Assert that every request a model received is rebuilt from the log, in order and to the byte."""
+    records = await harness.records(session)
+    rebuilt = list(rebuild_all(harness.store, session.id, records))
     assert all(one.matches for one in rebuilt)
     for model in models:
         received = [list(request.messages) for request in model.requests]

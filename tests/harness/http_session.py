@@ -1,4 +1,4 @@
-"""A session that talks to a real model server on loopback, in one of two wire formats."""
+"""A test session that uses a real HTTP model server on loopback, in one of two wire formats."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ PROVIDERS = ["openai", "anthropic"]
 
 
 class HttpSessionHarness:
-    """A session that talks to the fault server."""
+    """A session whose model is the fault server."""
 
     def __init__(
         self,
@@ -54,11 +54,11 @@ class HttpSessionHarness:
         return self.opened
 
     async def ask(self, text: str, **options: Any) -> SessionAnswer:
-        """Ask the server's model."""
+        """Send a prompt to the server's model."""
         return await ask(await self.session(), text, model=self.id, **options)
 
     async def check_requests(self) -> None:
-        """Every body that arrived equals the rebuilt request of its step, retries included."""
+        """Assert that every received body equals the rebuilt request of its step, retries included."""
         session = await self.session()
         records = await self.harness.records(session)
         rebuilt = list(rebuild_all(self.harness.store, session.id, records))

@@ -18,7 +18,7 @@ import psutil
 import zmq
 from jupyter_client.connect import write_connection_file
 from jupyter_client.session import Session
-from tests.harness.kernel_forks import nursery
+from tests.harness.kernel_forks import kernel_fork_server
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ Message = dict[str, Any]
 
 @dataclass
 class Run:
-    """What one cell gave."""
+    """The reply and the messages of one executed cell."""
 
     id: str
     reply: Message = field(default_factory=dict)
@@ -63,8 +63,8 @@ class Run:
                 found.append({"kind": "error", "data": content})
         return found
 
-    def story(self) -> str:
-        """Return the Markdown of the cell, figures as a word."""
+    def markdown(self) -> str:
+        """Return the Markdown or text of the cell's outputs, with figures as a placeholder."""
         texts = []
         for output in self.outputs():
             data = output["data"]
@@ -77,37 +77,37 @@ class Run:
 
 BLOCKING = "print('begun')\nimport threading\nthreading.Event().wait()"
 AWAITING = "print('begun')\nimport asyncio\nawait asyncio.Event().wait()"
-"""Code that ends when it is stopped, and never before."""
+"""Code that runs until it is interrupted."""
 
 
 class Gate:
-    """A place in a cell's code where it waits until the test lets it go on."""
+    """A point in a cell's code at which it waits until the test opens the gate."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / f"gate-{uuid.uuid4().hex[:8]}"
         self._there = self._path.with_suffix(".there")
         os.mkfifo(self._path)
         self.arrive = f"open({str(self._there)!r}, 'w').close()"
-        """Only says that the code came to it."""
+        """Code that reports its arrival without waiting."""
         self.blocking = f"{self.arrive}\nopen({str(self._path)!r}).read()"
-        """Holds the main thread."""
+        """Code that waits and blocks the main thread."""
         self.awaiting = (
             f"import asyncio\n{self.arrive}\n"
             f"await asyncio.to_thread(lambda: open({str(self._path)!r}).read())"
         )
-        """Leaves the main thread to others."""
+        """Code that waits without blocking the main thread."""
 
     def reached(self) -> None:
-        """Wait until the code stands there."""
+        """Wait until the code has arrived."""
         eventually(self._there.exists)
 
     def open(self) -> None:
-        """Let the code go on."""
+        """Let the code continue."""
         self._path.open("w").close()
 
 
 STARTS = 3
-"""How often a kernel is started whose ports another process took before it had them."""
+"""Attempts to start a kernel, since another process may take its ports first."""
 
 
 class KernelEnded(AssertionError):
@@ -115,7 +115,7 @@ class KernelEnded(AssertionError):
 
 
 class Client:
-    """One client: sends requests, reads iopub in a thread, answers questions."""
+    """One client of a kernel: sends requests, reads iopub in a thread, answers questions."""
 
     def __init__(self, info: Message, folder: Path) -> None:
         self.info = info
@@ -141,7 +141,7 @@ class Client:
     def wait_until_ready(
         self, timeout: float = 60, *, runs: Callable[[], bool] = lambda: True
     ) -> None:
-        """Wait until the kernel answers and iopub is heard; raises KernelEnded where it no longer ``runs``."""
+        """Wait until kernel and iopub respond; raises KernelEnded when it no longer ``runs``."""
         end = time.monotonic() + timeout
         asked: list[str] = []
         while time.monotonic() < end:
@@ -154,9 +154,9 @@ class Client:
                 self._receive("shell", asked[-1], 1)
             except TimeoutError:
                 continue
-            with contextlib.suppress(AssertionError):  # iopub is not connected yet: once more
+            with contextlib.suppress(AssertionError):  # iopub is not connected yet: repeat
                 self.wait(lambda m: any(_idle(m, one) for one in asked), timeout=0.1)
-                # A question to somebody who is not connected yet is dropped without a word.
+                # A question to a client that is not connected yet is dropped without an error.
                 if self._greeting.poll(1_000):
                     return
         raise AssertionError("The kernel did not start.")
@@ -207,7 +207,7 @@ class Client:
 
     @contextmanager
     def subshell(self) -> Iterator[str]:
-        """Yield the id of a subshell, in which cells run beside those of the main shell."""
+        """Yield the id of a subshell, whose cells run in parallel to those of the main shell."""
         made = self._control("create_subshell_request", {})
         yield str(made["subshell_id"])
         self._control("delete_subshell_request", {"subshell_id": made["subshell_id"]})
@@ -228,7 +228,7 @@ class Client:
         console: bool = False,
         **metadata: Any,
     ) -> str:
-        """Send a cell without waiting; from a page, which says more of it, or a console."""
+        """Send a cell without waiting; with ``stdin`` as a page does, unless as a ``console``."""
         if stdin and not console:
             metadata.setdefault("recordTiming", False)
         content = {
@@ -246,7 +246,7 @@ class Client:
         return str(message["header"]["msg_id"])
 
     def finish(self, run_id: str, timeout: float = 60) -> Run:
-        """Wait for a cell's reply and its idle, and collect what it gave."""
+        """Wait for a cell's reply and its idle status, and collect its messages."""
         run = Run(run_id, self._receive("shell", run_id, timeout))
         self.wait(lambda m: _idle(m, run_id), timeout=timeout)
         run.messages = [m for m in self.iopub if m["parent_header"].get("msg_id") == run_id]
@@ -262,7 +262,7 @@ class Client:
     def wait(
         self, test: Callable[[Message], Any], timeout: float = 30, *, since: int = 0
     ) -> Message:
-        """Wait for an iopub message; looks at those that came already too, from ``since`` on."""
+        """Wait for an iopub message that passes the test, among those from index ``since`` on."""
         end = time.monotonic() + timeout
         seen = since
         with self._arrived:
@@ -277,7 +277,7 @@ class Client:
                     raise AssertionError(f"Nothing like it came; the last were {kinds}.")
 
     def wait_text(self, text: str, timeout: float = 30) -> Message:
-        """Wait until some output holds a text."""
+        """Wait until some output contains a text."""
         return self.wait(lambda m: text in str(m["content"]), timeout)
 
     def request(self, **command: Any) -> Message:
@@ -286,11 +286,11 @@ class Client:
         return self._control("palimpsest_request", command)
 
     def drain(self) -> None:
-        """Wait until nothing more arrives."""
+        """Wait until no more messages arrive."""
         lulls = self._lulls
         eventually(lambda: self._lulls > lulls + 1)
 
-    def stands_in(self, function: str) -> None:
+    def wait_until_running(self, function: str) -> None:
         """Wait until the main thread runs a function with that qualified name."""
         code = (
             "import sys, threading\n"
@@ -301,18 +301,18 @@ class Client:
             eventually(lambda: function in self.finish(self.send(code, subshell=subshell)).stream())
 
     def question(self, timeout: float = 60) -> str:
-        """Wait until the kernel asks for input; returns the words."""
+        """Wait until the kernel asks for input; return its prompt."""
         self._asked = self._receive("stdin", None, timeout)
         return str(self._asked["content"]["prompt"])
 
     def answer(self, text: str) -> None:
-        """Type an answer to the newest question."""
+        """Reply to the newest question."""
         content = {"value": text, "status": "ok"}
         message = self.session.msg("input_reply", content, parent=self._asked)
         self.session.send(self._sockets["stdin"], message)
 
     def complete(self, code: str) -> list[str]:
-        """Return what the kernel proposes at the end of a line."""
+        """Return the completions at the end of a line."""
         content = {"code": code, "cursor_pos": len(code)}
         message = self.session.msg("complete_request", content)
         self.session.send(self._sockets["shell"], message)
@@ -320,7 +320,7 @@ class Client:
         return [str(match) for match in reply["content"]["matches"]]
 
     def notices(self, kind: str) -> list[Message]:
-        """Return the notices of one kind so far."""
+        """Return the notices of one kind received so far."""
         return [
             m["content"]
             for m in self.iopub
@@ -328,11 +328,11 @@ class Client:
         ]
 
     def gate(self) -> Gate:
-        """Return a place where code waits until it is let go on."""
+        """Return a new gate for code of this kernel."""
         return Gate(self._folder)
 
     def value(self, expression: str) -> str:
-        """Return the repr of an expression, evaluated without leaving a trace."""
+        """Return the repr of an expression, evaluated without side effects on the history."""
         content = {
             "code": "",
             "silent": True,
@@ -350,9 +350,9 @@ class Client:
 class Kernel:
     """One kernel process and one client of it.
 
-    It speaks the protocol over plain sockets: a blocking client would leave event loops behind,
-    and with two clients of one manager one loses its replies (spec/kernel.md F). It comes out of
-    the nursery, where it is not ``fresh``; one that asks a ``provider`` has litellm already.
+    It speaks the protocol over plain sockets: a blocking client would leave event loops behind, and with
+    two clients of one manager one loses its replies (spec/kernel.md F). The process is forked by
+    ``kernel_forks``, unless it is ``fresh``; for one that asks a ``provider`` litellm is already imported.
     """
 
     def __init__(
@@ -372,7 +372,7 @@ class Kernel:
         }
         self._environment.pop(
             "PYTEST_CURRENT_TEST", None
-        )  # ipykernel then would not watch descriptors
+        )  # else ipykernel would not watch descriptors
         self._fresh = fresh or "PYTHONPATH" in (env or {})
         self._provider = provider
         self._started: subprocess.Popen[bytes] | None = None
@@ -383,7 +383,7 @@ class Kernel:
         self._start()
 
     def _start(self) -> None:
-        """Start it on ports that are free; raises KernelEnded where another process was quicker."""
+        """Start it on free ports; raises KernelEnded when another process took them first."""
         file = str(self.folder / f"kernel-{uuid.uuid4().hex[:8]}.json")
         _, info = write_connection_file(file)
         if self._fresh:
@@ -397,7 +397,9 @@ class Kernel:
             )
             pid = self._started.pid
         else:
-            pid = nursery(provider=self._provider).start(file, self.folder, self._environment)
+            pid = kernel_fork_server(provider=self._provider).start(
+                file, self.folder, self._environment
+            )
         self.process = psutil.Process(pid)
         self.client = Client(info, self.folder)
         try:
@@ -419,16 +421,16 @@ class Kernel:
         return getattr(self.client, name)
 
     def interrupt(self) -> float:
-        """Press the stop button; returns the moment."""
+        """Send an interrupt, as the stop button does; return the time."""
         os.kill(self.process.pid, signal.SIGINT)
         return time.monotonic()
 
     def cpu_seconds(self) -> float:
-        """Return the processor time that the kernel has used."""
+        """Return the CPU time that the kernel has used."""
         used = psutil.Process(self.process.pid).cpu_times()
         return float(used.user + used.system)
 
-    def request_cache(self) -> int:
+    def memory_bytes(self) -> int:
         """Return the resident memory of the kernel in bytes."""
         return int(psutil.Process(self.process.pid).memory_info().rss)
 
@@ -451,23 +453,23 @@ class Kernel:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def load_room(self) -> None:
+    def load_scripted_model(self) -> None:
         """Load the extension with a scripted model and an empty script."""
         run = self.client.run(
             "from palimpsest.model.script import says, calls, stalls, thinks, fails\n"
             "from tests.harness.kernel_session import load\n"
-            "room = load(get_ipython())"
+            "harness = load(get_ipython())"
         )
         assert run.status == "ok", run.reply["content"]
 
     def script(self, *answers: str) -> None:
-        """Let the model answer like this from now on, and forget what it was asked."""
-        found = self.client.value(f"room.script({', '.join(answers)})")
+        """Give the model these answers, and clear its recorded requests."""
+        found = self.client.value(f"harness.script({', '.join(answers)})")
         assert found == "None", found
 
     def requests(self) -> str:
-        """Return what the model was asked since the last script."""
-        return self.client.value("[r.messages for r in room.model.requests]")
+        """Return the requests that the model received since the last script."""
+        return self.client.value("[r.messages for r in harness.model.requests]")
 
 
 def _idle(message: Message, run_id: str) -> bool:

@@ -1,7 +1,7 @@
-"""A whole application with a scripted model, wired into a shell: what a kernel test of every way loads.
+"""A whole application with a scripted model, loaded into a kernel's shell, for tests of every interface.
 
-In a test kernel: ``from tests.harness.kernel_application import load; room = load(get_ipython())``. Unlike
-``room`` it is the application itself: a store on disk, settings, the library, hooks and servers.
+In a test kernel: ``from tests.harness.kernel_application import load; harness = load(get_ipython())``. Unlike
+``harness`` it is the application itself: a store on disk, settings, the library, hooks and servers.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 from palimpsest import ipython_extension
 from palimpsest.app.wiring import App
 from palimpsest.frontends.frontend import Frontend
+from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
@@ -22,25 +23,25 @@ SETTINGS: dict[str, Any] = {
     "titles": False,
     "permission": {"edit": "allow", "todowrite": "allow", "question": "allow", "task": "allow"},
 }
-"""Writing files is allowed, so that a turn which is about something else asks nothing; Python asks."""
+"""Writing files is allowed, so that turns of other tests ask no permission; Python asks."""
 
 
 class ApplicationHarness:
-    """The model of a kernel's application, to be scripted anew."""
+    """Gives the application of a kernel a scripted model whose script can be replaced."""
 
     def __init__(self) -> None:
         self.model = ScriptedModel()
 
     def script(self, *answers: ModelAnswer) -> None:
-        """Let a fresh model play these answers from now on."""
+        """Replace the model by one with these answers."""
         self.model = ScriptedModel(*answers)
 
 
 def load(shell: Any) -> ApplicationHarness:
-    """Load the extension with an application whose model plays a script; returns its stage."""
-    run_context = ApplicationHarness()
+    """Load the extension with an application and a scripted model; return its harness."""
+    harness = ApplicationHarness()
 
-    def build(shell: Any, cells: RunningCells) -> Frontend:
+    def build(shell: Any, cells: RunningCells, _recorder: CellRecorder) -> Frontend:
         engine = EngineThread()
         main_thread = MainThread(shell, lambda: engine.loop, main_loop_of(shell))
         app = App(
@@ -49,7 +50,7 @@ def load(shell: Any) -> ApplicationHarness:
             python=main_thread.runner,
             namespace=main_thread.runner,
             engine=engine,
-            model=lambda _info: run_context.model,
+            model=lambda _info: harness.model,
         )
         return Frontend(app, main_thread, shell=shell, cells_running=lambda: cells.running)
 
@@ -57,4 +58,4 @@ def load(shell: Any) -> ApplicationHarness:
     extension = ipython_extension.extension_of(shell)
     assert extension is not None
     extension.front()
-    return run_context
+    return harness

@@ -1,8 +1,8 @@
-"""Kernels without the second that each needs to import what all of them import.
+"""Fork test kernels from one process that has already imported the modules they need.
 
-``python -m tests.harness.kernel_forks`` imports once, then forks a kernel for every order that comes on
-its socket. What is tested in such a kernel is what happens after its start; a kernel that stands in a
-hostile folder, or whose imports or start are the matter, is started as Jupyter starts it.
+``python -m tests.harness.kernel_forks`` imports once, then forks a kernel for every order on its socket,
+which saves a second for each. Tests with such a kernel are about what happens after its start; a kernel in
+a hostile folder, or one whose imports or start are tested, is started as Jupyter starts it.
 """
 
 import atexit
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class KernelForkServer:
-    """The process that imported everything, seen from the tests."""
+    """A client of the process that forks kernels."""
 
     def __init__(self, *, provider: bool) -> None:
         self._socket, theirs = socket.socketpair()
@@ -44,44 +44,44 @@ class KernelForkServer:
         atexit.register(self.close)
 
     def start(self, file: str, cwd: Path, environment: dict[str, str]) -> int:
-        """Start a kernel with this connection file; returns its process id."""
+        """Start a kernel with this connection file; return its process id."""
         order = {"file": file, "cwd": str(cwd), "environment": environment}
         self._socket.sendall(json.dumps(order).encode() + b"\n")
         pid = self._replies.readline()
-        assert pid, "The nursery of kernels ended; its error is above."
+        assert pid, "The process that forks kernels ended; its error is above."
         return int(pid)
 
     def close(self) -> None:
-        """End it; kernels that are left go on."""
+        """Close the server; running kernels continue."""
         self._replies.close()
         self._socket.close()
         self._process.wait(30)
 
 
 @cache
-def nursery(*, provider: bool = False) -> KernelForkServer:
-    """Return this test process's own nursery; that for kernels that ask a provider has litellm, too."""
+def kernel_fork_server(*, provider: bool = False) -> KernelForkServer:
+    """Return this test process's server; the one for kernels that ask a provider has litellm, too."""
     return KernelForkServer(provider=provider)
 
 
 def main() -> None:
-    """Fork a kernel per order until the tests end."""
-    sys.path.remove(str(ROOT))  # python -m put it first; the environment names it once more
+    """Fork a kernel for each order until the tests end."""
+    sys.path.remove(str(ROOT))  # python -m put it first; PYTHONPATH names it once more
     _import_everything()
     if "provider" in sys.argv:
         _import_litellm()
     gc.collect()
-    gc.freeze()  # no kernel looks through what it shares
+    gc.freeze()  # the garbage collector of a kernel skips the objects it inherits
     orders = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGCHLD, _reap)
     for line in orders.makefile("r"):
         order = json.loads(line)
-        # A thread that holds a lock while it is left behind would hold it in the kernel for ever.
+        # A lock held by another thread during the fork would stay locked in the kernel for ever.
         assert threading.active_count() == 1
         pid = os.fork()
         if pid == 0:
             orders.detach()
-            _be_a_kernel(order["file"], order["cwd"], order["environment"])
+            _run_kernel(order["file"], order["cwd"], order["environment"])
         orders.sendall(f"{pid}\n".encode())
 
 
@@ -111,8 +111,8 @@ def _reap(*_: object) -> None:
         pass
 
 
-def _be_a_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
-    """Do what ``python -m ipykernel_launcher -f FILE`` does once it has imported."""
+def _run_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
+    """Run a kernel as ``python -m ipykernel_launcher -f FILE`` does after its imports."""
     from palimpsest.model.adapter import litellm_model  # noqa: PLC0415
     from palimpsest.session.config import state_folder  # noqa: PLC0415
 
@@ -132,7 +132,7 @@ def _be_a_kernel(file: str, cwd: str, environment: dict[str, str]) -> None:
 
     from ipykernel.kernelapp import launch_new_instance  # noqa: PLC0415
 
-    # The one thing of the environment that is read when it is imported.
+    # The one environment variable that is read at import time.
     state_folder._NAMED = environment.get(state_folder.VARIABLE)
 
     code = 1

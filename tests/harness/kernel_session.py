@@ -1,4 +1,4 @@
-"""A real session layer with a scripted model, wired into a shell: what a kernel test loads.
+"""A real session layer with a scripted model, loaded into a kernel's shell.
 
 In a test kernel: ``from tests.harness.kernel_session import load; load(get_ipython(), answers...)``.
 """
@@ -14,6 +14,7 @@ from typing import Any
 from palimpsest import ipython_extension
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.frontends.frontend import Frontend
+from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
@@ -35,7 +36,7 @@ INFO = ModelInfo(ref=ModelRef(provider="test", name="scripted"), window=100_000,
 
 
 class KernelHarness:
-    """What ``Frontend`` needs of an application."""
+    """A minimal application for ``Frontend``: services with a scripted model."""
 
     def __init__(
         self, shell: Any, model: ScriptedModel, rules: Any = None, *, snapshots: bool = False
@@ -62,18 +63,18 @@ class KernelHarness:
             policy=preset_policy("palimpsest"),
             python=self.main_thread.runner,
             namespace=self.main_thread.runner,
-            snapshots=keeping(root) if snapshots else None,
+            snapshots=make_snapshots(root) if snapshots else None,
         )
         owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")
         self.workspace = Workspace(self.services, owner, project_id="prj_test")
 
     def script(self, *answers: ModelAnswer) -> None:
-        """Let a fresh model play these answers from now on."""
+        """Replace the model by one with these answers."""
         self.model = ScriptedModel(*answers)
 
 
-def keeping(root: Path) -> Snapshots:
-    """Return what keeps the files of a folder as they were."""
+def make_snapshots(root: Path) -> Snapshots:
+    """Return the file snapshots of a folder."""
     kept = root / ".palimpsest" / "snapshots"
     return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_LEFT_OUT)
 
@@ -81,13 +82,15 @@ def keeping(root: Path) -> Snapshots:
 def load(
     shell: Any, *answers: ModelAnswer, rules: Any = None, snapshots: bool = False
 ) -> KernelHarness:
-    """Load the extension with a model that plays these answers; returns the room."""
+    """Load the extension with a model that gives these answers; return the harness."""
     made: list[KernelHarness] = []
 
-    def build(shell: Any, cells: RunningCells) -> Frontend:
-        room = KernelHarness(shell, ScriptedModel(*answers), rules, snapshots=snapshots)
-        made.append(room)
-        return Frontend(room, room.main_thread, shell=shell, cells_running=lambda: cells.running)
+    def build(shell: Any, cells: RunningCells, _recorder: CellRecorder) -> Frontend:
+        harness = KernelHarness(shell, ScriptedModel(*answers), rules, snapshots=snapshots)
+        made.append(harness)
+        return Frontend(
+            harness, harness.main_thread, shell=shell, cells_running=lambda: cells.running
+        )
 
     ipython_extension.load_ipython_extension(shell, build)
     extension = ipython_extension.extension_of(shell)

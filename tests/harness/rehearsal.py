@@ -1,7 +1,7 @@
-"""A small harness for the rehearsal model: real tools over a namespace and a folder.
+"""A harness for the rehearsal model, with real tools on a namespace and a folder.
 
-``ask`` plays a whole turn the way the loop does: reply, run the calls with the package's own
-tools, send the results back, until the model answers in words.
+``ask`` plays a whole turn as the loop does: reply, run the calls with the package's own tools, send the
+results back, until the model answers with text.
 """
 
 import ast
@@ -36,7 +36,7 @@ MOST_STEPS = 14
 
 @dataclass
 class FakeShell:
-    """What the variable describer needs of IPython."""
+    """The part of IPython's shell that the variable descriptions need."""
 
     user_ns: dict[str, Any]
     user_ns_hidden: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class FakeShell:
 
 @dataclass
 class FakeKernel:
-    """Runs code in a namespace, and describes the namespace."""
+    """Runs code in a namespace, and describes its variables."""
 
     user_ns: dict[str, Any]
 
@@ -72,7 +72,7 @@ class FakeKernel:
         return PythonOutcome(printed.getvalue(), "", result, error)
 
     async def list(self, _shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
-        """List what the user has."""
+        """List the user's variables."""
         return [
             VariableInfo(name, kind_of(value), shape_of(value))
             for name, value in sorted(self.user_ns.items())
@@ -86,7 +86,7 @@ class FakeKernel:
 
 @dataclass
 class PlayedTurn:
-    """What a turn gave."""
+    """The texts and calls of a turn."""
 
     text: str
     calls: list[tuple[str, dict[str, Any]]]
@@ -95,12 +95,12 @@ class PlayedTurn:
 
     @property
     def code(self) -> str:
-        """All Python of the turn."""
+        """All Python code of the turn."""
         return "\n".join(inputs["code"] for tool, inputs in self.calls if tool == "python")
 
     @property
     def tools(self) -> list[str]:
-        """The tools in the order of their calls."""
+        """The tool names in the order of their calls."""
         return [tool for tool, _ in self.calls]
 
 
@@ -188,7 +188,7 @@ class RehearsalHarness:
 
 
 def as_message(answer: RehearsalReply, at: int) -> dict[str, Any]:
-    """Return a reply as the provider message that comes back with the next request."""
+    """Return a reply as the assistant message of the next request."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None}
     if answer.calls:
         message["tool_calls"] = [

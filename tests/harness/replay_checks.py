@@ -1,4 +1,4 @@
-"""What holds for the log of any session: it is rebuilt, decided again, and replayed as it was."""
+"""Checks for the log of any session: requests are rebuilt, decisions decided again, and steps replayed."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,14 @@ from palimpsest.store.interface import Store
 
 
 def check_log_laws(store: Store, session_id: str) -> WhatIf:
-    """Check all three laws of a log."""
+    """Check that the log is rebuilt, decided again and replayed to equal results."""
     again = redecide(store, session_id)
     assert again.same, again.text
     return replayed_as_it_was(store, session_id)
 
 
 def replayed_as_it_was(store: Store, session_id: str) -> WhatIf:
-    """Check that the own policy gives every recorded request to the byte, and decides the same for it."""
+    """Check that a what-if with the session's own policy gives the recorded requests and decisions."""
     found = whatif(store, session_id)
     was, other = found.recorded, found.other
     rebuilt = list(rebuild_all(store, session_id, store.read(session_id)))
@@ -30,13 +30,13 @@ def replayed_as_it_was(store: Store, session_id: str) -> WhatIf:
     assert [[one.rule for one in step.decisions] for step in other.steps] == rules
     assert not any(one.stand_in for one in other.compactions)
     steps = [one.request for one in rebuilt if one.request.purpose == "step"]
-    # A session that is still open may have sent more since.
+    # A session that is still open may have sent more requests since.
     assert [step.request for step in other.steps] == steps[: len(other.steps)]
     return found
 
 
 def check_all_replays(opened: Sequence[SessionHarness]) -> None:
-    """Check what a test left behind: every session of every harness is replayed as it was."""
+    """Check after a test that every session of every harness is replayed to equal results."""
     for store in {id(one.store): one.store for one in opened}.values():
         for session in store.list():
             try:

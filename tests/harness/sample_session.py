@@ -1,4 +1,4 @@
-"""A session with one of everything, as a store keeps it, for pages and exports."""
+"""A stored session with every kind of content, for tests of pages and exports."""
 
 import base64
 import struct
@@ -65,7 +65,7 @@ LONG = "\n".join(
 
 
 def picture(width: int = 320, height: int = 160) -> bytes:
-    """Return a PNG with a slope from one colour to another."""
+    """Return a PNG with a colour gradient."""
     row = [
         b"\x00" + b"".join(bytes((91, 73 + x * 120 // width, 180 - y)) for x in range(width))
         for y in range(height)
@@ -90,7 +90,7 @@ def data_url(mime: str, content: bytes) -> str:
 
 
 class SampleSession:
-    """Writes one session message by message."""
+    """Builds one session message by message."""
 
     def __init__(self, session_id: str = SESSION, title: str = "How penguins differ") -> None:
         self.session = SessionInfo(
@@ -163,8 +163,8 @@ class SampleSession:
         }
         return self.part(type="tool", call_id=f"call_{self._count}", tool=tool, state=state)
 
-    def scraped(self, action: Any, rule: str, before: int, after: int) -> "SampleSession":
-        """Decide something about the newest part."""
+    def decide(self, action: Any, rule: str, before: int, after: int) -> "SampleSession":
+        """Add a decision about the newest part."""
         decision = Decision(
             id=f"dec_{self._number():04}",
             action=action,
@@ -178,7 +178,7 @@ class SampleSession:
         return self
 
     def write(self, store: Store) -> SessionInfo:
-        """Write it all into a store."""
+        """Write the session into a store."""
         writer = store.acquire(self.session.id, OWNER, create=True)
         writer.append(records(self.events))
         writer.close()
@@ -186,7 +186,7 @@ class SampleSession:
 
 
 def everything() -> SampleSession:
-    """Return a session with one of everything."""
+    """Return a session with every kind of content."""
     told = SampleSession()
     csv = data_url("text/csv", b"species,n\nAdelie,152\nGentoo,124\n")
     told.prompt(
@@ -207,7 +207,7 @@ def everything() -> SampleSession:
     )
     told.part(type="text", text="Let me look at the file first.")
     told.call("read", {"path": "penguins.csv"}, LONG, title="penguins.csv")
-    told.scraped("clear", "prune/default", 2_000, 12)
+    told.decide("clear", "prune/default", 2_000, 12)
     told.call(
         "python",
         {"code": "import pandas as pd\npenguins = pd.read_csv('penguins.csv')\npenguins.plot()"},
@@ -266,7 +266,7 @@ def everything() -> SampleSession:
 
 
 def long_session(turns: int, words: int = 20_000) -> Iterator[Event]:
-    """Yield a session of many turns with an output in each."""
+    """Yield the events of a session of many turns, each with an output."""
     told = SampleSession(title="A long one")
     for turn in range(turns):
         told.prompt(f"Question {turn}").answer()

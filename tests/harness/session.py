@@ -1,4 +1,4 @@
-"""A whole session without a kernel: real workspace, real journal, scripted or HTTP model."""
+"""A whole session without a kernel: real workspace and journal, scripted or HTTP model."""
 
 import asyncio
 import secrets
@@ -32,19 +32,19 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 FEW = frozenset({"bash", "edit", "glob", "grep", "list", "read", "recall", "write"})
 
 
-def tools(*, few: bool) -> tuple[Tool, ...]:
-    """Return the tools that need no kernel, or the few whose room the windows here are made for."""
-    return tuple(one for one in builtin_tools(kernel=False) if not few or one.name in FEW)
+def tools(*, few: bool, kernel: bool = False) -> tuple[Tool, ...]:
+    """Return the tools that need no kernel, or with ``few`` a fixed subset."""
+    return tuple(one for one in builtin_tools(kernel=kernel) if not few or one.name in FEW)
 
 
 class SessionHarness:
     """Opens sessions of one project with one model.
 
-    Who says how large the window is gets few tools: a new one would make it smaller.
+    A test that sets the model's window gets the fixed subset of tools: a new tool would take tokens of it.
     """
 
     opened: ClassVar[list["SessionHarness"]] = []
-    """All of one test, whose sessions are replayed when it has ended."""
+    """All harnesses of one test, whose sessions are replayed when it has ended."""
 
     def __init__(
         self,
@@ -57,6 +57,7 @@ class SessionHarness:
         kernel_id: str = "kernel-test",
         policy: str = "palimpsest",
         few: bool | None = None,
+        kernel_tools: bool = False,
         **more: Any,
     ) -> None:
         self.opened.append(self)
@@ -70,7 +71,9 @@ class SessionHarness:
             jitter=lambda: 0.0,
             root=root,
             cwd=root,
-            registry=Registry(tools(few=info is not None if few is None else few)),
+            registry=Registry(
+                tools(few=info is not None if few is None else few, kernel=kernel_tools)
+            ),
             model=lambda _: model,
             info=self.info,
             default_model=lambda: "scripted/model",
@@ -93,7 +96,7 @@ class SessionHarness:
         return ModelInfo(ref=ref, window=100_000, output_limit=4_000)
 
     def narrow(self, info: ModelInfo) -> None:
-        """Let every model have other limits from now on."""
+        """Change the limits of every model from now on."""
         self._info = info
 
     async def session(self, notebook: str | None = "a.ipynb") -> LiveSession:

@@ -1,4 +1,4 @@
-"""A services over a real journal in memory, for tests of the processor and the loop."""
+"""Stream services over a real journal in memory, for tests of the processor and the loop."""
 
 import itertools
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from palimpsest.transcript.values import BlobRef
 
 
 class Clock:
-    """Stands still unless told otherwise."""
+    """A clock that is advanced only by the test."""
 
     def __init__(self) -> None:
         self.now = 1_700_000_000_000
@@ -28,7 +28,7 @@ class Clock:
 
 
 class StepHarness:
-    """Journal, services and message of one step."""
+    """Journal, services and assistant message of one step."""
 
     def __init__(
         self, truncate: Callable[[str, str, str], Decision | None] = lambda *_: None

@@ -1,4 +1,4 @@
-"""A session whose agent hands work to others: a harness with a library of Markdown files."""
+"""A test session whose agent calls subagents: a harness with definitions in Markdown files."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def definitions(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> ProjectDefinitions:
-    """Read what lies in a project, and nothing of this machine's home folder."""
+    """Return the definitions of a project, without this machine's home folder."""
     home = root.parent / "nobody"
     more.setdefault("trusts", lambda _digest: True)
     return ProjectDefinitions(
@@ -31,7 +31,9 @@ def definitions(root: Path, rules: Rules = DEFAULT_RULES, **more: Any) -> Projec
     )
 
 
-def helped(root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any) -> SessionHarness:
+def make_subagent_harness(
+    root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any
+) -> SessionHarness:
     """Return a harness with the agents, commands and skills of its folder."""
     found = definitions(root, rules)
     harness = SessionHarness(
@@ -41,15 +43,15 @@ def helped(root: Path, model: Any, *, rules: Rules = DEFAULT_RULES, **more: Any)
     return harness
 
 
-def at_work(harness: SessionHarness, session: LiveSession) -> list[LiveSession]:
-    """Return the sessions of tasks that a session has open."""
+def open_children(harness: SessionHarness, session: LiveSession) -> list[LiveSession]:
+    """Return the open child sessions of a session."""
     opened = harness.workspace._open.values()
     found = [one for one in opened if isinstance(one, LiveSession) and one.read_only]
     return [one for one in found if one.snapshot().session.parent_id == session.id]  # type: ignore[union-attr]
 
 
 async def children(harness: SessionHarness, session: LiveSession) -> list[LiveSession]:
-    """Open the sessions that a session began, oldest first."""
+    """Open all child sessions of a session, oldest first."""
     found = [
         await harness.workspace.open(one.id) for one in await harness.workspace.children(session.id)
     ]

@@ -21,7 +21,7 @@ from palimpsest.transcript.values import Reply
 
 @dataclass(frozen=True)
 class AskedPermission:
-    """A question that reached a person."""
+    """A permission question that reached the user."""
 
     permission: str
     patterns: tuple[str, ...]
@@ -32,7 +32,7 @@ class AskedPermission:
 
 @dataclass
 class ScriptedUser:
-    """The person at the other end: answers as told, remembers what was asked."""
+    """A fake user who replies to permission questions by rules, and records them."""
 
     rules: Any = None
     reply: Reply = field(default_factory=lambda: Reply(answer="once"))
@@ -60,7 +60,7 @@ class ScriptedUser:
 
 @dataclass
 class ToolHarness:
-    """A project folder with tools to use in it."""
+    """A project folder, and a way to call tools in it."""
 
     root: Path
     user: ScriptedUser = field(default_factory=ScriptedUser)

@@ -1,4 +1,4 @@
-"""A model server on loopback that goes wrong in one way for ever, and a script that nobody watches."""
+"""A loopback model server that keeps failing in one way, and an unattended script that uses it."""
 
 import json
 from collections.abc import Iterator
@@ -13,21 +13,21 @@ from palimpsest.testing import FaultServer
 
 MODEL = "openai/gpt-test"
 MANY = 130
-"""More answers than any turn may ask for."""
+"""More answers than the limit of requests in a turn."""
 
 
 def always(*answers: ModelAnswer) -> list[ModelAnswer]:
-    """Return a script that repeats itself."""
+    """Return a script that repeats these answers."""
     return list(answers) * (MANY // len(answers))
 
 
 def writes_anew(number: int) -> ModelAnswer:
-    """Return a call that was not made before, and that needs a permission."""
+    """Return a new call that needs a permission."""
     return calls("write", path=f"{number}.txt", content="x").reports(input=1_000)
 
 
 def summary_fails() -> tuple[list[ModelAnswer], dict[str, int]]:
-    """Return a long answer and the refusal of everything behind it, and limits that need a summary."""
+    """Return answers of which the summary fails, and limits that need a summary."""
     refused = [fails(400, message="no")] * MANY
     return [says("word " * 14_000), *refused], {"window": 24_000}
 
@@ -40,7 +40,7 @@ def settings(server: FaultServer, **more: Any) -> dict[str, Any]:
 
 
 def as_text(given: dict[str, Any]) -> str:
-    """Return settings as PALIMPSEST_CONFIG_CONTENT takes them."""
+    """Return settings as JSON, for PALIMPSEST_CONFIG_CONTENT."""
     return json.dumps(given)
 
 
@@ -48,7 +48,7 @@ def as_text(given: dict[str, Any]) -> str:
 def script(
     folder: Path, *answers: ModelAnswer, **given: Any
 ) -> Iterator[tuple[Session, FaultServer]]:
-    """Open a session as a script does, against a server that plays these answers."""
+    """Open a session as a script does, with a server that gives these answers."""
     with FaultServer(*answers) as server:
         app = App(
             start=folder,
@@ -62,7 +62,7 @@ def script(
 
 
 def ends(session: Session) -> list[str | None]:
-    """Return what the log says of the end, message by message, as another kernel reads it."""
+    """Return what stopped each assistant message, as another kernel would read it from the log."""
     session._flush()
     records = session._live.records_after(0, ("message.updated",))
     infos = {r.event.info.id: r.event.info for r in records}

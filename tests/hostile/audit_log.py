@@ -1,4 +1,4 @@
-"""Read what the audit hook of ``audit/sitecustomize.py`` wrote: which files of a folder were opened or looked for."""
+"""Read the log of ``audit/sitecustomize.py``: the files of a folder that were opened or looked for."""
 
 import os
 from dataclasses import dataclass, field
@@ -8,30 +8,30 @@ from tests.hostile.clone import HostileClone
 
 STARTS = {"subprocess.Popen", "os.posix_spawn", "os.exec", "os.system"}
 SECRET = (".aws", "private", ".ssh")
-"""Folders of the person's home that nothing may open."""
+"""Folders of the user's home that must not be opened."""
 MADE_HERE = (
     ".palimpsest/sessions/", ".palimpsest/blobs/", ".palimpsest/snapshots/", ".palimpsest/share/", ".palimpsest/.",
     "kernel-", "kept.md", ".git/",
 )  # fmt: skip
-"""What the kernel and the product wrote themselves, and git's own."""
+"""Files that the kernel and the product write themselves, and git's own."""
 
 
 @dataclass
 class AuditFindings:
-    """What an audited kernel did."""
+    """The files and programs that an audited kernel used."""
 
     outside: set[str] = field(default_factory=set)
-    """Files of the person that were opened."""
+    """The user's private files that were opened."""
     unplanted: set[str] = field(default_factory=set)
-    """Files of the folder that were read or looked for, and that nobody planted."""
+    """Files in the folder that were read or looked for and that ``HostileClone`` does not write."""
     started: set[str] = field(default_factory=set)
-    """Programs."""
+    """Started programs."""
 
 
 def read_audit(audit: Path, planted: HostileClone, there: set[str]) -> AuditFindings:
-    """Sort what was written down; ``there`` is what the folder held before."""
+    """Return the findings of an audit log; ``there`` lists further files of the folder."""
     known = planted.files | there
-    # A folder that is walked by handles is told of by bare names, and each folder may have a .gitignore.
+    # Walking a folder by descriptors logs bare names, and each folder may have a .gitignore.
     parts = {part for one in known for part in Path(one).parts}
     parts |= set(planted.folder.parts) | set(planted.home.parts)
     told = AuditFindings()
@@ -63,4 +63,4 @@ def _sort(
 
 def _is_made_here(relative: str) -> bool:
     made = relative == "." or relative.startswith(MADE_HERE) or "__pycache__" in relative
-    return made or "*" in relative  # a pattern of settings is looked for before it is one
+    return made or "*" in relative  # a pattern of the settings is looked for literally first

@@ -1,30 +1,32 @@
-"""A hostile folder, a thief on loopback, and a model that tries everything it is asked to try."""
+"""Fixtures: a hostile folder, a server that records exfiltrated data, and a model that attempts attacks."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.hostile.clone import HostileClone, write_hostile_clone
-from tests.hostile.exfiltration_server import ExfiltrationServer, model_that_tries
+from tests.hostile.exfiltration_server import ExfiltrationServer, exfiltrating_model
 
 from palimpsest.testing import FaultServer
 
 
 @pytest.fixture
-def thief() -> Iterator[ExfiltrationServer]:
+def exfiltration_server() -> Iterator[ExfiltrationServer]:
     server = ExfiltrationServer()
     yield server
     server.close()
 
 
 @pytest.fixture
-def planted(tmp_path: Path, thief: ExfiltrationServer) -> HostileClone:
-    """The hostile folder, as it was cloned or unpacked."""
-    return write_hostile_clone(tmp_path / "clone", tmp_path / "home", tmp_path / "marks", thief.url)
+def planted(tmp_path: Path, exfiltration_server: ExfiltrationServer) -> HostileClone:
+    """The hostile folder."""
+    return write_hostile_clone(
+        tmp_path / "clone", tmp_path / "home", tmp_path / "marks", exfiltration_server.url
+    )
 
 
 @pytest.fixture
 def server(planted: HostileClone) -> Iterator[FaultServer]:
-    """The person's own model; its address stands in their settings."""
-    with model_that_tries(planted) as server:
+    """The user's own model server; its address is in their settings."""
+    with exfiltrating_model(planted) as server:
         yield server

@@ -1,4 +1,4 @@
-"""A thief on loopback, and a model that tries whatever tool a prompt names."""
+"""A server that records exfiltrated data, and a model that calls the tool a prompt names."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ MANY = 60
 
 
 class ExfiltrationServer:
-    """A server that writes down whatever reaches it, to the byte."""
+    """A server that records every byte it receives."""
 
     def __init__(self) -> None:
         self.heard: list[bytes] = []
@@ -30,7 +30,7 @@ class ExfiltrationServer:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -45,25 +45,27 @@ ATTEMPTS = {
     "backup": {"path": ".ENV"},
     "outside": {"path": "../home/private/notes.md"},
     "grep": {"pattern": "canary-words-of", "path": "."},
-    "webfetch": {"url": "{thief}/page"},
+    "webfetch": {"url": "{exfiltration_url}/page"},
     "nested": {"path": "data/table.csv"},
 }
-"""What the model is asked to try, by a word in the prompt."""
+"""The tool call that the model attempts, by a word in the prompt."""
 TOOLS = {"linked": "read", "backup": "read", "outside": "read", "nested": "read"}
 
 
 def _attempt(word: str, planted: HostileClone) -> ModelAnswer:
-    fill = {"marks": str(planted.marks), "thief": planted.thief}
+    fill = {"marks": str(planted.marks), "exfiltration_url": planted.exfiltration_url}
     arguments = {
-        name: value.replace("{marks}", fill["marks"]).replace("{thief}", fill["thief"])
+        name: value.replace("{marks}", fill["marks"]).replace(
+            "{exfiltration_url}", fill["exfiltration_url"]
+        )
         for name, value in ATTEMPTS[word].items()
     }
     return calls(TOOLS.get(word, word), **arguments)
 
 
 @contextmanager
-def model_that_tries(planted: HostileClone) -> Iterator[FaultServer]:
-    """Run the person's own model: it calls the tool that the prompt names, once."""
+def exfiltrating_model(planted: HostileClone) -> Iterator[FaultServer]:
+    """Run the user's own model: it calls the tool that the prompt names, once."""
 
     def answer(request: ReceivedRequest) -> ModelAnswer:
         newest = request.body["messages"][-1]

@@ -1,4 +1,4 @@
-"""Opening somebody else's folder runs nothing, sends nothing from outside, and loses no question."""
+"""Opening a hostile clone runs nothing, leaks nothing from outside, and still asks every permission."""
 
 import json
 import shutil
@@ -34,19 +34,19 @@ LOOKS = (
     "status", "sessions", "agents", "commands", "skills", "hooks", "mcp", "config", "permissions", "mode",
     "budget", "context", "storage", "policy", "models", "todo", "diff",
 )  # fmt: skip
-"""Subcommands that only look."""
+"""Subcommands that only display."""
 
 
 @contextmanager
 def opened(
     planted: HostileClone, folder: Path | None = None, *, fresh: bool = False, **more: str
 ) -> Iterator[Kernel]:
-    """Start a kernel on the planted notebook, as its person would, and load the extension."""
+    """Start a kernel on the hostile notebook, as its user would, and load the extension."""
     folder = folder or planted.folder
     env = environment(planted.home, **more)
     env["JPY_SESSION_NAME"] = str(folder / NOTEBOOK)
     with Kernel(cwd=folder, env=env, fresh=fresh, provider=True) as kernel:
-        # What ran until here was run by Python and the kernel itself.
+        # Marks so far are due to Python and the kernel itself.
         for mark in planted.marks.iterdir():
             mark.unlink()
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
@@ -54,18 +54,18 @@ def opened(
 
 
 def sent(server: FaultServer) -> str:
-    """Return every byte that the person's own model server received, without the key's header."""
+    """Return the whole traffic that the user's own model server received, without the key's header."""
     return "\n".join(
         request.raw.decode("utf-8", "replace") + str(request.body) for request in server.requests
     )
 
 
 def assert_nothing_won(
-    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
+    planted: HostileClone, server: FaultServer, exfiltration_server: ExfiltrationServer
 ) -> None:
-    """Fail where something ran, was sent, was written outside or was put into the prompt."""
+    """Fail if something ran, was sent, was written outside or was added to the prompt."""
     assert planted.ran() == []
-    assert thief.heard == []
+    assert exfiltration_server.heard == []
     words = sent(server)
     for canary in (AWS, OUTSIDE, ENVIRONMENT_KEY, DOTENV, PROMPT_CANARY, "root:x:0:0"):
         assert canary not in words, canary
@@ -78,10 +78,10 @@ def assert_nothing_won(
     "word", ["bash", "python", "write", "edit", "read", "linked", "backup", "outside"]
 )
 def test_every_call_still_asks_and_nobody_answers(
-    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer, word: str
+    planted: HostileClone, server: FaultServer, exfiltration_server: ExfiltrationServer, word: str
 ) -> None:
     before = (planted.folder / "palimpsest.toml").read_text()
-    # What a folder's modules could do at the start does not depend on the word.
+    # The modules that a folder's kernel imports at its start do not depend on the word.
     with opened(planted, fresh=word == "bash") as kernel:
         kernel.client.run(f"%%agent\nPlease try:{word}. now", timeout=120)
         log = "".join(
@@ -92,13 +92,13 @@ def test_every_call_still_asks_and_nobody_answers(
 
     assert len(server.requests) >= 1
     assert '"type":"permission.asked"' in log.replace(" ", "")
-    assert_nothing_won(planted, server, thief)
+    assert_nothing_won(planted, server, exfiltration_server)
     assert (planted.folder / "palimpsest.toml").read_text() == before
     assert not (planted.folder / ".git" / "hooks" / "pre-commit").exists()
 
 
 def test_a_person_is_asked_and_may_refuse(
-    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
+    planted: HostileClone, server: FaultServer, exfiltration_server: ExfiltrationServer
 ) -> None:
     with opened(planted) as kernel:
         cell = kernel.client.send("%%agent\nPlease try:bash. now", stdin=True)
@@ -107,18 +107,18 @@ def test_a_person_is_asked_and_may_refuse(
         kernel.client.finish(cell, 60)
 
     assert "touch" in words
-    assert_nothing_won(planted, server, thief)
+    assert_nothing_won(planted, server, exfiltration_server)
 
 
 def test_reading_needs_no_question_and_sends_no_byte_from_outside(
-    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
+    planted: HostileClone, server: FaultServer, exfiltration_server: ExfiltrationServer
 ) -> None:
     with opened(planted) as kernel:
         for word in ("nested", "grep", "webfetch"):
             kernel.client.run(f"%%agent\nPlease try:{word}. now", timeout=120)
 
-    assert "a,b" in sent(server)  # the table itself is the project's, and may be read
-    assert_nothing_won(planted, server, thief)
+    assert "a,b" in sent(server)  # the table belongs to the project, and may be read
+    assert_nothing_won(planted, server, exfiltration_server)
 
 
 def test_one_notice_says_what_was_held_back(planted: HostileClone, server: FaultServer) -> None:
@@ -133,14 +133,17 @@ def test_one_notice_says_what_was_held_back(planted: HostileClone, server: Fault
 
 
 def shown(run: Run) -> str:
-    """Return all that a cell shows in words."""
-    return "\n".join([run.story(), run.stream(), run.stream("stderr")])
+    """Return all text output of a cell."""
+    return "\n".join([run.markdown(), run.stream(), run.stream("stderr")])
 
 
 def test_only_planted_files_are_read_and_nothing_is_started(
-    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer, tmp_path: Path
+    planted: HostileClone,
+    server: FaultServer,
+    exfiltration_server: ExfiltrationServer,
+    tmp_path: Path,
 ) -> None:
-    # Trust looks for whatever a hook or a server names, by each of its words.
+    # The trust check looks for every file that the words of a hook or a server may name.
     for name in PROJECT_NAMES:
         if name.endswith(".toml"):
             continue
@@ -162,7 +165,7 @@ def test_only_planted_files_are_read_and_nothing_is_started(
     assert not told.outside
     assert not told.unplanted, f"{UNPLANTED}\n" + "\n".join(sorted(told.unplanted))
     assert told.started <= {"git", "python", "python3", "uname"}
-    assert_nothing_won(planted, server, thief)
+    assert_nothing_won(planted, server, exfiltration_server)
 
 
 UNPLANTED = (
@@ -172,9 +175,9 @@ UNPLANTED = (
 
 @pytest.mark.usefixtures("server")
 def test_a_copy_and_a_move_grant_nothing(
-    planted: HostileClone, thief: ExfiltrationServer, tmp_path: Path
+    planted: HostileClone, exfiltration_server: ExfiltrationServer, tmp_path: Path
 ) -> None:
-    # The person grants freely in this folder, knowing it.
+    # The user grants permissions in this folder on purpose.
     with opened(planted) as kernel:
         assert kernel.client.run("%agent mode bypass").status == "ok"
         kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
@@ -187,12 +190,16 @@ def test_a_copy_and_a_move_grant_nothing(
         with opened(planted, folder) as kernel:
             kernel.client.run("%%agent\nPlease try:bash. now", timeout=120)
         assert planted.ran() == [], folder
-        assert thief.heard == []
+        assert exfiltration_server.heard == []
 
 
 @pytest.mark.parametrize("kind", ["fresh", "a file in its place", "read-only"])
 def test_without_a_home_that_remembers_nothing_is_granted(
-    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer, tmp_path: Path, kind: str
+    planted: HostileClone,
+    server: FaultServer,
+    exfiltration_server: ExfiltrationServer,
+    tmp_path: Path,
+    kind: str,
 ) -> None:
     state = tmp_path / "state"
     with ExitStack() as stack:
@@ -207,11 +214,11 @@ def test_without_a_home_that_remembers_nothing_is_granted(
         again = kernel.client.run("%%agent\nHello.", timeout=120)
 
     assert "Traceback" not in shown(run) + shown(again)
-    assert_nothing_won(planted, server, thief)
+    assert_nothing_won(planted, server, exfiltration_server)
 
 
 def test_a_folder_of_sessions_that_leads_outside_changes_nothing_there(
-    planted: HostileClone, server: FaultServer, thief: ExfiltrationServer
+    planted: HostileClone, server: FaultServer, exfiltration_server: ExfiltrationServer
 ) -> None:
     lead_away(planted)
     private = planted.home / "private"
@@ -225,7 +232,7 @@ def test_a_folder_of_sessions_that_leads_outside_changes_nothing_there(
     assert dict(everything_below(private)) == before
     assert stat.S_IMODE(private.stat().st_mode) == 0o755
     assert "Traceback" not in shown(run)
-    assert_nothing_won(planted, server, thief)
+    assert_nothing_won(planted, server, exfiltration_server)
 
 
 def test_every_attempt_is_known(planted: HostileClone) -> None:

@@ -1,4 +1,4 @@
-"""What a folder names like an installed package is not run by loading the extension or asking the agent."""
+"""Modules in a folder that are named like installed packages are not imported by the extension."""
 
 import importlib.metadata
 import sys
@@ -30,12 +30,12 @@ OPTIONAL = {
     "fastuuid",
     "enterprise",
 }
-"""What libraries take along where it is installed, and is not."""
+"""Packages that libraries import if they are installed, and are not installed here."""
 
 
 @pytest.fixture(scope="module")
 def shadows(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """Every name that could be shadowed: all that is installed here and a bare kernel has not imported."""
+    """Every name that could be shadowed: the installed packages that a bare kernel has not imported."""
     with Kernel(cwd=tmp_path_factory.mktemp("bare"), fresh=True) as bare:
         loaded = set(bare.client.value(MODULES).strip("'").split())
     known = {*importlib.metadata.packages_distributions(), *sys.stdlib_module_names, *OPTIONAL}
@@ -52,7 +52,7 @@ def marks(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def planted(tmp_path: Path, shadows: set[str], marks: Path) -> Path:
-    """A folder with a module of every such name, and an installed package's entry points."""
+    """A folder with a module of every such name, and the entry points of a fake package."""
     folder = tmp_path / "project"
     folder.mkdir()
     for name in shadows | {"planted_plugin", "planted_hook"}:
@@ -79,7 +79,7 @@ def server() -> Iterator[FaultServer]:
 
 
 def own(home: Path, base: str) -> dict[str, str]:
-    """Return the environment of a user who has a model of their own."""
+    """Return the environment of a user with a model server of their own."""
     folder = home / ".config" / "palimpsest"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text(
@@ -94,7 +94,7 @@ def test_a_planted_package_never_runs(
     assert {"pydantic", "litellm", "tiktoken", "httpx"} <= shadows
     (planted / "neighbour.py").write_text("WORD = 'from the folder'\n")
     with Kernel(cwd=planted, env=own(tmp_path / "home", server.openai_base), fresh=True) as kernel:
-        # What ran until here was run by Python and the kernel itself.
+        # Marks so far are due to Python and the kernel itself.
         for mark in marks.iterdir():
             mark.unlink()
         assert kernel.client.run("%load_ext palimpsest").status == "ok"
@@ -128,7 +128,7 @@ def test_a_users_own_imports_find_the_folder(planted: Path, marks: Path, tmp_pat
         assert "HELLO" in str(run.messages)
         planted_too = kernel.client.run("import orjson")
 
-    assert planted_too.status == "error"  # a person's own import is Python's, as ever
+    assert planted_too.status == "error"  # the user's own import works as in any Python
     assert "orjson" in {mark.name for mark in marks.iterdir()}
 
 

@@ -1,4 +1,4 @@
-"""What a victim does until it is killed: summarise a conversation that is too long for one request."""
+"""A workload for a process that will be killed: summarise a conversation too long for one request."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ TURNS = 9
 
 
 def numbers(count: int) -> str:
-    """Return rising numbers, so that a hole or a repeat would show."""
+    """Return ascending numbers, so that a gap or a repetition is detected."""
     return "".join(f"{number} " for number in range(count))
 
 
 async def compactions(project: Path, session_id: str, seed: int, ack: Ack) -> None:
-    """Grow in a wide window, then ask in a narrow one; the first word is that a summary begins."""
+    """Fill a wide window, then prompt in a narrow one; acknowledge from the first summary on."""
     told = [0]
     begun = []
 

@@ -1,4 +1,4 @@
-"""What a victim does until it is killed: a journal with streams, tools, checkpoints."""
+"""A workload for a process that will be killed: a journal with streams, tools and checkpoints."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ from palimpsest.transcript.parts import Span, ToolCompleted, ToolPending, ToolRu
 from palimpsest.transcript.session_record.events import MessageUpdated, SessionCreated
 
 TICK_SECONDS = 0.004
-"""Ten times faster than in earnest, so that a kill finds something half written more often."""
+"""Ten times faster than in production, so that a kill more often hits a half-written record."""
 
 
 def now() -> int:
@@ -29,7 +29,7 @@ def now() -> int:
 
 
 def open_journal(project: Path, session_id: str) -> Journal:
-    """Open or begin the session, as a restarted kernel does."""
+    """Open or create the session, as a restarted kernel does."""
     store = JsonlStore(prepare(project))
     writer = store.acquire(session_id, Owner("victim", 1, "kernel-victim"), create=True)
     try:
@@ -44,7 +44,7 @@ def open_journal(project: Path, session_id: str) -> Journal:
 
 
 async def journal(project: Path, session_id: str, seed: int, ack: Ack) -> None:
-    """Stream answers and run tools, saying which records were written."""
+    """Stream answers and run tools, acknowledging the records that were written."""
     rng = random.Random(seed)
     book = open_journal(project, session_id)
     first = book.state.seq
@@ -90,7 +90,7 @@ async def _turn(book: Journal, turn: str, rng: random.Random, ack: Ack) -> None:
 async def _stream(
     book: Journal, message_id: str, part_id: str, field: str, rng: random.Random, ack: Ack
 ) -> None:
-    """Stream rising numbers, so that a hole or a repeat would show."""
+    """Stream ascending numbers, so that a gap or a repetition is detected."""
     if field == "text":
         book.append(text(part_id, message_id, time=Span(start=now())))
     for number in range(rng.randrange(20, 80)):

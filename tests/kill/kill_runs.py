@@ -1,7 +1,7 @@
-"""Kill a process at a moment it does not choose, and hold its log to what it acknowledged.
+"""Kill processes at random moments, and check that their logs hold every acknowledged record.
 
-The harness is the outside: it starts victims, picks the moment, notes every acknowledgement that
-reached it through the pipe, sends SIGKILL, and then reads the log with fresh eyes.
+This process starts victims, chooses the moment, notes every acknowledgement that arrives through the pipe,
+sends SIGKILL, and then reads the log in a new store.
 """
 
 import json
@@ -46,7 +46,7 @@ START_SECONDS = 30.0
 
 @dataclass
 class VictimRun:
-    """What was heard of one victim."""
+    """The acknowledgements of one victim."""
 
     acknowledged: int = 0
     acks: int = 0
@@ -55,7 +55,7 @@ class VictimRun:
 
 @dataclass
 class KillTally:
-    """What many kills amounted to."""
+    """The totals of many kills."""
 
     kills: int = 0
     acks: int = 0
@@ -66,7 +66,7 @@ class KillTally:
 
 
 class VictimForkServer:
-    """A process that imported everything and forks victims."""
+    """A process that has imported everything and forks victims."""
 
     def __init__(self, workload: str) -> None:
         self._read, write = os.pipe()
@@ -91,14 +91,14 @@ class VictimForkServer:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        """End the process; it holds no victim then."""
+        """End the process, after all of its victims."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(START_SECONDS)
         os.close(self._read)
 
     def kill_one(self, project: Path, session_id: str, seed: int, life_seconds: float) -> VictimRun:
-        """Start a victim, let it live so long after its first word, and kill it."""
+        """Start a victim, let it run for a time after its first acknowledgement, and kill it."""
         assert self._process.stdin is not None
         order = {"project": str(project), "session": session_id, "seed": seed}
         self._process.stdin.write(json.dumps(order).encode() + b"\n")
@@ -128,7 +128,7 @@ class VictimForkServer:
             select.select([self._read], [], [], seconds)
             return []
         if not data:
-            raise RuntimeError("The nursery ended; its error is above.")
+            raise RuntimeError("The process that forks victims ended; its error is above.")
         *lines, self._rest = (self._rest + data).split(b"\n")
         return [(word.decode(), int(number)) for word, number in (line.split() for line in lines)]
 
@@ -136,9 +136,9 @@ class VictimForkServer:
 def examine(
     project: Path, session_id: str, acknowledged: int, *, thorough: bool = True
 ) -> tuple[list[str], int, int]:
-    """Read a victim's log: what is wrong, unreadable lines, and how much was interrupted.
+    """Check a victim's log; return its faults, and the numbers of unreadable lines and interrupted items.
 
-    A thorough look also parses every record of the log.
+    A thorough check also parses every record of the log.
     """
     store = JsonlStore(prepare(project))
     wrong: list[str] = []
@@ -165,7 +165,7 @@ def examine(
 
 
 def _go_on(store: JsonlStore, session_id: str, state: State, expected: int) -> list[str]:
-    """Close what was interrupted and append, as the next kernel would."""
+    """Close the interrupted items and append, as the next kernel would."""
     writer = store.acquire(session_id, Owner("victim", 1, "kernel-victim"))
     journal = Journal(writer, state, clock=lambda: 1, tick_seconds=0)
     journal.append(*close_interrupted(state, now_ms=1))
@@ -192,10 +192,10 @@ def _open(info: object, parts: tuple[object, ...]) -> str | None:
 
 
 def _hole(part: object) -> str | None:
-    """Say where streamed numbers are not 0 1 2 3 ... up to somewhere."""
+    """Return a fault if streamed numbers are not 0 1 2 3 ... without a gap."""
     words = ""
     if isinstance(part, TextPart) and (part.synthetic or part.text.startswith("go on")):
-        return None  # words of the engine, or of the person
+        return None  # text of the engine, or of the user
     if isinstance(part, TextPart | ReasoningPart):
         words = part.text
     elif isinstance(part, ToolPart) and isinstance(part.state, ToolPending):
@@ -216,14 +216,14 @@ def kill_many(
     seed: int = 1,
     per_session: int = 10,
 ) -> KillTally:
-    """Kill victims one after the other, several on each session, and examine every log."""
+    """Kill victims one after the other, several on each session, and check every log."""
     rng, tally, begun = random.Random(seed), KillTally(), time.monotonic()
-    with VictimForkServer(workload) as nursery:
+    with VictimForkServer(workload) as victims:
         for number in range(count):
             group = number // per_session
             project, session_id = folder / f"project{group}", f"ses_{group}"
             project.mkdir(exist_ok=True)
-            life = nursery.kill_one(
+            life = victims.kill_one(
                 project, session_id, number, rng.uniform(0, LONGEST_LIFE_SECONDS)
             )
             tally.kills += 1

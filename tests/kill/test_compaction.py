@@ -1,4 +1,4 @@
-"""A kernel that is killed in the middle of a compaction goes on with the whole history."""
+"""A kernel that is killed during a compaction continues with the whole history."""
 
 import os
 import random
@@ -20,7 +20,7 @@ from palimpsest.transcript.session_record.events import SessionCompacted
 
 KILLS = max(int(os.environ.get("PALIMPSEST_KILLS", sample_size(80, 10_000))) // 20, 4)
 LONGEST_LIFE_SECONDS = 0.2
-"""Parts, their drafts, the judgement and what is said afterwards take about that long."""
+"""About the duration of all summary parts, drafts, the check of the summary and the answer."""
 SESSION = "ses_victim"
 
 
@@ -29,11 +29,11 @@ SESSION = "ses_victim"
 def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> None:
     rng, wrong = random.Random(4), []
     halves = between = 0
-    with VictimForkServer("tests.kill.compaction_workload:compactions") as nursery:
+    with VictimForkServer("tests.kill.compaction_workload:compactions") as victims:
         for number in range(KILLS):
             project = tmp_path / f"project{number // 3}"
             project.mkdir(exist_ok=True)
-            life = nursery.kill_one(project, SESSION, number, rng.uniform(0, LONGEST_LIFE_SECONDS))
+            life = victims.kill_one(project, SESSION, number, rng.uniform(0, LONGEST_LIFE_SECONDS))
             assert life.status == signal.SIGKILL
             faults, _, interrupted = examine(project, SESSION, life.acknowledged)
             wrong += faults
@@ -48,7 +48,7 @@ def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> No
 
 
 def seen_wrongly(store: JsonlStore) -> list[str]:
-    """Say what of the history the model would miss, or would see though it came to nothing."""
+    """Return faults of the visible history: missing messages, or the effects of an unfinished compaction."""
     wrong = []
     state = store.load(SESSION)
     messages = state.messages()
@@ -71,14 +71,14 @@ def seen_wrongly(store: JsonlStore) -> list[str]:
 
 
 def tail_of(messages: tuple[Message, ...], at: int) -> int:
-    """Return where the tail of the compaction begins that this marker asked for."""
+    """Return the index at which the tail of this marker's compaction begins."""
     asked = marker(messages[at])
     ids = [one.id for one in messages]
     return ids.index(asked.tail_start_id) if asked and asked.tail_start_id in ids else at
 
 
 def stopped_between_parts(store: JsonlStore) -> bool:
-    """Tell whether a summary was interrupted after its first part was told."""
+    """Return whether a summary was interrupted after its first part was recorded."""
     return any(
         isinstance(message.info, AssistantMessage)
         and message.info.summary

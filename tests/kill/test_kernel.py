@@ -1,7 +1,7 @@
-"""A real kernel that is killed while it streams and runs tools loses nothing that it told.
+"""A real kernel that is killed while it streams and runs tools loses nothing that pages received.
 
-What a page was told by a notice was written before; after the kill every such record is there,
-the session opens, running tools read as interrupted, and the next prompt works.
+Every record that a page received in a notice was written before; after the kill it is in the log, the
+session opens, running tools are marked as interrupted, and the next prompt works.
 """
 
 import os
@@ -37,7 +37,7 @@ register_scenario("busy", [*steps, says("Done.")])
 
 
 def told(kernel: Kernel) -> dict[str, int]:
-    """Return the highest sequence number that was told, by session."""
+    """Return the highest sequence number that the page received, by session."""
     highest: dict[str, int] = {}
     for notice in kernel.client.notices("records"):
         for record in notice["records"]:
@@ -57,7 +57,7 @@ def start(folder: Path) -> Kernel:
 
 
 def watch(kernel: Kernel) -> None:
-    """Become a page that is told everything, as soon as the extension has loaded."""
+    """Send a page's watch command, as soon as the extension has loaded."""
     eventually(lambda: kernel.client.request(type="watch", client="killer")["status"] == "ok", 60)
 
 
@@ -72,7 +72,7 @@ def test_a_killed_kernel_loses_nothing_that_it_told(tmp_path: Path) -> None:
                 hello = "%agent --model rehearsal/rehearsal hello"
                 answer = kernel.client.run(hello, timeout=60)
                 assert answer.status == "ok"
-                assert "Hello" in answer.story()
+                assert "Hello" in answer.markdown()
             assert kernel.client.run(SCRIPT).status == "ok"
             watch(kernel)
             run = kernel.client.send("%agent -y --model rehearsal/busy go on")

@@ -1,4 +1,4 @@
-"""A kernel that is killed loses nothing it acknowledged."""
+"""A kernel that is killed loses no acknowledged record."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.sample_size import sample_size
 
 KILLS = int(os.environ.get("PALIMPSEST_KILLS", sample_size(25, 10_000)))
 WORTH = sample_size(12, 4)
-"""At least one kill in so many must hit work that runs; how many do depends on the machine's load."""
+"""At least one kill in so many must hit running work; the real share depends on the machine's load."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A kernel that is killed while it brings files back leaves each file as it was, or as it becomes."""
+"""A kernel that is killed while it restores files leaves each file in its old or in its new version."""
 
 import os
 import random
@@ -38,7 +38,7 @@ def keeper(root: Path) -> Snapshots:
 
 
 def move(shots: Snapshots, wants: str, left: str) -> None:
-    """Bring every file from one snapshot to another, whoever changed it."""
+    """Restore every file from one snapshot to another, overwriting all changes."""
     target, was = shots.read(wants), shots.read(left)
     paths = shots.changed(wants, left)
     moves = plan_moves(shots, [wanted_file(path, target, was.get(path)) for path in paths])

@@ -1,4 +1,4 @@
-"""What a victim does until it is killed: whole turns, through runner, loop, processor and tools."""
+"""A workload for a process that will be killed: whole turns, through runner, loop, processor and tools."""
 
 import asyncio
 import random
@@ -18,12 +18,12 @@ from palimpsest.transcript.session_record.events import Record
 
 
 def numbers(rng: random.Random) -> str:
-    """Return rising numbers, so that a hole or a repeat would show."""
+    """Return ascending numbers, so that a gap or a repetition is detected."""
     return "".join(f"{number} " for number in range(rng.randrange(20, 80)))
 
 
 def scripted(rng: random.Random) -> ModelAnswer:
-    """Return words and a few tool calls, or words alone, which end the turn."""
+    """Return text and some tool calls; without calls it ends the turn."""
     answer = says(numbers(rng))
     for _ in range(rng.randrange(3)):
         call = rng.choice(["list", "glob", "grep"])
@@ -33,7 +33,7 @@ def scripted(rng: random.Random) -> ModelAnswer:
 
 
 async def turns(project: Path, session_id: str, seed: int, ack: Ack) -> None:
-    """Run turns, saying which records subscribers were told of."""
+    """Run turns, acknowledging the records that subscribers received."""
     rng = random.Random(seed)
     (project / "x.txt").write_text("x\n" * 200)
 

@@ -1,4 +1,4 @@
-"""The process that gets killed: ``python -m tests.kill.victim MODULE:FUNCTION PIPE``.
+"""The process that is killed in a test: ``python -m tests.kill.victim MODULE:FUNCTION PIPE``.
 
 Imports once, then forks a victim for every order that comes on standard input, one JSON object a
 line: ``{"project", "session", "seed"}``. A victim runs the workload until it is killed. What
@@ -21,7 +21,7 @@ Workload = Callable[[Path, str, int, Ack], Awaitable[None]]
 
 
 def main() -> None:
-    """Fork a victim per order until standard input ends."""
+    """Fork a victim for each order until standard input ends."""
     module, _, function = sys.argv[1].partition(":")
     workload: Workload = getattr(importlib.import_module(module), function)
     pipe = int(sys.argv[2])

@@ -1,4 +1,4 @@
-"""A session that is edited at random: what people, models and deciders do to one between requests."""
+"""A randomly edited session, with the changes that users, models and deciders make between requests."""
 
 import hashlib
 import random
@@ -45,7 +45,7 @@ WORDS = ("Look at it.", "", "  ", "企鹅的体重", "How many?", "word " * 40)
 
 
 class RandomlyEditedSession:
-    """Messages, decisions and blobs of a session while it is worked on."""
+    """Messages, decisions and blobs of a session, and random changes to them."""
 
     def __init__(self, seed: int, *, tidy: bool) -> None:
         self.messages: list[Message] = []
@@ -54,16 +54,16 @@ class RandomlyEditedSession:
         self._random = random.Random(seed)
         self._builder = Builder()
         self._tidy = tidy
-        """Only what happens in a session of our own without a person's wishes."""
+        """Allow only changes of our own sessions without context edits."""
 
     def read(self, sha256: str) -> bytes:
-        """Return a blob as the store does."""
+        """Return a blob, as the store does."""
         if sha256 not in self.blobs:
             raise NotFound(sha256)
         return self.blobs[sha256]
 
     def edit(self) -> None:
-        """Do one thing."""
+        """Make one random change."""
         usual: tuple[Callable[[], None], ...] = (
             self.prompt,
             self.step,
@@ -84,10 +84,10 @@ class RandomlyEditedSession:
         self._random.choice(rare if self._chance(0.15) else usual)()
 
     def nothing(self) -> None:
-        """Ask again for the very same request."""
+        """Change nothing, so that the same request is built again."""
 
     def prompt(self) -> None:
-        """Say something."""
+        """Add a prompt."""
         parts: list[Part | str] = [self._random.choice(WORDS) or "Go on."]
         if self._chance(0.2):
             parts.append(self._file())
@@ -96,15 +96,15 @@ class RandomlyEditedSession:
         self.messages.append(self._builder.user(*parts))
 
     def step(self) -> None:
-        """Answer with calls."""
+        """Add an answer with tool calls."""
         self._say(self._parts(calls=1 + self._random.randrange(3)), "tool-calls")
 
     def answer(self) -> None:
-        """Answer in words."""
+        """Add an answer with text."""
         self._say(self._parts(calls=0), "stop")
 
     def stream(self) -> None:
-        """Let the newest message grow, or one of its parts change."""
+        """Extend the newest message, or change one of its parts."""
         if self.messages:
             last = self.messages[-1]
             if isinstance(last.info, AssistantMessage) and self._chance(0.6):
@@ -113,7 +113,7 @@ class RandomlyEditedSession:
                 self.rewrite(-1)
 
     def rewrite(self, at: int | None = None) -> None:
-        """Change a text somewhere."""
+        """Change a text of any message."""
         if self.messages:
             at = self._random.randrange(len(self.messages)) if at is None else at
             parts = tuple(
@@ -125,18 +125,18 @@ class RandomlyEditedSession:
             self._replace(at, parts)
 
     def fail(self) -> None:
-        """Let the newest answer end in an error."""
+        """End the newest answer with an error."""
         if self.messages and isinstance(self.messages[-1].info, AssistantMessage):
             error = self._random.choice((AbortedError(), ApiError(message="500")))
             info = self.messages[-1].info.model_copy(update={"error": error})
             self.messages[-1] = self.messages[-1].model_copy(update={"info": info})
 
     def revert(self) -> None:
-        """Take the newest messages out."""
+        """Remove the newest messages."""
         del self.messages[len(self.messages) - self._random.randrange(4) :]
 
     def compact(self) -> None:
-        """Ask for a summary, and mostly get it."""
+        """Ask for a summary, and mostly add one."""
         tail = (
             self._random.choice(self.messages).id if self.messages and self._chance(0.6) else None
         )
@@ -155,13 +155,13 @@ class RandomlyEditedSession:
             )
 
     def undo(self) -> None:
-        """Take a compaction back."""
+        """Undo a compaction."""
         summaries = [one.id for one in self.messages if getattr(one.info, "summary", False) is True]
         if summaries and not self._tidy:
             self._decided("restore", UNDO, self._random.choice(summaries), None)
 
     def decide(self) -> None:
-        """Decide about a part, or about a whole message."""
+        """Make a decision about a part, or about a whole message."""
         if not self.messages:
             return
         message = self._random.choice(self.messages)
@@ -211,7 +211,7 @@ class RandomlyEditedSession:
         if self._chance(0.1):
             return build.running("python")
         output = self._random.choice(WORDS)
-        # Nine letters and digits, so that every provider takes it as it is.
+        # Nine letters and digits, so that every provider accepts it unchanged.
         call_id = f"call{build.count:05d}"
         if not self._tidy and self._chance(0.05):
             call_id = self._random.choice(("call_same", "", "x" * 60, "with space"))

@@ -1,4 +1,4 @@
-"""A picture and a PDF that a tool read are kept as blobs and sent in the provider's form."""
+"""An image and a PDF that a tool read are stored as blobs and sent in the provider's format."""
 
 import base64
 import io
@@ -30,7 +30,7 @@ PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\
 async def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[HttpSessionHarness]:
-    """A harness whose model sees, and whose every request is compared with what arrived."""
+    """A harness with a vision model, whose every request is compared with what the server received."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
     with FaultServer(check=problems) as server:

@@ -1,4 +1,4 @@
-"""One session goes from provider to provider, and each of them, strict as it is, takes all of it."""
+"""One session switches from provider to provider, and each strict provider accepts its whole history."""
 
 import base64
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ MODELS = (
 ROUTES = [MODELS, MODELS[::-1], (*MODELS[2:], *MODELS[:2])]
 
 
-class Street(SessionHarness):
-    """A harness whose models live on the formats of one strict server."""
+class ProviderHarness(SessionHarness):
+    """A harness whose models use the wire formats of one strict server."""
 
     def __init__(self, root: Path, server: FaultServer) -> None:
         self.server = server
@@ -43,17 +43,17 @@ class Street(SessionHarness):
 
 
 @pytest.fixture
-def street(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Street]:
+def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderHarness]:
     for provider in ("OPENAI", "ANTHROPIC", "GEMINI", "MISTRAL"):
         monkeypatch.setenv(f"{provider}_API_KEY", "sk-test-0123456789")
     (tmp_path / "a.png").write_bytes(base64.b64decode(PNG))
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     with FaultServer(check=problems) as server:
-        yield Street(tmp_path, server)
+        yield ProviderHarness(tmp_path, server)
 
 
 def turn() -> tuple[ModelAnswer, ...]:
-    """Look at a picture, twice at a file, ask for what is not there, and answer."""
+    """Return answers that read an image, read a file twice, call an unknown tool, and end the turn."""
     looks = thinks("Hm.").says("I look.").calls("read", path="a.png").calls("read", path="a.txt")
     return (looks.calls("read", path="a.txt"), calls("no such tool!", x=1), says("Done."))
 
@@ -61,18 +61,18 @@ def turn() -> tuple[ModelAnswer, ...]:
 @pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route[0])
 async def test_a_session_wanders_through_all_providers(
-    street: Street, route: tuple[str, ...]
+    harness: ProviderHarness, route: tuple[str, ...]
 ) -> None:
-    session = await street.session()
+    session = await harness.session()
     told: list[SessionAnswer] = []
     for model in route:
-        street.server.script(*turn())
+        harness.server.script(*turn())
         told.append(await ask(session, f"Look again, {model}.", model=model, yes=True))
 
-    assert [asked.problems for asked in street.server.requests] == [[]] * 3 * len(route)
+    assert [asked.problems for asked in harness.server.requests] == [[]] * 3 * len(route)
     assert [(answer.text, answer.error, answer.steps) for answer in told] == [
         ("Done.", None, 3)
     ] * len(route)
-    rebuilt = list(rebuild_all(street.store, session.id, await street.records(session)))
+    rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert all(found.matches for found in rebuilt)
-    assert expected_bodies([found.request for found in rebuilt]) == street.server.bodies
+    assert expected_bodies([found.request for found in rebuilt]) == harness.server.bodies

@@ -1,4 +1,4 @@
-"""A turn meets a real HTTP server and its faults; every request is rebuilt from the log.
+"""Turns with a real HTTP server and its faults; every request is rebuilt from the log.
 
 Both wire formats; the body that the server received is compared with the body that the
 adapter makes of the rebuilt request. The server is strict: what the provider would refuse is refused.
@@ -29,7 +29,7 @@ from palimpsest.transcript.parts import ReasoningPart, RetryPart, TextPart, Tool
 async def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[HttpSessionHarness]:
-    """A harness whose every request is compared, when its test has ended, with what arrived."""
+    """A harness whose requests are all compared, after its test, with what the server received."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
     with FaultServer(check=problems) as server:

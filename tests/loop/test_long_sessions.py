@@ -1,4 +1,4 @@
-"""A step costs what it sends, not what was said in the months before."""
+"""The cost of a step depends on the size of its request, not on the length of the session."""
 
 import gc
 import random
@@ -23,13 +23,13 @@ TURNS = 2_000
 STEPS = 6
 
 
-def write(room: SessionHarness, turns: int) -> str:
-    """Write a session that has no checkpoint, so that all of it is in memory."""
-    made = room.services.ids.new("ses", descending=True)
+def write(harness: SessionHarness, turns: int) -> str:
+    """Write a session without a checkpoint, so that all of it is in memory."""
+    made = harness.services.ids.new("ses", descending=True)
     author = LogAuthor(
         made, random.Random(7), turns, turn_bytes=4_000, compact_every=COMPACTED_EVERY
     )
-    writer = room.store.acquire(made, Owner(host="test", pid=0, kernel_id="test"), create=True)
+    writer = harness.store.acquire(made, Owner(host="test", pid=0, kernel_id="test"), create=True)
     state = State()
     records = []
     for event in author.session():
@@ -41,13 +41,13 @@ def write(room: SessionHarness, turns: int) -> str:
 
 
 async def step_seconds(folder: Path, turns: int) -> float:
-    """Return the CPU of one step at its best, in seconds, in a session of so many turns."""
+    """Return the lowest CPU seconds of one step in a session of so many turns."""
     answers = [
         says("Done.") if number % STEPS == STEPS - 1 else calls("read", path=f"{number}.txt")
         for number in range(7 * STEPS)
     ]
-    room = SessionHarness(folder, ScriptedModel(*answers), info=INFO)
-    session = await room.workspace.open(write(room, turns))
+    harness = SessionHarness(folder, ScriptedModel(*answers), info=INFO)
+    session = await harness.workspace.open(write(harness, turns))
     await ask(session, "Warm up.")
     gc.collect()
     gc.freeze()
@@ -58,7 +58,7 @@ async def step_seconds(folder: Path, turns: int) -> float:
         spent.append(time.process_time() - before)
     gc.unfreeze()
     assert len(session.journal.read_state(State.messages)) > 5 * turns
-    await room.workspace.close()
+    await harness.workspace.close()
     return min(spent) / STEPS
 
 
@@ -66,12 +66,12 @@ async def step_seconds(folder: Path, turns: int) -> float:
 async def test_a_step_in_a_session_of_ten_thousand_messages_costs_what_it_does_in_a_short_one(
     tmp_path: Path,
 ) -> None:
-    # Both were compacted as long ago: they send as much.
+    # Both were compacted equally long ago, so their requests have the same size.
     for number in range(7 * STEPS):
         (tmp_path / f"{number}.txt").write_text("hello\n")
 
     short = await step_seconds(tmp_path, COMPACTED_EVERY)
     long = await step_seconds(tmp_path, TURNS)
-    SessionHarness.opened.clear()  # to replay 10,000 messages is another test
+    SessionHarness.opened.clear()  # replaying 10,000 messages belongs to another test
 
     assert long < 2 * short + 0.001

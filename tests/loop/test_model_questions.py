@@ -1,4 +1,4 @@
-"""What the model asks waits for a person, is answered once, and its list is kept."""
+"""A question of the model waits for the user, is answered once, and the todo list is kept."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ ASKED: list[dict[str, Any]] = [
 
 
 def result(model: ScriptedModel) -> str:
-    """Return what the model was told last."""
+    """Return the newest message that the model received."""
     return json.dumps(model.requests[-1].messages[-1])
 
 

@@ -1,4 +1,4 @@
-"""A turn that failed is tried again: the same prompt, said once, and nothing done twice."""
+"""A failed turn is retried: the same prompt, sent once, and no tool call repeated."""
 
 import asyncio
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""The seeds' own check list, over real HTTP: a long session in a small window stays sound.
+"""The checklist of the seed documents over real HTTP: a long session in a small window stays valid.
 
-Seed 002 asks five things: 100 turns still answered, no orphaned result, one consistent state after
-a compaction that ran out of time (``test_compaction_time.py``), a small window refused before the
-run, and overflow met by compaction, then truncation, then an error.
+Seed 002 demands five things: 100 turns are all answered, no orphaned result, one consistent state after a
+compaction that timed out (``test_compaction_time.py``), a window that is too small is refused before the
+run, and overflow is met by compaction, then truncation, then an error.
 """
 
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def orphans(body: dict[str, Any]) -> list[str]:
 
 
 def worker(request: ReceivedRequest) -> ModelAnswer:
-    """Read a log when asked to, answer when it was read, summarise when there are no tools."""
+    """Call read for a prompt, answer after its result, and summarise when the request has no tools."""
     if not request.body.get("tools"):
         return says(SUMMARY.format(number=len(blocks(request.body)))).in_pieces(300)
     last = blocks(request.body)[-1]
@@ -110,7 +110,7 @@ async def test_many_turns_in_a_small_window_are_all_answered(
     assert len(summaries) + len(pruned) >= TURNS / 10
     assert len(asked) == len(running.bodies)
     assert all(one.tokens * one.facts.calibration < WINDOW for one in asked)
-    # Nothing was erased: each of the prompts still stands in the log, whole.
+    # The log still has each of the prompts, unchanged.
     said = [
         part.text
         for message in harness.harness.store.load(session.id).messages()

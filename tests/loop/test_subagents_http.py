@@ -1,4 +1,4 @@
-"""Tasks over real HTTP: what arrives is what the logs of parent and child rebuild."""
+"""Subagents over real HTTP: received requests are rebuilt from the logs of parent and child."""
 
 import asyncio
 import importlib
@@ -27,7 +27,7 @@ async def test_a_task_and_its_parent_send_what_their_logs_say(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     write(tmp_path / ".agents/skills/count/SKILL.md", "---\ndescription: Counts\n---\nUse read.")
-    # Its first import takes longer than an answer may, on a machine with other work.
+    # The first import takes longer than an answer may, on a machine under load.
     await asyncio.to_thread(importlib.import_module, "litellm")
     with FaultServer(check=problems) as server:
         server.script(

@@ -224,7 +224,7 @@ async def test_always_holds_for_the_session_and_survives_reopening(tmp_path: Pat
     )
     await ask(session, "Write.")
     await session.close()
-    # What was granted lies outside the store, where the same person's next kernel finds it.
+    # Approvals are stored outside the log, where the same user's next kernel finds them.
     effective_rules = EffectiveRules(approvals=harness.services.effective_rules.approvals)
     again = await SessionHarness(
         tmp_path, model, store=harness.store, effective_rules=effective_rules

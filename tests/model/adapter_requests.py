@@ -1,4 +1,4 @@
-"""Build requests to the fault server, and run them through the adapter."""
+"""Build requests to the fault server, and send them through the adapter."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ NAMES = {"openai": "gpt-4o", "anthropic": "claude-sonnet-4-5"}
 
 
 def info(provider: str, server: FaultServer | None = None, **fields: Any) -> ModelInfo:
-    """Describe a model that lives on the fault server."""
+    """Return the info of a model on the fault server."""
     base = None
     if server is not None:
         base = server.anthropic_base if provider == "anthropic" else server.openai_base
@@ -40,7 +40,7 @@ def request(
     tools: Sequence[ToolSpec] = (PYTHON,),
     **parameters: Any,
 ) -> ModelRequest:
-    """Ask something; without messages, a greeting."""
+    """Return a request; without messages, with a greeting."""
     return ModelRequest(
         model=model, messages=messages or (SYSTEM, HELLO), tools=tuple(tools), parameters=parameters
     )
@@ -49,7 +49,7 @@ def request(
 async def run(
     asked: ModelRequest, model: Model | None = None
 ) -> tuple[list[StreamEvent], ErrorValue | None]:
-    """Return all events, and the error with which the stream failed."""
+    """Send a request; return its events, and the error if the stream failed."""
     events: list[StreamEvent] = []
     try:
         async for event in (model or LitellmModel(read_timeout_seconds=20.0)).stream(asked):

@@ -1,4 +1,4 @@
-"""Keys for servers that do not exist, and litellm imported before the clock of a test runs."""
+"""API keys for fake servers, and litellm imported before the timeout of a test starts."""
 
 import pytest
 

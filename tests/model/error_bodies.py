@@ -1,4 +1,4 @@
-"""Refusals as servers send them: status, type and body, and what a person is to be told of each."""
+"""Recorded error responses of servers: status, type and body, and the expected error."""
 
 import json
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ PLAIN = "text/plain"
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One body and what it means."""
+    """One error response and the expected error."""
 
     name: str
     wire: str
@@ -19,9 +19,9 @@ class Refusal:
     body: str
     kind: Kind
     told: str
-    """Words of the server that a person is shown."""
+    """Part of the server's message that the user sees."""
     again: bool = False
-    """Worth another attempt."""
+    """Whether the request is retried."""
     content: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
 

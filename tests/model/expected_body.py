@@ -1,7 +1,7 @@
-"""The HTTP body that the adapter sends for a request.
+"""Compute the HTTP body that the adapter sends for a request.
 
-The request takes the adapter's whole way, litellm's translation included; only the server is
-another one. Tests compare it with what a server received, "after the adapter".
+The request takes the adapter's whole way, including litellm's translation, to a server that only records
+it. Tests compare the body with what their own server received.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ def expected_body(request: ModelRequest) -> dict[str, Any]:
 
 
 def expected_bodies(requests: Sequence[ModelRequest]) -> list[dict[str, Any]]:
-    """Return the bodies, made on a thread of its own, so that it works inside a running loop."""
+    """Return the bodies, computed in another thread, so that it works inside a running loop."""
     with FaultServer(*[says("Recorded.")] * len(requests)) as server:
         redirected = [_redirected(request, server) for request in requests]
         sender = threading.Thread(target=lambda: asyncio.run(_send(redirected)))

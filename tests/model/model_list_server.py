@@ -1,4 +1,4 @@
-"""A server on loopback that lists its models, as Ollama and as an OpenAI-compatible server do."""
+"""A loopback server that lists its models as Ollama and as an OpenAI-compatible server do."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def listing_server(port: int = 0) -> Iterator[str]:
-    """Serve on a thread; yields the address."""
+    """Run the server in a thread; yield its address."""
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -19,7 +19,7 @@ def listing_server(port: int = 0) -> Iterator[str]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """A server that is an Ollama and an OpenAI-compatible one at once."""
+    """Request handler for the routes of both kinds of server."""
 
     def do_GET(self) -> None:
         listed: dict[str, object] = {

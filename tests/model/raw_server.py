@@ -1,4 +1,4 @@
-"""Serve bytes as they are, so that a test can be any server, also one that speaks no HTTP."""
+"""A loopback server that sends given bytes, so that a test can imitate any server, even without HTTP."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ def answer(
     kind: str = "application/json",
     headers: Mapping[str, str] | None = None,
 ) -> bytes:
-    """Return a whole HTTP answer."""
+    """Return a complete HTTP response."""
     content = body.encode() if isinstance(body, str) else body
     lines = [f"HTTP/1.1 {status} Answered", f"content-type: {kind}"]
     lines += [f"content-length: {len(content)}", "connection: close"]
@@ -27,7 +27,7 @@ def answer(
 
 @asynccontextmanager
 async def serving(*answers: bytes, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
-    """Answer each connection with the next bytes, the last for ever; yields ``127.0.0.1:port``."""
+    """Answer each connection with the next bytes, the last repeatedly; yields ``127.0.0.1:port``."""
     waiting = list(answers)
     serving_now: set[asyncio.Task[None]] = set()
     reading: set[asyncio.Task[None]] = set()
@@ -55,14 +55,14 @@ async def serving(*answers: bytes, tls: ssl.SSLContext | None = None) -> AsyncIt
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
-        for task in reading:  # whoever came and sent no whole request
+        for task in reading:  # clients that sent no complete request
             task.cancel()
         await asyncio.gather(*serving_now, return_exceptions=True)
         await server.wait_closed()
 
 
 async def _read(reader: asyncio.StreamReader) -> None:
-    """Read a request; a client that wants TLS where none is gets what it came with."""
+    """Read a request; a client that expects TLS from a plain server gets an answer to its first bytes."""
     first = await reader.readexactly(1)
     if first == FIRST_TLS_BYTE:
         return

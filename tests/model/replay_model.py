@@ -1,8 +1,7 @@
-"""Answer from a recorded session: each request gets what the model said at that step.
+"""A model that answers from a recorded session: each request gets the recorded answer of its step.
 
-Nothing is asked of anybody, so a session can be lived through again under other tools or
-another policy. What the transcript keeps is enough: the parts of an assistant message are
-turned back into the events that made them.
+No provider is involved, so a session can be repeated with other tools or another policy. The transcript is
+enough: the parts of an assistant message are turned back into stream events.
 """
 
 import json
@@ -37,7 +36,7 @@ from palimpsest.transcript.parts import (
 
 
 class ReplayModel:
-    """Plays recorded steps in order; ``requests`` holds what it was asked meanwhile."""
+    """Plays recorded steps in order; ``requests`` holds the requests it received."""
 
     def __init__(self, steps: Iterable[Sequence[StreamEvent]]) -> None:
         self.requests: list[ModelRequest] = []
@@ -57,7 +56,7 @@ class ReplayModel:
 
 
 def recorded_steps(messages: Iterable[Message]) -> list[tuple[StreamEvent, ...]]:
-    """Return the steps of a session; an answer that failed or never finished is left out."""
+    """Return the steps of a session; answers that failed or never finished are left out."""
     steps: list[tuple[StreamEvent, ...]] = []
     for message in messages:
         info = message.info
@@ -71,7 +70,7 @@ def _steps_of(parts: Sequence[Part], info: AssistantMessage) -> Iterator[tuple[S
     calls: list[ToolPart] = []
     for part in parts:
         if isinstance(part, StepStartPart):
-            # What a failed attempt left in the message was never an answer.
+            # Parts of a failed attempt are not part of the answer.
             events, calls = [StepStarted()], []
         elif isinstance(part, StepFinishPart):
             yield (*events, *map(_called, calls), _finished(part, info))

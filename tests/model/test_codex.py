@@ -1,4 +1,4 @@
-"""A Codex model is told how this place differs from a terminal, where its API takes such words."""
+"""A Codex model gets guidance on the differences from a terminal, if its API accepts such instructions."""
 
 from pathlib import Path
 

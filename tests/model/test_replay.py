@@ -1,4 +1,4 @@
-"""A recorded session answers again, step by step."""
+"""A recorded session is replayed step by step."""
 
 from tests.model.adapter_requests import info, request, run
 from tests.model.replay_model import ReplayModel, recorded_steps

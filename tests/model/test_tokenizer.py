@@ -1,4 +1,4 @@
-"""Tokens are counted offline, and the environment is left as it was."""
+"""Tokens are counted offline, and the environment is not changed."""
 
 import os
 import time
@@ -95,7 +95,7 @@ def test_nothing_is_loaded_to_count_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
 @given(st.text())
 def test_any_text_can_be_counted(text: str) -> None:
-    """Every counter takes every text and never goes below zero."""
+    """Every counter accepts every text and never returns a negative number."""
     for count in (counter("tiktoken/o200k_base"), counter("chars/4"), rough):
         assert count(text) >= 0
 

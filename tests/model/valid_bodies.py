@@ -1,4 +1,4 @@
-"""Good bodies for each format, and a way to break one of their places."""
+"""Valid request bodies for each format, and ways to break one of their fields."""
 
 import copy
 from collections.abc import Callable
@@ -16,7 +16,7 @@ FUNCTION = {"name": "read", "description": "Read a file.", "parameters": SCHEMA}
 
 
 def call(identifier: str, arguments: str = '{"path": "a"}', name: str = "read") -> Body:
-    """Return a call in OpenAI's shape."""
+    """Return a call in OpenAI's format."""
     function = {"name": name, "arguments": arguments}
     return {"id": identifier, "type": "function", "function": function}
 
@@ -166,14 +166,14 @@ GEMINI: Body = {
 
 
 def broken(body: Body, change: Break) -> Body:
-    """Return a copy in which one thing was changed."""
+    """Return a copy of a body with one change."""
     copied = copy.deepcopy(body)
     change(copied)
     return copied
 
 
 def sets(*path: str | int, to: Any) -> Break:
-    """Change one place."""
+    """Return a change that sets the value at a path."""
 
     def change(body: Body) -> None:
         *way, last = path
@@ -186,7 +186,7 @@ def sets(*path: str | int, to: Any) -> Break:
 
 
 def drops(*path: str | int) -> Break:
-    """Take one thing out."""
+    """Return a change that removes the value at a path."""
 
     def change(body: Body) -> None:
         *way, last = path
@@ -199,7 +199,7 @@ def drops(*path: str | int) -> Break:
 
 
 def adds(*path: str | int, one: Any) -> Break:
-    """Put one thing at the end of a list."""
+    """Return a change that appends a value to the list at a path."""
 
     def change(body: Body) -> None:
         place: Any = body
@@ -211,7 +211,7 @@ def adds(*path: str | int, one: Any) -> Break:
 
 
 def puts(*path: str | int, one: Any) -> Break:
-    """Put one thing in front of what stands at a place of a list."""
+    """Return a change that inserts a value before an index of a list."""
 
     def change(body: Body) -> None:
         *way, at = path

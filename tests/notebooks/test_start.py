@@ -1,4 +1,4 @@
-"""The first notebook runs in a real kernel, and what it leaves behind can be read without one."""
+"""The first notebook runs in a real kernel, and its results can be read without one."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def ran(folder: Path) -> Iterator[tuple[nbformat.NotebookNode, int]]:
 
 
 def shown(notebook: nbformat.NotebookNode, cell_id: str) -> str:
-    """The words of a cell's outputs."""
+    """Return the text of a cell's outputs."""
     (cell,) = [cell for cell in notebook.cells if cell.id == cell_id]
     data = [output.get("data", {}) for output in cell.outputs]
     texts = [output.get("text", "") for output in cell.outputs]
@@ -47,7 +47,7 @@ def shown(notebook: nbformat.NotebookNode, cell_id: str) -> str:
 
 
 def test_is_saved_without_outputs() -> None:
-    # As it is committed: whoever ran the notebook has saved it with outputs.
+    # As it is committed, without the outputs of an earlier run.
     committed = subprocess.run(
         ["git", "show", "HEAD:notebooks/00-start.ipynb"], cwd=ROOT, capture_output=True, check=False
     )

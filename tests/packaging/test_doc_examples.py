@@ -1,9 +1,8 @@
-"""The code of README and docs runs as it stands, as somebody runs it who has neither key nor network.
+"""The code of README and docs runs as written, for a user without key and network.
 
-Each page's Python is one script in a process of its own, in a folder in which something was asked
-before; what magics stand in is run in a kernel, line by line where it is a list of them; settings
-are read, and a server's file is loaded.
-docs/testing.md has a test beside what it is about.
+Each page's Python is one script in a process of its own, in a folder with an earlier session; code with
+magics runs in a kernel, line by line where it is a list of them; settings are parsed, and a server's file
+is loaded. docs/testing.md has a test of its own beside its subject.
 """
 
 import ast
@@ -28,14 +27,14 @@ PAGES = {
     if page.name != "testing.md"
 }
 PLACEHOLDERS = {"words", "title"}
-"""What stands for anything after ``%agent``, besides its commands."""
+"""Placeholders for any text after ``%agent``, besides its subcommands."""
 MAGIC_LINE = re.compile(r"^(%\w[^\n]*?)(?:  +.*)?$", re.MULTILINE)
-"""A line of a list of magics, without what stands beside it in words."""
+"""A line in a list of magics, without the explanation beside it."""
 REFUSED = {
     "%agent permissions revoke 2": "There is no number 2 in the list",
     "%agent compact focus on the numbers of the second model": "The agent's turn did not finish (compaction): The summary saved too little",
 }
-"""What a line says that finds nothing to do, since the page's lines before it did it or nothing was allowed."""
+"""Expected errors of lines that have nothing to act on, since earlier lines of the page already did it."""
 ASKED = """
 import palimpsest
 palimpsest.current_session().prompt("Which files are there?", yes=True)
@@ -44,22 +43,22 @@ palimpsest.current_session().prompt("What is 17 * 23?", yes=True)
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Return a page's blocks in one language."""
+    """Return a page's code blocks in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
 
 
 def having(language: str) -> list[str]:
-    """Name the pages that have blocks in a language."""
+    """Return the pages that have code blocks in a language."""
     return [page for page in PAGES if blocks(page, language)]
 
 
 def magics(page: str) -> list[str]:
-    """Return a page's blocks of magics: these name no language."""
+    """Return a page's code blocks of magics, which have no language."""
     return [one for one in blocks(page, "") if re.search("^%", one, re.MULTILINE)]
 
 
 def run(source: str, folder: Path) -> None:
-    """Run a script in a folder; it may print, but neither fail nor complain."""
+    """Run a script in a folder; it may print, but must not fail or write to stderr."""
     bare = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "kernel_ext"), "HOME": str(folder)}
     done = subprocess.run(
         [sys.executable, "-c", source],
@@ -99,7 +98,7 @@ def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
     ast.parse(source)
     if "session" in source:
         run(ASKED, folder)
-    # What a page's server or own tool does comes when it is called; loading it is what runs here.
+    # Only loading is tested; a page's own server or tool runs when it is called.
     run(source.replace('if __name__ == "__main__":', "if False:"), folder)
 
 
@@ -156,7 +155,7 @@ WRITTEN = {
     ),
     "instructions.md": ("AGENTS.md",),
 }
-"""Where the Markdown of a page is to be written, block by block, as the page says."""
+"""The files into which the Markdown blocks of a page are written, in order."""
 LISTED = """
 import palimpsest
 reviewer, = (one for one in palimpsest.agents() if one.name == "reviewer")

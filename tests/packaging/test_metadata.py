@@ -1,4 +1,4 @@
-"""What a wheel holds and an index shows of a release: addresses, and a README whose pictures are found."""
+"""The contents and metadata of a released wheel: URLs, and a README whose images are found."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def published(**environment: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The wheel of a release that is published at an address; its front end is no matter here."""
+    """The wheel of a release with a URL; built without the real front end."""
     folder = tmp_path_factory.mktemp("wheel")
     done = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder],
@@ -88,7 +88,7 @@ def test_a_release_holds_the_package_with_its_types_and_is_loaded_by_name_alone(
     sources = {one.relative_to(package).as_posix() for one in package.glob("palimpsest/**/*.py")}
     assert {*sources, "palimpsest/py.typed", "palimpsest/__init__.pyi"} <= names
     assert all(f"{name}," in held(release, ".dist-info/RECORD") for name in sources)
-    # %load_ext palimpsest is the way in: no program and no plugin is put into an environment.
+    # %load_ext palimpsest is the only entry point: no program and no plugin is installed.
     assert [one for one in names if one.endswith("entry_points.txt")] == []
 
 

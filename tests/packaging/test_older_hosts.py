@@ -1,7 +1,7 @@
-"""The built wheel works in every JupyterLab and Notebook that it says it works in.
+"""The built wheel works in every supported version of JupyterLab and Notebook.
 
-Each release gets an environment of its own; the browser tests that matter most run there, with
-the package as it was installed from the wheel.
+Each version gets a new environment; the most important browser tests run there, with the package as
+installed from the wheel.
 """
 
 import os

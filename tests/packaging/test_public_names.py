@@ -1,4 +1,4 @@
-"""What a person's editor, type checker and ``help`` see of the package is what it gives."""
+"""The package's public names, as an editor, a type checker and ``help`` see them, are the real ones."""
 
 import ast
 import pydoc
@@ -24,7 +24,7 @@ palimpsest.curent_session()
 
 
 def stubbed() -> dict[str, str]:
-    """Return the names of the stub with the modules that they come from."""
+    """Return the names in the stub file with the modules that they come from."""
     tree = ast.parse((HERE / "__init__.pyi").read_text("utf-8"))
     return {
         alias.name: str(node.module)
@@ -53,7 +53,7 @@ def test_a_type_checker_finds_a_misspelt_name_in_a_persons_script(tmp_path: Path
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
 
-    # From the project's folder, whose cache of the check makes it a matter of half a second.
+    # From the project's folder, whose type checking cache makes it take half a second.
     command = [sys.executable, "-m", "mypy", "--strict", str(script)]
     checked = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
 

@@ -1,4 +1,4 @@
-"""What `make wheel` builds can be installed and used where there is neither a clone nor Node."""
+"""The wheel of `make wheel` can be installed and used without a clone and without Node."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def fresh(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def alone(binaries: Path) -> dict[str, str]:
-    """Return an environment in which only the new one's programs are found."""
+    """Return an environment in which only the new environment's programs are found."""
     kept = {
         k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "JUPYTER", "VIRTUAL"))
     }

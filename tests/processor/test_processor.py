@@ -1,4 +1,4 @@
-"""The processor turns stream events into parts, and closes whatever is open."""
+"""The processor turns stream events into parts, and closes every open part."""
 
 from collections.abc import Iterator
 

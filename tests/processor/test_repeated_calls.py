@@ -1,4 +1,4 @@
-"""Calls that go round in circles are noticed, wherever in the turn and wherever one enters."""
+"""Repeated sequences of calls are detected, wherever in the turn they begin."""
 
 import pytest
 from hypothesis import given

@@ -1,10 +1,10 @@
-"""The time that a person took is told apart from the time that calls took."""
+"""The time a user took to answer is recorded apart from the time of the tool calls."""
 
 from palimpsest.processor.user_wait_time import UserWaitTime
 
 
 class Clock:
-    """Milliseconds that pass when the test says so."""
+    """A clock that is advanced by the test."""
 
     def __init__(self) -> None:
         self.now = 1_000

@@ -1,7 +1,7 @@
-"""Anthropic's messages: what the provider answers with a 400.
+"""Validate a request body by the rules of Anthropic's Messages API: what it answers with a 400.
 
-The server joins messages of one speaker that follow each other before it looks at pairs of calls
-and results, and so does this. Signatures of thinking are opaque; only that they are there is checked.
+The server joins consecutive messages of one role before it checks pairs of calls and results, and so does
+this. Signatures of thinking are opaque; only their presence is checked.
 """
 
 import re
@@ -37,7 +37,7 @@ LEAST_BUDGET = 1024
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 MODEL_VERSION = re.compile(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 NO_PREFILL_SINCE = (4, 6)
-"""From this version on a model does not go on in an answer that was begun for it."""
+"""From this version on a model does not continue a prefilled answer."""
 
 ID = matching(r"[a-zA-Z0-9_-]+", "letters, digits, underscores and dashes, at least one")
 NAME = matching(r"[a-zA-Z0-9_-]{1,128}", "1 to 128 letters, digits, underscores and dashes")
@@ -167,7 +167,7 @@ body_shape = record({"model": filled, "max_tokens": whole(1), "messages": messag
 
 
 class SpeakerTurn:
-    """What one speaker says until the other one speaks."""
+    """Consecutive messages of one role."""
 
     def __init__(self, role: str, where: str) -> None:
         self.role = role
@@ -175,22 +175,22 @@ class SpeakerTurn:
         self.blocks: list[dict[str, Any]] = []
 
     def ids(self, kind: str, field: str) -> list[str]:
-        """Return the ids of blocks of one kind, in order."""
+        """Return the ids of blocks of one type, in order."""
         return [block[field] for block in self.blocks if block["type"] == kind]
 
     @property
     def calls(self) -> list[str]:
-        """The ids of the calls that are made here."""
+        """The ids of the tool calls in it."""
         return self.ids("tool_use", "id")
 
     @property
     def results(self) -> list[str]:
-        """The ids of the calls that are answered here."""
+        """The ids of the calls whose results are in it."""
         return self.ids("tool_result", "tool_use_id")
 
 
 def problems(body: Any) -> list[str]:
-    """Return what Anthropic would refuse in the body of a request for a message."""
+    """Return the problems for which Anthropic would refuse the body of a Messages request."""
     found = sayable(body) + body_shape(body, "")
     if found:
         return found
@@ -276,7 +276,7 @@ def _thinking(turns: list[SpeakerTurn], body: dict[str, Any]) -> list[str]:
 
 
 def _missing_thinking(turns: list[SpeakerTurn]) -> list[str]:
-    """A turn that still waits for results was begun with thinking, or thinking is off."""
+    """A turn that still waits for results must begin with thinking, unless thinking is off."""
     first: SpeakerTurn | None = None
     for turn in reversed(turns):
         if turn.role == "assistant" and turn.calls:
@@ -311,7 +311,7 @@ def _marked(value: Any) -> Iterator[None]:
     if isinstance(value, dict):
         if value.get("cache_control") is not None:
             yield None
-        # What stands in a call's input or a schema is the caller's own.
+        # The content of a call's input or of a schema is the caller's own.
         inner = [one for name, one in value.items() if name not in {"input", "input_schema"}]
     else:
         inner = value if isinstance(value, list) else []

@@ -1,9 +1,9 @@
-"""What providers refuse: one validator for each format, written from their documented rules.
+"""Validate a request body for the provider of its path, by the provider's documented rules.
 
-Pure functions from the body of a request to sentences, one for each thing that is wrong; none
-means that the provider would take it. A fault server that checks by them refuses what the provider
-would (``FaultServer(check=problems)``), and the laws of a valid context are proved against them:
-they share no code with what writes requests.
+Pure functions from the body of a request to sentences, one for each problem; a provider would accept a body
+without problems. A fault server with such a check refuses what the provider would
+(``FaultServer(check=problems)``), and the laws of a valid context are tested against it: it shares no code
+with the modules that write requests.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from palimpsest.testing.dialects import model_of, wire_format_of
 
 
 def problems(path: str, body: Any) -> list[str]:
-    """Return what the provider would refuse in a request, one sentence each."""
+    """Return the problems for which the provider would refuse a request, one sentence each."""
     match wire_format_of(path):
         case "openai":
             return openai.problems(body)

@@ -1,7 +1,7 @@
-"""Gemini's generateContent: what the provider answers with a 400.
+"""Validate a request body by the rules of Gemini's generateContent: what it answers with a 400.
 
-The server takes names in both spellings (``functionCall``, ``function_call``), and so does this.
-The model stands in the address and not in the body; it is handed in where it is known.
+The server accepts names in both spellings (``functionCall``, ``function_call``), and so does this. The
+model is in the URL and not in the body; it is a parameter where it is known.
 """
 
 import re
@@ -43,7 +43,7 @@ TEXT_TYPES = frozenset(
 TYPES = IMAGE_TYPES | AUDIO_TYPES | VIDEO_TYPES | TEXT_TYPES | {"application/pdf"}
 SIGNING_MODEL = re.compile(r"gemini-(\d+)")
 SIGNS_SINCE = 3
-"""From this version on a model wants its signatures back in the turn that is going on."""
+"""From this version on a model demands its signatures in the current turn."""
 DATA = ("text", "inlineData", "fileData", "functionCall", "functionResponse")
 
 NAME = matching(
@@ -53,13 +53,13 @@ NAME = matching(
 
 
 def camel(name: str) -> str:
-    """Return the one spelling of a name that is used here."""
+    """Return a name in camel case, the spelling used here."""
     first, *more = name.split("_")
     return first + "".join(word.capitalize() for word in more)
 
 
 def message(required: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
-    """Take an object in either spelling."""
+    """Check an object in either spelling."""
     return record(required, optional, spell=camel)
 
 
@@ -67,7 +67,7 @@ _encoded = message({"mimeType": text, "data": text}, {"displayName": text})
 
 
 def inline(value: Any, where: str) -> list[str]:
-    """Take a file that is sent along."""
+    """Check an inline file."""
     found = _encoded(value, where)
     if found:
         return found
@@ -76,7 +76,7 @@ def inline(value: Any, where: str) -> list[str]:
 
 
 def known(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with its names in the one spelling, without what is null."""
+    """Return an object with names in camel case, without null values."""
     return {camel(name): one for name, one in value.items() if one is not None}
 
 
@@ -100,7 +100,7 @@ part_shape = message(
 
 
 def part(value: Any, where: str) -> list[str]:
-    """Take a part that holds exactly one thing."""
+    """Check a part that must hold exactly one kind of content."""
     found = part_shape(value, where)
     if found:
         return found
@@ -123,7 +123,7 @@ SCHEMA_FIELDS = frozenset(
 
 
 def schema(value: Any, where: str) -> list[str]:
-    """Take a schema in the part of OpenAPI that Gemini knows."""
+    """Check a schema in the subset of OpenAPI that Gemini knows."""
     if not isinstance(value, dict):
         return [f"{where} must be an object."]
     given = known(value)
@@ -242,7 +242,7 @@ body_shape = message(
 
 
 class Content:
-    """One entry of the conversation, looked at for calls and responses."""
+    """One entry of the conversation, with its calls and responses."""
 
     def __init__(self, value: dict[str, Any], where: str) -> None:
         given = known(value)
@@ -256,7 +256,7 @@ class Content:
 
 
 def problems(body: Any, model: str = "") -> list[str]:
-    """Return what Gemini would refuse in the body of a request to generate content."""
+    """Return the problems for which Gemini would refuse the body of a generateContent request."""
     found = sayable(body) + body_shape(body, "")
     if found:
         return found
@@ -308,7 +308,7 @@ def _pairs(contents: list[Content]) -> list[str]:
 
 
 def _signatures(contents: list[Content], model: str) -> list[str]:
-    """In the turn that is going on, the first call of each step must carry its signature."""
+    """In the current turn, the first call of each step must have its signature."""
     version = SIGNING_MODEL.search(model)
     if version is None or int(version[1]) < SIGNS_SINCE:
         return []

@@ -1,8 +1,7 @@
-"""Check the shape of JSON: small checks, put together to say what a body may look like.
+"""Composable checks for the shape of JSON bodies.
 
-A check gets a value and the name of its place, and returns a sentence for each thing that is
-wrong with it. Order and pairing of messages are not its matter; those rules may rely on a shape
-that was checked before.
+A check takes a value and the name of its path, and returns a sentence for each problem. The order and
+pairing of messages are not checked here; those rules may rely on a checked shape.
 """
 
 import math
@@ -16,42 +15,42 @@ FIELD = "{where} is no field that this provider knows."
 
 
 def at(where: str, name: str) -> str:
-    """Return the name of a field's place."""
+    """Return the path of a field."""
     return f"{where}.{name}" if where else name
 
 
 def anything(_value: Any, _where: str) -> list[str]:
-    """Take whatever is there."""
+    """Accept any value."""
     return []
 
 
 def text(value: Any, where: str) -> list[str]:
-    """Take a string, the empty one too."""
+    """Accept a string, also an empty one."""
     return [] if isinstance(value, str) else [f"{where} must be a string."]
 
 
 def filled(value: Any, where: str) -> list[str]:
-    """Take a string that is not empty."""
+    """Accept a string that is not empty."""
     return text(value, where) or ([] if value else [f"{where} is empty."])
 
 
 def spoken(value: Any, where: str) -> list[str]:
-    """Take a string in which something stands besides white space."""
+    """Accept a string that is not blank."""
     return text(value, where) or ([] if value.strip() else [f"{where} holds white space only."])
 
 
 def flag(value: Any, where: str) -> list[str]:
-    """Take true or false."""
+    """Accept true or false."""
     return [] if isinstance(value, bool) else [f"{where} must be true or false."]
 
 
 def mapping(value: Any, where: str) -> list[str]:
-    """Take any object."""
+    """Accept any object."""
     return [] if isinstance(value, dict) else [f"{where} must be an object."]
 
 
 def matching(pattern: str, says: str) -> Check:
-    """Take strings of a pattern; ``says`` completes "... must be"."""
+    """Accept strings that match a pattern; ``says`` completes "... must be"."""
     compiled = re.compile(pattern)
 
     def check(value: Any, where: str) -> list[str]:
@@ -63,7 +62,7 @@ def matching(pattern: str, says: str) -> Check:
 
 
 def among(*values: Any) -> Check:
-    """Take one of a few values."""
+    """Accept one of some values."""
 
     def check(value: Any, where: str) -> list[str]:
         if any(value == one and type(value) is type(one) for one in values):
@@ -74,7 +73,7 @@ def among(*values: Any) -> Check:
 
 
 def number(low: float, high: float = math.inf) -> Check:
-    """Take numbers in a range, its ends included."""
+    """Accept numbers in a range, its ends included."""
 
     def check(value: Any, where: str) -> list[str]:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -85,7 +84,7 @@ def number(low: float, high: float = math.inf) -> Check:
 
 
 def whole(low: int, high: float = math.inf) -> Check:
-    """Take whole numbers in a range, its ends included."""
+    """Accept whole numbers in a range, its ends included."""
 
     def check(value: Any, where: str) -> list[str]:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -96,7 +95,7 @@ def whole(low: int, high: float = math.inf) -> Check:
 
 
 def items(inner: Check, least: int = 0, most: float = math.inf) -> Check:
-    """Take a list of so many things."""
+    """Accept a list with a length in a range."""
 
     def check(value: Any, where: str) -> list[str]:
         if not isinstance(value, list):
@@ -109,12 +108,12 @@ def items(inner: Check, least: int = 0, most: float = math.inf) -> Check:
 
 
 def nullable(inner: Check) -> Check:
-    """Take null besides."""
+    """Accept null, too."""
     return lambda value, where: [] if value is None else inner(value, where)
 
 
 def words_or(inner: Check, words: Check = spoken) -> Check:
-    """Take a string by one check, and all else by another."""
+    """Check a string by one check, and everything else by another."""
     return lambda value, where: (words if isinstance(value, str) else inner)(value, where)
 
 
@@ -124,7 +123,7 @@ def record(
     *,
     spell: Callable[[str], str] = str,
 ) -> Check:
-    """Take an object with known fields; ``spell`` makes other spellings of a name the same."""
+    """Check an object with known fields; ``spell`` normalises the spelling of names."""
     known = {**required, **(optional or {})}
 
     def check(value: Any, where: str) -> list[str]:
@@ -141,7 +140,7 @@ def record(
 
 
 def tagged(variants: Mapping[str, Check], key: str = "type") -> Check:
-    """Take an object whose ``key`` says which of the checks holds for it."""
+    """Check an object whose ``key`` field selects one of the checks."""
 
     def check(value: Any, where: str) -> list[str]:
         if not isinstance(value, dict):
@@ -155,7 +154,7 @@ def tagged(variants: Mapping[str, Check], key: str = "type") -> Check:
 
 
 def sayable(body: Any) -> list[str]:
-    """Return what no JSON can carry: halves of characters, and numbers that are none."""
+    """Return the parts that JSON cannot carry: lone surrogates, and numbers that are not finite."""
     return [found for place, value in _leaves(body, "") if (found := _unsayable(value, place))]
 
 

@@ -1,6 +1,6 @@
-"""Check pictures and documents: base64 that decodes, and bytes that are what they are said to be.
+"""Check images and documents: base64 must decode, and the bytes must match the media type.
 
-Providers decode what they get; a wrong media type is refused like a damaged file.
+Providers decode files; a wrong media type is refused like a damaged file.
 """
 
 import base64
@@ -11,7 +11,7 @@ from typing import Any
 
 DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 FIRST_PAGE = 1024
-"""A PDF may begin with so many bytes of something else."""
+"""A PDF may begin with this many bytes of other content."""
 
 
 def _webp(content: bytes) -> bool:
@@ -31,7 +31,7 @@ LOOKS: dict[str, Callable[[bytes], bool]] = {
     "image/heif": _heif,
     "application/pdf": lambda content: b"%PDF-" in content[:FIRST_PAGE],
 }
-"""How the bytes of a media type begin; of others only the base64 is checked."""
+"""The first bytes of a media type; for other types only the base64 is checked."""
 
 
 def content_problems(mime: Any, data: Any, where: str, types: Collection[str]) -> list[str]:
@@ -51,7 +51,7 @@ def content_problems(mime: Any, data: Any, where: str, types: Collection[str]) -
 
 
 def url_problems(url: Any, where: str, types: Collection[str]) -> list[str]:
-    """Return what is wrong with an address of a file: on the web, or a ``data:`` url."""
+    """Return what is wrong with the URL of a file: on the web, or a ``data:`` URL."""
     if not isinstance(url, str):
         return [f"{where} must be a string."]
     if url.startswith(("https://", "http://")):

@@ -1,7 +1,7 @@
-"""Mistral's chat completions: what the provider answers with a 400 or a 422.
+"""Validate a request body by the rules of Mistral's chat completions: what it answers with a 400 or 422.
 
-Looks like OpenAI's format, and is stricter: ids of nine letters and digits, no user right after a
-tool's result, no answer at the end, and no field that it does not know.
+The format resembles OpenAI's and is stricter: ids of nine letters and digits, no user message right after a
+tool result, no assistant message at the end, and no unknown field.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ MAY_FOLLOW: Mapping[str, frozenset[str]] = {
     "assistant": frozenset({"user", "assistant", "tool"}),
     "tool": frozenset({"assistant", "tool"}),
 }
-"""Which roles may stand after a role."""
+"""The roles that may follow a role."""
 
 name = matching(NAME, NAME_SAYS)
 call_id = matching(r"[a-zA-Z0-9]{9}", "exactly nine letters and digits")
@@ -147,7 +147,7 @@ body_shape = record({"model": filled, "messages": items(tagged(MESSAGES, "role")
 
 
 def problems(body: Any) -> list[str]:
-    """Return what Mistral would refuse in the body of a chat completion."""
+    """Return the problems for which Mistral would refuse the body of a chat completion."""
     found = sayable(body) + body_shape(body, "")
     if found:
         return found

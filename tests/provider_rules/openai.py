@@ -1,7 +1,7 @@
-"""OpenAI's chat completions: what the provider answers with a 400.
+"""Validate a request body by the rules of OpenAI's chat completions: what it answers with a 400.
 
-Where OpenAI is silent and servers with its interface are not, the stricter rule is taken: empty
-words, and arguments that are no JSON.
+Where OpenAI's documentation is silent and compatible servers are not, the stricter rule is checked: empty
+texts, and arguments that are not JSON.
 """
 
 import re
@@ -46,9 +46,9 @@ MOST_STOPS = 4
 MOST_PAIRS = 16
 LONGEST_ID = 40
 THINKING_MODELS = re.compile(r"(?:o\d|gpt-5)(?!.*chat)")
-"""These refuse ``max_tokens``, and any temperature but their own."""
+"""These refuse ``max_tokens``, and any temperature but the default."""
 NEED_NOT_THINK = re.compile(r"gpt-5\.\d(?!.*(?:codex|pro))")
-"""These take a temperature while they do not think, which is what they do unless told otherwise."""
+"""These accept a temperature while they do not think, which is their default."""
 
 name = matching(NAME, NAME_SAYS)
 
@@ -62,7 +62,7 @@ def _document(value: Any, where: str) -> list[str]:
 
 
 def call_id(value: Any, where: str) -> list[str]:
-    """Take the id of a call."""
+    """Check the id of a tool call."""
     if not isinstance(value, str) or not value:
         return [f"{where} is empty."]
     if len(value) > LONGEST_ID:
@@ -171,7 +171,7 @@ body_shape = record({"model": filled, "messages": items(tagged(MESSAGES, "role")
 
 
 def problems(body: Any) -> list[str]:
-    """Return what OpenAI would refuse in the body of a chat completion."""
+    """Return the problems for which OpenAI would refuse the body of a chat completion."""
     found = sayable(body) + body_shape(body, "")
     if found:
         return found

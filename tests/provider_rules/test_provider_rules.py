@@ -1,6 +1,6 @@
-"""Strict validators refuse what the providers refuse, and take what they take.
+"""The strict validators refuse and accept the same bodies as the providers.
 
-Each case is a good body with one thing changed, and named after the provider's own refusal.
+Each case is a valid body with one change, named after the provider's own refusal.
 """
 
 import copy

@@ -1,7 +1,7 @@
-"""What formats with tool messages of their own (OpenAI's, Mistral's) say about calls and results.
+"""Rules about calls and results in formats with tool messages (OpenAI's and Mistral's).
 
-Every call is answered exactly once, directly after the message that made it, and nothing else is
-answered. Expects messages whose shape is checked.
+Every call has exactly one result, directly after its message, and no result lacks a call. The shape of the
+messages must have been checked before.
 """
 
 import json
@@ -14,12 +14,12 @@ NAME_SAYS = "1 to 64 letters, digits, underscores and dashes"
 
 
 def arguments(value: Any, where: str) -> list[str]:
-    """Take the text of a JSON object."""
+    """Check a string that must be a JSON object."""
     found = text(value, where)
     if found:
         return found
     try:
-        # NaN and Infinity are Python's, not JSON's.
+        # NaN and Infinity are accepted by Python, not by JSON.
         parsed = json.loads(value, parse_constant=_refuse)
     except ValueError:
         return [f"{where} is no JSON."]
@@ -31,7 +31,7 @@ def _refuse(constant: str) -> None:
 
 
 def schema(value: Any, where: str) -> list[str]:
-    """Take the JSON schema of an object."""
+    """Check the JSON schema of an object."""
     if not isinstance(value, dict):
         return [f"{where} must be an object."]
     if value and value.get("type") != "object":
@@ -40,14 +40,14 @@ def schema(value: Any, where: str) -> list[str]:
 
 
 def choice_needs_tools(body: dict[str, Any], *fields: str) -> list[str]:
-    """Return which fields say something about tools where none are offered."""
+    """Return the fields about tools that are set although no tools are offered."""
     if body.get("tools"):
         return []
     return [f"{name} is only allowed together with tools." for name in fields if name in body]
 
 
 def names_once(tools: list[Any], name: Check) -> list[str]:
-    """Return which tools have the name of another one."""
+    """Return the tools that have the name of another one."""
     seen: set[str] = set()
     found: list[str] = []
     for i, tool in enumerate(tools):
@@ -60,7 +60,7 @@ def names_once(tools: list[Any], name: Check) -> list[str]:
 
 
 def pairs(messages: list[dict[str, Any]]) -> list[str]:
-    """Return which calls and results do not belong together."""
+    """Return the calls and results that do not form pairs."""
     found: list[str] = []
     open_calls: list[str] = []
     caller = -1

@@ -1,4 +1,4 @@
-"""What a browser would act on in a page, found with an HTML parser."""
+"""Find with an HTML parser what a browser would act on in a page."""
 
 import re
 from html.parser import HTMLParser
@@ -6,11 +6,11 @@ from html.parser import HTMLParser
 from palimpsest.render.safety.allowed_elements import ATTRIBUTES, PICTURES, TAGS, may_lead
 
 OURS = {"style"}
-"""What nbconvert adds to a cell of a table."""
+"""Attributes that nbconvert adds to a table's cells."""
 
 
 class ActiveHtml(HTMLParser):
-    """Collects what a browser would act on."""
+    """Collects the elements, attributes and addresses that a browser would act on."""
 
     def __init__(self, html: str, *, local: bool = False) -> None:
         self.local = local
@@ -21,7 +21,7 @@ class ActiveHtml(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag, attribute or address that should not be there."""
+        """Record a forbidden tag, attribute or address."""
         if tag not in TAGS:
             self.alive.append(f"<{tag}>")
         for name, value in attrs:
@@ -36,17 +36,17 @@ class ActiveHtml(HTMLParser):
                 self.alive.append(f"style {value}")
 
     def handle_comment(self, data: str) -> None:
-        """Note a comment."""
+        """Record a comment."""
         self.alive.append(f"comment {data}")
 
     def handle_decl(self, decl: str) -> None:
-        """Note a declaration."""
+        """Record a declaration."""
         self.alive.append(f"declaration {decl}")
 
     def handle_pi(self, data: str) -> None:
-        """Note an instruction."""
+        """Record a processing instruction."""
         self.alive.append(f"instruction {data}")
 
     def handle_data(self, data: str) -> None:
-        """Keep the words."""
+        """Record the text."""
         self.words.append(data)

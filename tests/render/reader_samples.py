@@ -1,7 +1,8 @@
-"""One sample of every rule and of every type of part, and what a reader is told of it.
+"""One sample of every rule and of every type of part, with the text that HTML shows of it.
 
-``python -m tests.render.reader_samples`` writes them to ``tests/fixtures/reader_samples.json``, by which the page is
-tested too: what HTML says, the page says, in the same words (``labextension/tests/pageMatchesHtml.test.tsx``).
+``python -m tests.render.reader_samples`` writes them to ``tests/fixtures/reader_samples.json``, with which
+the panel is tested too: it must show the same text as HTML
+(``labextension/tests/pageMatchesHtml.test.tsx``).
 """
 
 import html
@@ -36,7 +37,7 @@ RULES = (
     *OWN_RULES,
     *(f"{PRUNE_RULE}{name}" for name in get_args(PruneRule) if name != "none"),
 )
-"""Whoever decides, but for a user's hooks."""
+"""Every rule of a decision, except a user's hooks."""
 
 ENDS = {"head_chars": 1_500, "tail_chars": 900, "omitted": 412, "unit": "lines"}
 SAMPLES: tuple[tuple[str, DecisionAction, dict[str, Any]], ...] = (
@@ -80,18 +81,18 @@ SAMPLES: tuple[tuple[str, DecisionAction, dict[str, Any]], ...] = (
 
 CALL = ran("read", "line", "prt_call", title="a.txt", path="a.txt")
 PARTS: tuple[Part, ...] = (
-    *(part for part in EVERYTHING if part.id != "prt_c8"),  # long, and like the others
+    *(part for part in EVERYTHING if part.id != "prt_c8"),  # long, and similar to the others
     SnapshotPart(id="p10", **IDS, snapshot="snap_1"),
     CompactionPart(id="p11", **IDS, auto=True, overflow=True),
     CompactionPart(id="p12", **IDS, auto=False),
 )
-"""Every type of part, in its forms."""
+"""Every type of part, in its variants."""
 HIDDEN = {"id", "session_id", "message_id", "call_id", "type", "url", "hash", "status"}
-"""Ids, addresses and states, which a reader is not shown or is told in other words."""
+"""Ids, addresses and states, which are not shown or shown in other words."""
 
 
 def decisions() -> Iterator[dict[str, Any]]:
-    """Yield each sample as a page is told it, and the strip that HTML shows; none where it shows none."""
+    """Yield each sample decision as a page receives it, with the text that HTML shows of it."""
     for number, (rule, action, numbers) in enumerate(SAMPLES):
         made = Decision(
             id=f"dec_{number}",
@@ -110,7 +111,7 @@ def decisions() -> Iterator[dict[str, Any]]:
 
 
 def message_of(decision: Decision) -> Message:
-    """Return what a decision is about: a call, or a summary."""
+    """Return the message that a decision is about: a call, or a summary."""
     if decision.part_id is not None:
         return assistant(CALL)
     summary = assistant(TextPart(id="prt_s", **IDS, text="We read a file."))
@@ -119,14 +120,14 @@ def message_of(decision: Decision) -> Message:
 
 
 def strip(decision: Decision) -> str:
-    """Return the strip that HTML shows under what a decision is about."""
+    """Return the line that HTML shows below the subject of a decision; empty if none."""
     made = render_message(message_of(decision), notes=OutlineNotes(decisions=(decision,)))
     found = re.findall(r'<p class="strip">(.*?)</p>', made)
     return words(found[0]) if found else ""
 
 
 def parts() -> Iterator[dict[str, Any]]:
-    """Yield each part, and which of its own words HTML shows."""
+    """Yield each part, with those of its own texts that HTML shows."""
     for part in PARTS:
         said = words(render_message(assistant(part)))
         sentences = [one.words for one in outline_parts([part]) if _is_fixed(one)]
@@ -141,14 +142,14 @@ def parts() -> Iterator[dict[str, Any]]:
 
 
 def _is_fixed(item: Item) -> TypeGuard[ReductionItem | NoticeItem]:
-    """Tell whether a part has nothing of its own to say, but a sentence about it."""
+    """Return whether a part is shown only as a fixed sentence about it."""
     return isinstance(item, ReductionItem) or (
         isinstance(item, NoticeItem) and item.tone == "error"
     )
 
 
 def ends() -> Iterator[dict[str, Any]]:
-    """Yield the last answer of turns that ended otherwise than by the model, and the sentence that says so."""
+    """Yield the last answers of turns that the model did not end, each with the sentence about it."""
     for by, words_said in (*WORDS.items(), ("rejected", UNATTENDED_WORDS)):
         said = user_notice("prt_end", IDS["session_id"], IDS["message_id"], STOP, words_said)
         yield _ended(assistant(said), by, words_said)
@@ -169,12 +170,12 @@ def _ended(
 
 
 def facts_of(part: Part) -> Any:
-    """Return what a part says of itself."""
+    """Return a part's fields."""
     return part.model_dump(mode="json", exclude_none=True)
 
 
 def leaves(value: Any) -> Iterator[str]:
-    """Yield the words in a value, line by line."""
+    """Yield the strings in a value, line by line."""
     if isinstance(value, dict):
         for name, one in value.items():
             yield from leaves(one) if name not in HIDDEN else ()
@@ -186,12 +187,12 @@ def leaves(value: Any) -> Iterator[str]:
 
 
 def words(page: str) -> str:
-    """Return what a page says, without its marks."""
+    """Return the text of a page, without tags."""
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
 def written() -> str:
-    """Return the fixture as text."""
+    """Return the fixture file's content."""
     told = {
         "time": T0,
         "decisions": list(decisions()),

@@ -1,4 +1,4 @@
-"""Parts to render: one of everything, and the payloads that must never come alive."""
+"""Sample parts to render: every kind of part, and the payloads that must never become active."""
 
 import json
 from pathlib import Path
@@ -17,6 +17,8 @@ from palimpsest.transcript.parts import (
     AgentPart,
     CompactionPart,
     FilePart,
+    NotebookPart,
+    NotedCell,
     Part,
     PatchPart,
     ReasoningPart,
@@ -88,7 +90,7 @@ PAYLOADS = (
         for one in _KEPT
     ),
 )
-"""The list that the front end is tried with too, and what is about our own way to write Markdown."""
+"""The payloads of the front end's tests, and some about our own way of writing Markdown."""
 
 
 def text(words: str, **fields: Any) -> TextPart:
@@ -160,6 +162,17 @@ EVERYTHING: tuple[Part, ...] = (
     PatchPart(id="p4", **IDS, hash="abc", files=("data/a.csv", "b.py")),
     AgentPart(id="p5", **IDS, name="reviewer"),
     SubtaskPart(id="p6", **IDS, prompt="p", description="look at the tests", agent="explore"),
+    NotebookPart(
+        id="p9",
+        **IDS,
+        text='<notebook>\n<cell number="4" id="a" status="error">\n</cell>\n</notebook>',
+        cells=(
+            NotedCell(serial=3, number=3),
+            NotedCell(serial=4, number=4, status="error"),
+        ),
+        hidden=1,
+        tokens=1_240,
+    ),
     CompactionPart(id="p7", **IDS, auto=True),
     text(
         "The **Chinstraps** are odd: $\\mu < 50$ and a *bimodal* shape.\n\n"
@@ -249,7 +262,7 @@ def assistant(*parts: Part, error: ContextOverflowError | ApiError | None = None
 
 
 def everywhere(payload: str) -> tuple[Part, ...]:
-    """The payload in every place a model, a tool or a file can write to."""
+    """The payload in every field that a model, a tool or a file can write."""
     span = Span(start=T0, end=T0 + 5)
     state = ToolCompleted(
         input={"path": payload, payload: payload},
@@ -265,6 +278,9 @@ def everywhere(payload: str) -> tuple[Part, ...]:
         ran("python", payload, "prt_d", code=payload),
         failed("bash", payload),
         FilePart(id="f", **IDS, mime=payload, filename=payload, url=payload),
+        NotebookPart(
+            id="n", **IDS, text=payload, cells=(NotedCell(serial=1, number=1, cell_id=payload),)
+        ),
         PatchPart(id="h", **IDS, hash=payload, files=(payload,)),
         text(f"after {payload}"),
     )

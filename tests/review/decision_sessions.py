@@ -1,4 +1,4 @@
-"""Sessions with every kind of decision in them, made by the live loop with a scripted model."""
+"""Sessions with every kind of decision, made by the live loop with a scripted model."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.harness.session import SessionHarness, ask, until
 from tests.loop.context_management.test_compaction_model import two_models
 from tests.loop.context_management.test_compaction_parts import grown, part
-from tests.loop.context_management.test_fit_driver import SUMMARY, reads, room
+from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
@@ -24,8 +24,8 @@ NO_PRUNE = policy_with_changes(Policy(), {"prune.rule": "none"})
 
 
 async def truncated(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """Long outputs of a tool, one with an error at its end, and one that is short."""
-    harness, _ = room(
+    """Long tool outputs, one of them with an error at its end, and a short one."""
+    harness, _ = make_fit_harness(
         tmp_path,
         calls("bash", command="seq 1 4000").calls("bash", command="echo short"),
         calls("bash", command="seq 1 9000; echo; echo 'ValueError: no such column'"),
@@ -38,9 +38,9 @@ async def truncated(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def pruned(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """Old outputs cleared in the middle of a long turn, and later once more."""
+    """Outputs are pruned in the middle of a long turn, and again later."""
     answers = [*reads(0, 1, 2, 3, 4, 5), says("Well."), *reads(6, 7, 0, 1), says("Well.")]
-    harness, _ = room(tmp_path, *answers)
+    harness, _ = make_fit_harness(tmp_path, *answers)
     session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Read the others, too.")
@@ -48,9 +48,9 @@ async def pruned(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def cold(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A cache that went cold between two prompts."""
+    """The provider's cache expires between two prompts."""
     answers = [*reads(0, 1, 2, 3, 4, 5), *[says("Well.")] * 4]
-    harness, _ = room(tmp_path, *answers, window=40_000, caching=True)
+    harness, _ = make_fit_harness(tmp_path, *answers, window=40_000, caching=True)
     session = await harness.session()
     for prompt in ("Read the logs.", "Sure?", "Really?"):
         await ask(session, prompt)
@@ -65,7 +65,7 @@ async def cold_openclaw(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
     policy = policy_with_changes(
         PRESETS["openclaw-2026.2"], {"prune.soft_ratio": 0.01, "prune.keep_assistants": 1}
     )
-    harness, _ = room(tmp_path, *answers, window=60_000, caching=True, policy=policy)
+    harness, _ = make_fit_harness(tmp_path, *answers, window=60_000, caching=True, policy=policy)
     session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
@@ -76,11 +76,11 @@ async def cold_openclaw(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def after_turn(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """OpenCode's rule, which looks when a turn has ended."""
+    """OpenCode's rule, which prunes after a turn."""
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     answers = [calls("read", path=f"big{number}.txt") for number in range(8)]
-    harness, _ = room(
+    harness, _ = make_fit_harness(
         tmp_path, *answers, *[says("Well.")] * 4, window=400_000, policy="opencode-1.1"
     )
     session = await harness.session()
@@ -90,9 +90,9 @@ async def after_turn(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def shortened(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """Oversized results cut before a summary is asked for."""
+    """Oversized results are truncated before a summary is requested."""
     lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
-    harness, _ = room(
+    harness, _ = make_fit_harness(
         tmp_path,
         calls("read", path="long.txt", limit=600).reports_nothing(),
         calls("read", path="log1.txt", limit=180).reports_nothing(),
@@ -107,9 +107,9 @@ async def shortened(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def compacted(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A summary in the middle of a turn, and work that goes on behind it."""
+    """A compaction in the middle of a turn, after which the work continues."""
     answers = [*reads(0, 1, 2, 3, 4, 5), says(SUMMARY), says("Well."), says("Yes.")]
-    harness, _ = room(tmp_path, *answers, policy=NO_PRUNE)
+    harness, _ = make_fit_harness(tmp_path, *answers, policy=NO_PRUNE)
     session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
@@ -117,9 +117,9 @@ async def compacted(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def compacted_by_hand(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A summary that a person asked for, between two turns."""
+    """A manual compaction between two turns."""
     answers = [*reads(0, 1), says("Well."), says("More."), says(SUMMARY), says("Yes.")]
-    harness, _ = room(tmp_path, *answers, window=60_000)
+    harness, _ = make_fit_harness(tmp_path, *answers, window=60_000)
     session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Say more.")
@@ -129,9 +129,9 @@ async def compacted_by_hand(tmp_path: Path) -> tuple[SessionHarness, LiveSession
 
 
 async def failed_summary(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A summary that was no good, so that results were cut instead."""
+    """A summary fails its check, so results are truncated instead."""
     answers = [*reads(0, 1, 2, 3, 4, 5), says("Too short."), says("Well."), says("Yes.")]
-    harness, _ = room(tmp_path, *answers, policy=NO_PRUNE)
+    harness, _ = make_fit_harness(tmp_path, *answers, policy=NO_PRUNE)
     session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
@@ -139,9 +139,9 @@ async def failed_summary(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def refused(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A provider that refused a request as too long."""
+    """The provider refuses a request as too long."""
     answers = [*reads(0, 1), overflows(), says(SUMMARY), says("Well."), says("Yes.")]
-    harness, _ = room(tmp_path, *answers, window=100_000)
+    harness, _ = make_fit_harness(tmp_path, *answers, window=100_000)
     session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
@@ -149,9 +149,9 @@ async def refused(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def changed_policy(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A person changed the policy between two prompts."""
+    """The user changes the policy between two prompts."""
     answers = [*reads(0, 1, 2), says("Well."), *reads(3, 4, 5), *[says("Well.")] * 3]
-    harness, _ = room(tmp_path, *answers, window=90_000)
+    harness, _ = make_fit_harness(tmp_path, *answers, window=90_000)
     session = await harness.session()
     await ask(session, "Read the logs.")
     await session.use_policy("opencode-1.18")
@@ -164,9 +164,9 @@ async def changed_policy(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def edited(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """Outputs pinned, left out and brought back by hand, and a compaction undone."""
+    """Outputs are pinned, excluded and restored by the user, and a compaction is undone."""
     answers = [*reads(0, 1, 2), says("Well."), *reads(3), says("Well."), says(SUMMARY)]
-    harness, _ = room(tmp_path, *answers, *[says("Yes.")] * 4, window=60_000)
+    harness, _ = make_fit_harness(tmp_path, *answers, *[says("Yes.")] * 4, window=60_000)
     session = await harness.session()
     await ask(session, "Read the logs.")
     found = [p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart)]
@@ -182,7 +182,7 @@ async def edited(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def reported_full(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """OpenCode's rule, which compacts when the tokens of an answer are too many."""
+    """OpenCode's rule, which compacts when an answer's reported usage is too high."""
     answers = [
         *reads(0, 1),
         calls("read", path="log2.txt").reports(input=39_000, output=20),
@@ -193,7 +193,7 @@ async def reported_full(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
         says("I stop here."),
         says("Yes."),
     ]
-    harness, _ = room(tmp_path, *answers, window=40_000, policy="opencode-1.18")
+    harness, _ = make_fit_harness(tmp_path, *answers, window=40_000, policy="opencode-1.18")
     session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Sure?")
@@ -202,7 +202,7 @@ async def reported_full(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def steered(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A person said something into a turn that ran."""
+    """A user's prompt joins a running turn."""
     waiting: list[asyncio.Task[object]] = []
 
     def slow(_request: ModelRequest) -> ModelAnswer:
@@ -210,7 +210,7 @@ async def steered(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
         waiting.append(asyncio.get_running_loop().create_task(words))
         return calls("bash", command="sleep 0.1")
 
-    harness, _ = room(tmp_path, *reads(0), slow, *[says("Well.")] * 4)
+    harness, _ = make_fit_harness(tmp_path, *reads(0), slow, *[says("Well.")] * 4)
     session = await harness.session()
     await ask(session, "Read the logs.", yes=True)
     await asyncio.gather(*waiting)
@@ -219,7 +219,7 @@ async def steered(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def in_parts(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A summary in several requests, each of a part of the conversation."""
+    """A summary in several requests, each for a part of the conversation."""
     answers = [says(part(number)) for number in (1, 2, 3)]
     harness, _, session = await grown(tmp_path, *answers, *[says("Well.")] * 3)
     await ask(session, "And now?")
@@ -228,7 +228,7 @@ async def in_parts(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def by_another_model(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A summary written by a model of its own."""
+    """A summary is written by another model."""
     writes = ScriptedModel(says(SUMMARY))
     harness, _, session = await two_models(tmp_path, writes, says("It is 43.92."), says("Yes."))
     await ask(session, "What was the mean? " + "word " * 1_600)
@@ -237,9 +237,9 @@ async def by_another_model(tmp_path: Path) -> tuple[SessionHarness, LiveSession]
 
 
 async def stopped_summary(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A person stopped the summary, and went on."""
+    """The user stops a summary, and continues."""
     answers = [*reads(0, 1, 2, 3, 4, 5), stalls(), says("Well."), says(SUMMARY), says("Yes.")]
-    harness, model = room(tmp_path, *answers, policy=NO_PRUNE)
+    harness, model = make_fit_harness(tmp_path, *answers, policy=NO_PRUNE)
     session = await harness.session()
     running = asyncio.create_task(ask(session, "Read the logs."))
     await until(lambda: model.requests and model.requests[-1].purpose == "compaction")

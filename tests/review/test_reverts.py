@@ -1,4 +1,4 @@
-"""Sessions with reverts are rebuilt, decided again and replayed as they were."""
+"""Sessions with reverts are rebuilt, decided again and replayed to equal results."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.harness.replay_checks import check_log_laws
 from tests.harness.session import SessionHarness, ask, requested
-from tests.loop.context_management.test_fit_driver import SUMMARY, reads, room
+from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.review.decision_sessions import NO_PRUNE, Scene
 from tests.review.reconstruction.test_replay_laws import disk, folder, make_harness
 
@@ -20,9 +20,9 @@ from palimpsest.transcript.parts import ToolPart
 
 
 async def before_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A turn is taken back, and then the rest is summarised."""
+    """A turn is reverted, and then the rest is compacted."""
     answers = [*reads(0, 1), says("Well."), *reads(2), says("No."), says("More."), says(SUMMARY)]
-    made, _ = room(tmp_path, *answers, says("Yes."), window=60_000)
+    made, _ = make_fit_harness(tmp_path, *answers, says("Yes."), window=60_000)
     session = await made.session()
     await ask(session, "Read the logs.")
     await ask(session, "Read the wrong one.")
@@ -34,9 +34,9 @@ async def before_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSessi
 
 
 async def behind_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """What followed a summary is taken back; the summary stays."""
+    """The messages after a compaction are reverted; the summary stays."""
     answers = [*reads(0, 1), says("Well."), says(SUMMARY), says("No."), says("Yes."), says("Ok.")]
-    made, _ = room(tmp_path, *answers, window=60_000)
+    made, _ = make_fit_harness(tmp_path, *answers, window=60_000)
     session = await made.session()
     await ask(session, "Read the logs.")
     await asyncio.wait_for(session.compact(), 20)
@@ -48,9 +48,9 @@ async def behind_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSessi
 
 
 async def over_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A compaction is taken back with the turn that it came in: the model sees all of it again."""
+    """A compaction is reverted with its turn: the model sees all messages again."""
     answers = [*reads(0, 1, 2, 3, 4, 5), says(SUMMARY), says("Well."), says("Yes."), says("Ok.")]
-    made, _ = room(tmp_path, says("Hello."), *answers, policy=NO_PRUNE)
+    made, _ = make_fit_harness(tmp_path, says("Hello."), *answers, policy=NO_PRUNE)
     session = await made.session()
     await ask(session, "Hi.")
     await ask(session, "Read the logs.")
@@ -62,9 +62,9 @@ async def over_a_compaction(tmp_path: Path) -> tuple[SessionHarness, LiveSession
 
 
 async def decided_about(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """What prune, a pin and an exclusion were about is taken back."""
+    """Parts with pruning, a pin and an exclusion are reverted."""
     answers = [says("Hi."), *reads(0, 1, 2, 3, 4, 5), says("Well."), says("Ok."), says("Yes.")]
-    made, _ = room(tmp_path, *answers)
+    made, _ = make_fit_harness(tmp_path, *answers)
     session = await made.session()
     await ask(session, "Hi.")
     await ask(session, "Read the logs.")
@@ -79,9 +79,9 @@ async def decided_about(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
 
 
 async def in_a_message(tmp_path: Path) -> tuple[SessionHarness, LiveSession]:
-    """A part in the middle of an answer is taken back, and undone once before."""
+    """A part in the middle of an answer is reverted, after one undone revert."""
     answers = [says("Let me look.").calls("bash", command="seq 1 9"), says("Nine."), says("Ok.")]
-    made, _ = room(tmp_path, *answers, says("Yes."))
+    made, _ = make_fit_harness(tmp_path, *answers, says("Yes."))
     session = await made.session()
     await ask(session, "Count.", yes=True)
     call = next(p for m in session.snapshot().messages for p in m.parts if isinstance(p, ToolPart))

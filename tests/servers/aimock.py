@@ -1,8 +1,8 @@
-"""Run aimock, a mock server of other people, in a process of its own on loopback.
+"""Run aimock, a third-party mock server of model APIs, as a process on loopback.
 
-It reads our requests with its own code and writes the providers' streams with its own code, so it agrees
-with our fault server only where both are right. It comes with the front end's packages and
-runs in the Node of the environment. What it answers is said as its fixtures, in their JSON.
+It parses our requests and writes the providers' streams with its own code, so it agrees with our fault
+server only if both are right. It is installed with the front end's packages and runs in the environment's
+Node. Its answers are scripted as its fixtures, in their JSON.
 """
 
 import json
@@ -31,7 +31,7 @@ MODELS: dict[Wire, str] = {
     "gemini": "gemini/gemini-2.5-pro",
     "ollama": "ollama/qwen3",
 }
-"""Real names, since both sides go by them: who may think, and whose signatures travel back."""
+"""Real model names, by which both sides decide on thinking and signatures."""
 PATHS: dict[Wire, str] = {"openai": "/v1", "anthropic": "", "gemini": "/v1beta", "ollama": ""}
 
 Fixture = dict[str, Any]
@@ -43,16 +43,16 @@ class Aimock:
     def __init__(self, url: str) -> None:
         self.url = url
         self.key = ""
-        """What it wants to be asked with, where it wants a key."""
+        """The API key it requires, if any."""
 
     def script(self, *fixtures: Fixture) -> None:
-        """Answer by these fixtures from now on, and forget what was before."""
+        """Answer with these fixtures from now on, and forget earlier requests."""
         self._call("POST", "/reset")
         self._call("POST", "/fixtures", {"fixtures": fixtures})
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """What arrived for models, in order: ``path``, ``body`` as aimock understood it, ``response``."""
+        """The model requests received, in order: ``path``, ``body`` as parsed by aimock, ``response``."""
         asked = self._call("GET", "/journal")
         return [one for one in asked if one["method"] == "POST" and "/__aimock" not in one["path"]]
 
@@ -65,20 +65,20 @@ class Aimock:
 
 
 def settings_for(url: str, wire: Wire) -> dict[str, Any]:
-    """Return the settings with which a session asks a server in a provider's format."""
+    """Return the settings for a session with a server in a provider's format."""
     facts = {"api_base": f"{url}{PATHS[wire]}", "window": 100_000, "output": 8_000}
     return {"model": MODELS[wire], "models": {MODELS[wire]: facts}}
 
 
 @contextmanager
 def aimock(*options: str, **variables: str) -> Iterator[Aimock]:
-    """Start it, wait until it says its address, and end it with the block."""
+    """Start aimock, wait for its address, and end it after the block."""
     node = shutil.which(
         "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     )
     if node is None or not PROGRAM.is_file():
         needed(MISSING)
-    # It wants some fixture to begin with; `script` takes it away.
+    # It needs a fixture at the start, which `script` removes.
     first = PROGRAM.parents[1] / "fixtures/example-greeting.json"
     command = [
         node or "node",

@@ -1,7 +1,7 @@
-"""Run litellm's proxy in a process of its own on loopback, as an organisation runs it before its models.
+"""Run litellm's proxy as a process on loopback, as an organisation runs it in front of its models.
 
 It is another litellm than ours: another process, with the 120 packages that it needs, in an environment of
-its own below ``build/``, which is made once and again when its lock changes.
+its own below ``build/``, which is rebuilt only when its lock file changes.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ START_SECONDS = 180.0
 
 
 def environment() -> Path:
-    """Return the folder of the proxy's programs."""
+    """Return the folder with the proxy's programs, after installing them if needed."""
     stamp = PLACE / ".installed"
     wanted = hashlib.sha256(LOCK.read_bytes()).hexdigest()
     if not stamp.is_file() or stamp.read_text() != wanted:
@@ -53,11 +53,11 @@ def environment() -> Path:
 def litellm_proxy(
     folder: Path, models: dict[str, dict[str, Any]], **settings: Any
 ) -> Iterator[str]:
-    """Serve these models, each by its ``litellm_params``; yields the address."""
+    """Serve these models, each by its ``litellm_params``; yields the proxy's address."""
     programs = environment()
     listed = [{"model_name": name, "litellm_params": one} for name, one in models.items()]
     config = folder / "proxy.yaml"
-    # JSON is YAML.
+    # JSON is valid YAML.
     config.write_text(
         json.dumps(
             {

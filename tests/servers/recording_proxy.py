@@ -1,8 +1,8 @@
-"""Stand between a session and a server, keep what was sent, and read Gemini's fields as Google does.
+"""A proxy between a session and a server that records requests and normalises Gemini's field names.
 
-Google's JSON takes ``functionCall`` and ``function_call`` alike, and litellm writes the second; aimock
-knows the first only. So fields of Gemini's format are renamed on the way, but never what is
-inside a call's input, a result or a tool's schema.
+Google's JSON accepts ``functionCall`` and ``function_call`` alike, and litellm writes the second; aimock
+knows only the first. So fields of Gemini's format are renamed on the way, but never inside a call's input,
+a result or a tool's schema.
 """
 
 import re
@@ -16,11 +16,11 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 FREE = frozenset({"args", "response", "parameters"})
-"""Fields whose inside belongs to somebody else."""
+"""Fields whose content is not part of the format."""
 
 
 def renamed(value: Any) -> Any:
-    """Return a value of the format with the fields' first names.
+    """Return a value with the format's fields in camel case.
 
     >>> renamed({"function_call": {"name": "look", "args": {"file_name": 1}}})
     {'functionCall': {'name': 'look', 'args': {'file_name': 1}}}
@@ -41,17 +41,17 @@ def _camel(name: str) -> str:
 
 
 class TrafficRecorder:
-    """A running relay."""
+    """A running recording proxy."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.bodies: list[Any] = []
-        """What was sent, in order, as it came."""
+        """The received bodies, in order, before renaming."""
 
 
 @contextmanager
 def relaying(url: str) -> Iterator[TrafficRecorder]:
-    """Pass requests on to a server and its answers back."""
+    """Forward requests to a server and its responses back."""
     relay = TrafficRecorder("")
 
     class Between(BaseHTTPRequestHandler):

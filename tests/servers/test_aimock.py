@@ -1,4 +1,4 @@
-"""A session works with aimock, a mock server of other people, in every format that both speak."""
+"""A session works with aimock, a third-party mock server, in every format that both support."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,7 +53,7 @@ def called(identifier: str, letter: str) -> dict[str, Any]:
 
 @contextmanager
 def asking(server: Aimock | TrafficRecorder, wire: Wire, **settings: Any) -> Iterator[Session]:
-    """Open a session in which everything is allowed."""
+    """Open a session in which every tool is allowed."""
     given = {**settings_for(server.url, wire), "permission": "allow", **settings}
     with isolated_session(settings=given, tools=[count]) as session:
         yield session
@@ -76,13 +76,13 @@ def test_words_come_whole_with_their_tokens(server: Aimock, wire: Wire) -> None:
         answer = session.prompt("How many birds?")
 
     assert (answer.text, answer.error, answer.stopped_by) == (words, None, "finished")
-    if wire != "ollama":  # aimock counts nothing there
+    if wire != "ollama":  # aimock reports no usage in this format
         assert answer.usage == Usage(input=900, output=20)
     assert server.requests[0]["body"]["messages"][-1]["content"].startswith("How many birds?")
 
 
 def three_steps() -> tuple[Fixture, ...]:
-    """Return two calls at once, one more that needs their results, and the last words."""
+    """Return two calls at once, one more that needs their results, and the final text."""
     both = [called("call_a", "a"), called("call_b", "b")]
     return (
         {
@@ -130,7 +130,7 @@ def test_calls_at_once_and_one_after_the_other_are_answered(server: Aimock, wire
 
 @main
 def test_thinking_is_kept_and_signed_thinking_goes_back(server: Aimock, wire: Wire) -> None:
-    """Aimock refuses a request to Claude whose calls are not led by signed thinking."""
+    """Aimock refuses a request to Claude whose calls are not preceded by signed thinking."""
     thought = {"reasoning": "Let me think.", "reasoningSignature": "c2lnbmVk"}
     server.script(
         {"match": when("one"), "response": {**thought, "toolCalls": [called("call_a", "a")]}},
@@ -322,7 +322,7 @@ def test_a_kernel_works_with_its_variables_through_a_foreign_server(
     with Kernel(cwd=tmp_path, env=environment, provider=True) as kernel:
         kernel.run("%load_ext palimpsest")
         kernel.run("weights = [3, 4, 5]")
-        told = kernel.run("%agent -y What is the sum of weights?", timeout=120).story()
+        told = kernel.run("%agent -y What is the sum of weights?", timeout=120).markdown()
 
     assert "print(sum(weights))" in told
     assert "Twelve." in told

@@ -1,6 +1,6 @@
-"""A session works through litellm's proxy, as an organisation puts it before its models.
+"""A session works through litellm's proxy, as an organisation runs it in front of its models.
 
-The proxy stands between: a session asks it in three formats, and it asks our fault server.
+A session talks to the proxy in three formats, and the proxy to our fault server.
 """
 
 import re
@@ -41,7 +41,7 @@ FOREIGN = re.compile(r"litellm\.|Exception - |model group|fallback|Traceback|obj
 
 @pytest.fixture(scope="module")
 def behind() -> Iterator[FaultServer]:
-    """Return what the proxy asks."""
+    """The model server behind the proxy."""
     with FaultServer() as server:
         yield server
 
@@ -86,7 +86,7 @@ def place(proxy: str, provider: str) -> str:
 
 
 def ask(proxy: str, provider: str, name: str) -> Answer:
-    """Ask one question in a session in which everything is allowed."""
+    """Send one prompt in a session in which every tool is allowed."""
     model = f"{provider}/{name}"
     facts: dict[str, Any] = {
         "api_base": place(proxy, provider),
@@ -99,7 +99,7 @@ def ask(proxy: str, provider: str, name: str) -> Answer:
 
 
 def told(answer: Answer, proxy: str, provider: str) -> str:
-    """Return the one sentence of a failure; it names the proxy's address and nothing of Python's."""
+    """Return a failure's message, which must name the proxy's address and no Python internals."""
     assert answer.error is not None
     assert answer.stopped_by == "error"
     message = str(answer.error.message)
@@ -108,7 +108,7 @@ def told(answer: Answer, proxy: str, provider: str) -> str:
     return message
 
 
-# Asked in Anthropic's format for a model of OpenAI's, it asks the Responses API, which the fault server does not speak.
+# For an OpenAI model in Anthropic's format it uses the Responses API, which the fault server lacks.
 TWO_FORMATS = [
     (provider, name)
     for provider in VARIABLES

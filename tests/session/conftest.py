@@ -1,4 +1,4 @@
-"""After every test of a session, each of its sessions is replayed under its own policy."""
+"""After each test of a session, all of its sessions are replayed under their own policy."""
 
 from collections.abc import Iterator
 

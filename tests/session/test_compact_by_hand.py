@@ -1,4 +1,4 @@
-"""A summary that a person asks for is written by the model named for it, and the agent goes on behind it if told so."""
+"""A manual compaction is written by the configured model, and the agent continues after it if told so."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ LONG = "The mean of bill_length_mm is 43.92. " * 280
 
 @contextmanager
 def talked(model: ScriptedModel, folder: Path | None = None, **settings: Any) -> Iterator[Session]:
-    """Open a session in which something long was said."""
+    """Open a session with a long conversation."""
     limits = {"window": 200_000, "output": 8_000}
     models = {"models": {OWN: limits, WRITER: limits}}
     with isolated_session(model, folder=folder, settings={**models, **settings}) as session:
@@ -122,7 +122,7 @@ def test_it_goes_on_with_what_is_open_on_the_todo_list() -> None:
 
 @pytest.mark.parametrize("runs", [True, False])
 def test_a_wait_for_it_is_rejected_where_the_session_is_closed(*, runs: bool) -> None:
-    """As the seed's waitForCompactionRetry is after unsubscribe, before and meanwhile."""
+    """Like the seed documents' waitForCompactionRetry after unsubscribe, before and during a compaction."""
     model = ScriptedModel(says(LONG), stalls())
 
     with talked(model) as session:

@@ -1,4 +1,4 @@
-"""What the note in a cut output says can be done, can be done: under every preset, and by a task, too."""
+"""The advice in a truncated output can be followed, under every preset, and in a subagent, too."""
 
 import re
 from typing import Any
@@ -22,7 +22,7 @@ def newest(request: ModelRequest) -> str:
 
 
 def named(request: ModelRequest) -> str:
-    """Return the name by which a cut output can be recalled."""
+    """Return the name by which a truncated output can be recalled."""
     found = re.search(r"recall (\w+)", newest(request))
     assert found is not None
     return found[1]
@@ -46,7 +46,7 @@ def test_the_note_names_recall_and_a_task_and_both_find_the_output(preset: str) 
         assert all(session.rebuild(one).matches for one in session.requests())
 
     assert newest(model.requests[1]).endswith(TASK_HINT.format(name=named(model.requests[1])))
-    assert "29998: 29998" in newest(model.requests[3])  # in the task
+    assert "29998: 29998" in newest(model.requests[3])  # in the subagent
     outputs = [one["content"] for one in model.requests[4].messages if one["role"] == "tool"]
     assert "29999: 29999" in str(outputs[-2])
     assert "Row 29998." in str(outputs[-1])

@@ -1,4 +1,4 @@
-"""Where a model works is told in the words of the policy that a session begins under, and stays so."""
+"""The environment is described in the words of the policy at the session's start, and stays unchanged."""
 
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,7 @@ async def test_a_restart_after_something_else_was_asked_keeps_every_byte(
     (tmp_path / "AGENTS.md").write_text("Answer in feet.")
     again = SessionHarness(tmp_path, model, store=store)
     session = await again.session()
-    session.basis()  # to look first changes nothing
+    session.basis()  # inspecting the request first changes nothing
     await ask(session, "Three", **usual)
 
     begins = [[m for m in one.messages if m["role"] == "system"] for one in model.requests]

@@ -1,4 +1,4 @@
-"""Each error that a person sees is told as one ``session.error``, with the message that carries it."""
+"""Each error that the user sees is published as one ``session.error``, with the id of its message."""
 
 from collections.abc import Sequence
 

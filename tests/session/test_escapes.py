@@ -1,4 +1,4 @@
-"""Whatever a function of the user raises, it ends its own call and nothing else."""
+"""Any exception of a user's function ends its own call and nothing else."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""A script that ends without a word has its session closed: no traceback, and a checkpoint."""
+"""A session of a script that ends without closing it is closed: no traceback, and a checkpoint."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ from palimpsest.transcript.session_record.events import Checkpoint
 
 
 class Nothing(BaseModel):
-    """No arguments."""
+    """Tool arguments without fields."""
 
 
 SCRIPT = """\
@@ -92,7 +92,7 @@ def test_a_pool_that_takes_no_more_is_no_defect() -> None:
 
 
 class Late:
-    """A tool that wants a thread when there are none any more."""
+    """A tool that needs a thread after the interpreter has shut down its thread pools."""
 
     name = "late"
     description = "Comes late."

@@ -1,4 +1,4 @@
-"""What is done in a session stands in the fields of its log's records, with its values."""
+"""Actions in a session set the documented fields of its log's records."""
 
 import base64
 import json
@@ -37,14 +37,14 @@ USAGE = {"input": 100, "output": 20, "reasoning": 5, "cache_read": 40, "cache_wr
 
 
 def records(folder: Path, session: str) -> list[Fields]:
-    """Read a session's log as it lies on the disk."""
+    """Return the records of a session's log, read from the disk."""
     (log,) = (folder / ".palimpsest" / "sessions").glob(f"{session}*/log-1.jsonl")
     found = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return [one for one in found if "seq" in one]
 
 
 class Log:
-    """The log of a session that was closed."""
+    """The log of a closed session."""
 
     def __init__(self, folder: Path, session: str) -> None:
         self.all = records(folder, session)
@@ -60,20 +60,20 @@ class Log:
 
     @property
     def session(self) -> Fields:
-        """The session's own record as it was written last."""
+        """The session's own record in its last version."""
         found: Fields = self.sessions[-1]
         return found
 
     def message(self, role: str, at: int = 0) -> Fields:
-        """Return the info of a message of that role."""
+        """Return the info of a message with that role."""
         return [one for one in self.infos.values() if one["role"] == role][at]
 
     def part(self, kind: str, at: int = 0) -> Fields:
-        """Return a part of that type as it was written last."""
+        """Return a part of that type in its last version."""
         return [one for one in self.parts.values() if one["type"] == kind][at]
 
     def states(self, status: str) -> list[Fields]:
-        """Return the states of tool calls as they were written in passing."""
+        """Return all recorded states of tool calls with that status."""
         parts = [one["part"] for one in self.all if one["type"] == "message.part.updated"]
         tools = [one["state"] for one in parts if one["type"] == "tool"]
         return [one for one in tools if one["status"] == status]
@@ -82,7 +82,7 @@ class Log:
 def played(
     folder: Path, *answers: ModelAnswer, prompt: str = "Hello.", **options: Any
 ) -> tuple[Log, ScriptedModel]:
-    """Send a prompt whose answers are scripted, and read the log when the session is closed."""
+    """Send a prompt with scripted answers; return the log after the session is closed, and the model."""
     model = ScriptedModel(*answers)
     with isolated_session(model, folder=folder, settings=SETTINGS) as session:
         session.prompt(prompt, **options)

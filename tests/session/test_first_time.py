@@ -1,4 +1,4 @@
-"""What goes along with a prompt is said once for each project and provider."""
+"""The notice about what a prompt sends is shown once for each project and provider."""
 
 from pathlib import Path
 

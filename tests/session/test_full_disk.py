@@ -1,4 +1,4 @@
-"""A turn on a full disk says so once, goes on in memory, and loses nothing when there is room again."""
+"""A turn on a full disk reports it once, continues in memory, and writes everything when there is space."""
 
 import contextlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Sessions are read and written by key, as OpenCode's Storage has them, and always through their log."""
+"""Sessions are read and written by key, as in OpenCode's Storage, and always through their log."""
 
 import json
 import subprocess

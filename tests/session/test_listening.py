@@ -1,4 +1,4 @@
-"""What listens to a session, or works for it, may call it; where it would wait for itself, it is told so."""
+"""Listeners, tools and hooks may call their session; a call that would wait for itself raises an error."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""A server that somebody configured and that is down is named; the rehearsal never answers for it."""
+"""A configured model server that is down is named in the error; the rehearsal model never answers for it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""A session that is begun with a title, a parent or rules of its own has them, and may do no more than they say."""
+"""A new session may have its own title, parent and rules, and its rules restrict it."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def user(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Ite
 
 
 def outputs(session: Session) -> list[str]:
-    """Return what the calls of a session came to."""
+    """Return the outputs or errors of a session's calls."""
     parts = [part for message in session.messages for part in message.parts if part.type == "tool"]
     return [getattr(part.state, "output", None) or part.state.error for part in parts]  # type: ignore[union-attr]
 
@@ -67,7 +67,7 @@ def test_what_its_rules_ask_for_is_asked_whatever_the_settings_allow(user: Desk)
     model.script(LOOKS, says("Good."), LOOKS, says("Good."), LOOKS, says("Good."))
     begun = project.new_session(permission={"bash": "ask"})
 
-    begun.prompt("Look.")  # nobody can answer here, and the answer is a recorded no
+    begun.prompt("Look.")  # nobody can answer here, so the recorded reply is a rejection
     begun.prompt("Look.", yes=True)
     first.prompt("Look.")
 

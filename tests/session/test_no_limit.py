@@ -1,4 +1,4 @@
-"""A window of 0 means that no limit is known or wanted: nothing is cut, and no share is told."""
+"""A window of 0 means that no limit is known or wanted: nothing is truncated, and no percentage is shown."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A secret stands in no file of the project's folder, whoever said it and however it was cut."""
+"""No file of the project's folder contains a secret, whoever wrote it and however it was split."""
 
 import dataclasses
 import json
@@ -44,7 +44,7 @@ def make_harness(root: Path, model: ScriptedModel, **more: Any) -> SessionHarnes
 
 
 def holding(root: Path, *secrets: str) -> list[str]:
-    """Return the files of the project's folder that hold one of them, plain or as JSON writes it."""
+    """Return the files of the project's folder that contain a secret, plain or escaped as in JSON."""
     forms = {form for one in secrets for form in (one, json.dumps(one)[1:-1])}
     found = []
     for path in sorted((root / ".palimpsest").rglob("*")):

@@ -1,4 +1,4 @@
-"""A window in which the work goes on badly is told of where one prompts, once for each session and model."""
+"""A warning about a small window is shown at a prompt, once for each session and model."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ WORDS = "has a small context window"
 
 
 def told(session: Session) -> list[tuple[bool, str]]:
-    """Return the notices about windows: whether in a summary, and the model that they name."""
+    """Return the notices about windows: whether in a summary, and the model they name."""
     return [
         (getattr(message.info, "summary", False), words.split()[0])
         for message in session.messages

@@ -1,4 +1,4 @@
-"""A turn that is stopped says so where it is read, and so do the prompts that were taken back with it."""
+"""A stopped turn and the prompts withdrawn with it have a reason in the transcript."""
 
 import asyncio
 from pathlib import Path
@@ -14,7 +14,7 @@ from palimpsest.transcript.user_notices import user_notice_text
 
 
 def ends(session: LiveSession) -> list[tuple[str, str | None, str]]:
-    """Return of each message who speaks, what ended the turn there, and its error's words."""
+    """Return of each message the role, what stopped the turn, and the error's message."""
     found = []
     for message in session.snapshot().messages:
         info = message.info
@@ -29,7 +29,7 @@ def notices(message: Message) -> list[str]:
 
 
 async def at_its_limit(tmp_path: Path, *answers: object) -> LiveSession:
-    """Return a session whose next request asks whether to go on."""
+    """Return a session whose next request exceeds the spending limit and asks."""
     model = ScriptedModel(says("One.").reports(input=3_000), *answers)  # type: ignore[arg-type]
     session = await SessionHarness(tmp_path, model).session()
     await asyncio.to_thread(session.control.set_budget, tokens=2_500)

@@ -1,4 +1,4 @@
-"""What other programs are told of a session: its deletion with all that it was, and when outputs were cleared."""
+"""Events for other programs: a session's deletion with its whole record, and when outputs were cleared."""
 
 import json
 from collections.abc import Sequence

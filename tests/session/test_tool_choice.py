@@ -1,4 +1,4 @@
-"""Which tools a prompt offers: names offer only these, a mapping switches single ones."""
+"""The tools that a prompt offers: a list of names is exclusive, a mapping switches single tools."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""No text of a model or a tool breaks what shows or keeps it, wherever a server cuts a character."""
+"""No text of a model or a tool breaks views or storage, even if a server splits surrogate pairs."""
 
 import itertools
 import json
@@ -30,7 +30,7 @@ WORDS = st.lists(st.characters() | st.sampled_from(ODD), max_size=20).map("".joi
 
 @st.composite
 def in_pieces(draw: st.DrawFn) -> list[str]:
-    """Draw a text, cut at any places of its UTF-16 form, as servers cut it that are written in JavaScript."""
+    """Draw a text, split anywhere in its UTF-16 form, as servers written in JavaScript do."""
     raw = draw(WORDS).encode("utf-16-le", "surrogatepass")
     places = draw(st.sets(st.integers(0, len(raw) // 2), max_size=8))
     cuts = [0, *sorted(2 * place for place in places), len(raw)]
@@ -41,12 +41,12 @@ def in_pieces(draw: st.DrawFn) -> list[str]:
 
 
 def whole(text: str) -> str:
-    """Return what a reader is shown of a text."""
+    """Return a text with lone surrogates replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def said(pieces: list[str]) -> ModelAnswer:
-    """Let the model send each piece as it is."""
+    """Return an answer that sends each piece separately."""
     answer = ModelAnswer().in_pieces(1_000)
     for piece in pieces:
         answer = answer.says(piece)
@@ -111,7 +111,7 @@ def test_any_text_can_be_shown_kept_and_exported(
 
 
 def _is_sendable(live: Session, before: int) -> None:
-    """Check what the cell holds and what the panel is told."""
+    """Check that the cell's output and the panel's notices can be serialised."""
     kernel_session: Any = live._live
     segment = Segment(0, Position())
     frame = Frame(session=live.id, turn="msg_0", seq=(0, 0), status="waits")

@@ -1,4 +1,4 @@
-"""A model, a reasoning effort or a file that is not there is named when it is given or written."""
+"""An unknown model, reasoning effort or file is reported when it is given or configured."""
 
 from pathlib import Path
 

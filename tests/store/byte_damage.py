@@ -1,4 +1,4 @@
-"""Damage bytes as disks, editors, copies and other programs do; the same seed gives the same damage."""
+"""Damage bytes as disks, editors, copies and other programs do; a seed always gives the same damage."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -15,43 +15,43 @@ def _place(rng: random.Random, content: bytes) -> int:
 
 
 def flip(rng: random.Random, content: bytes) -> bytes:
-    """Change one bit."""
+    """Flip one bit."""
     at = _place(rng, content)
     return content[:at] + bytes([content[at] ^ (1 << rng.randrange(8))]) + content[at + 1 :]
 
 
 def any_byte(rng: random.Random, content: bytes) -> bytes:
-    """Put any byte in the place of another."""
+    """Replace a byte by a random one."""
     at = _place(rng, content)
     return content[:at] + rng.randbytes(1) + content[at + 1 :]
 
 
 def delete(rng: random.Random, content: bytes) -> bytes:
-    """Take out some bytes."""
+    """Remove some bytes."""
     at = _place(rng, content)
     return content[:at] + content[at + rng.choice([1, 1, 2, 10]) :]
 
 
 def insert(rng: random.Random, content: bytes) -> bytes:
-    """Put in some bytes."""
+    """Insert some bytes."""
     at = _place(rng, content)
     return content[:at] + rng.randbytes(rng.choice([1, 1, 2, 10])) + content[at:]
 
 
 def truncate(rng: random.Random, content: bytes) -> bytes:
-    """Lose the end."""
+    """Cut off the end."""
     return content[: _place(rng, content)]
 
 
 def nul(rng: random.Random, content: bytes) -> bytes:
-    """Have a stretch of zeros, as a power cut leaves it."""
+    """Overwrite a range with zeros, as a power failure does."""
     at = _place(rng, content)
     length = rng.choice([1, 16, 200])
     return content[:at] + bytes(len(content[at : at + length])) + content[at + length :]
 
 
 def bad_utf8(rng: random.Random, content: bytes) -> bytes:
-    """Hold what is no UTF-8."""
+    """Insert invalid UTF-8."""
     at = _place(rng, content)
     return (
         content[:at]
@@ -63,7 +63,7 @@ def bad_utf8(rng: random.Random, content: bytes) -> bytes:
 def _within(
     rng: random.Random, content: bytes, before: bytes, put: Callable[[bytes], bytes]
 ) -> bytes:
-    """Replace a value that follows some bytes by another."""
+    """Replace a value that follows some bytes, such as a field's name."""
     places = [at for at in range(len(content)) if content.startswith(before, at)]
     if not places:
         return insert(rng, content)
@@ -75,32 +75,32 @@ def _within(
 
 
 def half_characters(rng: random.Random, content: bytes) -> bytes:
-    """Hold half of a character, as an escape."""
+    """Insert an escaped lone surrogate."""
     half = rng.choice([rb"\ud800", rb"\udfff", rb"\ud800\ud800"])
     return _within(rng, content, b'":"', lambda value: half + value)
 
 
 def huge_number(rng: random.Random, content: bytes) -> bytes:
-    """Hold a number that is too large for anything."""
+    """Replace a value by an invalid or too large number."""
     number = rng.choice([HUGE, b"1e999", b"-1", b"NaN", b"Infinity", b"1" + b"0" * 25, b"0.5"])
     return _within(rng, content, b'":', lambda _: number)
 
 
 def nested(rng: random.Random, content: bytes) -> bytes:
-    """Hold lists in lists, too deep or nearly so."""
+    """Replace a value by deeply nested lists."""
     depth = rng.choice([150, 300, 700, NESTED])
     closed = b"]" * depth if rng.random() < 0.7 else b""
     return _within(rng, content, b'":', lambda _: b"[" * depth + closed)
 
 
 def wrong_type(rng: random.Random, content: bytes) -> bytes:
-    """Hold a value of another type in a field."""
+    """Replace a value by one of another type."""
     value = rng.choice([b"null", b"true", b"[]", b"{}", b'"7"', b"7", b'""', b"[null]", b'{"":{}}'])
     return _within(rng, content, b'":', lambda _: value)
 
 
 def path_name(rng: random.Random, content: bytes) -> bytes:
-    """Hold a name that leads out of the folder."""
+    """Replace a text by a path that leads out of the folder."""
     name = rng.choice([b"../../x", b"/etc/passwd", b"..", b".", b"a/b", b"con\\u0000"])
     return _within(rng, content, b'":"', lambda _: name + b'"')
 
@@ -119,21 +119,21 @@ def swap_lines(rng: random.Random, content: bytes) -> bytes:
 
 
 def double_line(rng: random.Random, content: bytes) -> bytes:
-    """Say a line twice."""
+    """Duplicate a line."""
     lines = _lines(content)
     at = rng.randrange(max(1, len(lines)))
     return b"".join([*lines[: at + 1], *lines[at:]])
 
 
 def drop_line(rng: random.Random, content: bytes) -> bytes:
-    """Lose a line."""
+    """Remove a line."""
     lines = _lines(content)
     at = rng.randrange(max(1, len(lines)))
     return b"".join([*lines[:at], *lines[at + 1 :]])
 
 
 def long_line(rng: random.Random, content: bytes) -> bytes:
-    """Have a very long line among the others."""
+    """Insert a very long line."""
     lines = _lines(content)
     at = rng.randrange(max(1, len(lines)))
     fill = rng.choice([b"x", b" ", b"[", b'{"a":', b"\\", b"9"])
@@ -147,7 +147,7 @@ ALL: Sequence[Damage] = (*BYTES, *VALUES, *LINES)
 
 
 def damaged(seed: int, content: bytes) -> tuple[str, bytes]:
-    """Return a name for the damage and what is left of some content."""
+    """Return the name of the damage, and the damaged content."""
     rng = random.Random(seed)
     damage = ALL[seed % len(ALL)]
     return f"{damage.__name__} by seed {seed}", damage(rng, content)

@@ -1,4 +1,4 @@
-"""What every store promises; run by a class per implementation."""
+"""Tests that every store must pass; run by a test class for each implementation."""
 
 from collections.abc import Sequence
 
@@ -39,20 +39,20 @@ TALK: tuple[Event, ...] = (
 
 
 def begin(store: Store, events: Sequence[Event] = TALK, session_id: str = SESSION) -> None:
-    """Write a session and give it back."""
+    """Write a session, and release its lease."""
     writer = store.acquire(session_id, OWNER, create=True)
     writer.append(records(events), sync=True)
     writer.close()
 
 
 def begin_many(store: Store, *sessions: SessionInfo) -> None:
-    """Write one session after the other."""
+    """Write several sessions, one after the other."""
     for each in sessions:
         begin(store, (SessionCreated(session=each),), each.id)
 
 
 class StoreConformance:
-    """A subclass gives the ``store`` fixture, fresh for each test."""
+    """Base class of the tests; a subclass provides a new ``store`` fixture for each test."""
 
     def test_reads_back_what_was_written(self, store: Store) -> None:
         begin(store)

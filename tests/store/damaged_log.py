@@ -1,4 +1,4 @@
-"""Make a small session with everything in it, and say what of it a damaged log still must hold."""
+"""Build a small session with all kinds of records, and check what a damaged copy must still contain."""
 
 import hashlib
 import json
@@ -17,22 +17,22 @@ TURN_BYTES = 2_000
 
 
 class FarIds(LogAuthor):
-    """An author whose ids are far from each other, so that no flipped bit makes one of another."""
+    """An author with distant ids, so that no flipped bit turns one into another."""
 
     def new(self, prefix: str) -> str:
-        """Return an id."""
+        """Return a new id."""
         self.count += 1
         return f"{prefix}_{hashlib.sha256(str(self.count).encode()).hexdigest()[:26]}"
 
 
 def write_session(store: JsonlStore, *, turns: int = TURNS, close: bool = True) -> None:
-    """Write a session with answers that streamed, tools, requests, a compaction in the middle."""
+    """Write a session with streamed answers, tools, requests, and a compaction in the middle."""
     author = FarIds(SESSION, random.Random(3), turns, TURN_BYTES, compact_every=4)
     generate(store, SESSION, turns=turns, close=close, author=author)
 
 
 def log_of(store: JsonlStore, epoch: int = 1) -> Path:
-    """Return a segment of the session."""
+    """Return the path of one of the session's segments."""
     return store.layout.session(SESSION) / f"log-{epoch}.jsonl"
 
 
@@ -47,7 +47,7 @@ def _names(line: bytes) -> set[str]:
 
 
 def touched(before: bytes, after: bytes) -> set[str]:
-    """Return the messages of which a line is not there any more as and where it was."""
+    """Return the ids of messages with a line that was changed, moved or removed."""
     old, new = before.split(b"\n"), after.split(b"\n")
     shorter = min(len(old), len(new))
     begin = next((at for at in range(shorter) if old[at] != new[at]), shorter)
@@ -57,14 +57,14 @@ def touched(before: bytes, after: bytes) -> set[str]:
 
 
 def untouched(messages: tuple[Message, ...], gone: set[str]) -> list[Message]:
-    """Return the messages, in order, of which nothing was damaged."""
+    """Return the undamaged messages, in order."""
     return [message for message in messages if message.id not in gone]
 
 
 def check_kept(
     store: JsonlStore, messages: tuple[Message, ...], gone: set[str], live: set[str]
 ) -> None:
-    """Assert that nothing else was lost, however the session is opened."""
+    """Assert that only damaged messages are lost, however the session is opened."""
     wanted = untouched(messages, gone)
     names = {message.id for message in wanted}
     whole = store.load(SESSION)
@@ -79,7 +79,7 @@ def check_kept(
 
 
 def go_on(store: JsonlStore, message_id: str = "msg_new") -> None:
-    """Open the session as a kernel does, write an answer, and close it cleanly."""
+    """Open the session as a kernel does, write an answer, and close it."""
     writer = store.acquire(SESSION, OWNER)
     journal = Journal(writer, store.open_live(SESSION), clock=lambda: 1_790_000_900_000)
     journal.append(assistant(message_id, created=1_790_000_900_000))

@@ -1,7 +1,7 @@
-"""Sessions that other agents recorded, from public repositories (NOTICE names them).
+"""Sessions recorded by other agents, from public repositories (NOTICE names them).
 
 ``sample("opencode_storage")`` reads from the folder that PALIMPSEST_SAMPLES names, else from the copy
-beside this file, unpacked into a folder of the test's own.
+beside this file, unpacked into a folder of the test.
 """
 
 import os
@@ -15,7 +15,7 @@ COPY = Path(__file__).with_name("samples.tar.xz")
 
 
 def sample(name: str, into: Path) -> Path:
-    """Return a sample's folder, a copy that the test may change; skip when it is not there."""
+    """Return a copy of a sample's folder, which the test may change; skip when it is missing."""
     named = os.environ.get("PALIMPSEST_SAMPLES")
     target = into / name
     if named:

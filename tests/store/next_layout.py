@@ -1,8 +1,8 @@
-"""A layout that does not exist: its logs are called ``events-<n>.jsonl``, and nothing else is different.
+"""A fictitious next folder layout, in which logs are called ``events-<n>.jsonl``.
 
-``python -m tests.store.next_layout kills TEMPLATE FOLDER`` migrates one copy of a project after the other, each
-killed one file operation later than the one before, until one lives to the end. ``... waits PROJECT`` migrates
-one project, and says ``begun`` in the middle and goes on when standard input ends.
+``python -m tests.store.next_layout kills TEMPLATE FOLDER`` migrates copies of a project, each process
+killed one file operation later than the one before, until one completes. ``... waits PROJECT`` migrates one
+project, prints ``begun`` in the middle and continues when standard input ends.
 """
 
 import os
@@ -20,7 +20,7 @@ CHANGES = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.link", 
 
 
 def rename_logs(copies: Path) -> None:
-    """Call every log otherwise."""
+    """Rename every log."""
     for log in (copies / "sessions").glob("*/log-*.jsonl"):
         log.rename(log.with_name(log.name.replace("log-", "events-")))
 
@@ -28,7 +28,7 @@ def rename_logs(copies: Path) -> None:
 def steps(
     change: Callable[[Path], None] = rename_logs, *, alone: bool = True
 ) -> Sequence[LayoutStep]:
-    """Return the table as it is once somebody adds the next layout: one more entry."""
+    """Return the table of layout steps with the next layout added."""
     step = LayoutStep(
         number=NUMBER,
         sentence="logs are called events",
@@ -55,7 +55,7 @@ def _kills(template: Path, folder: Path) -> None:
 
 
 def _die_at(number: int, project: Path) -> None:
-    """Kill this process at the n-th time that it is about to change anything below a folder."""
+    """Kill this process at its n-th change below a folder."""
     left = [number]
 
     def count(event: str, arguments: tuple[object, ...]) -> None:

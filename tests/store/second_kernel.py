@@ -1,7 +1,7 @@
-"""Another kernel: ``python -m tests.store.second_kernel PROJECT SESSION KERNEL [PAUSE]``.
+"""A process that writes to a session: ``python -m tests.store.second_kernel PROJECT SESSION KERNEL [PAUSE]``.
 
-Writes one message after the other, and prints a JSON line for each that was acknowledged: its id,
-the session that its journal writes, and what failed. Ends when standard input does.
+Writes one message after the other, and prints a JSON line for each acknowledged one: its id, the session
+that its journal writes, and any failure. Ends when standard input does.
 """
 
 import json
@@ -24,7 +24,7 @@ WATCH_SECONDS = 0.5
 
 
 def main() -> None:
-    """Write until standard input ends."""
+    """Write messages until standard input ends."""
     project, session_id, kernel_id = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     pause = float(sys.argv[4]) if len(sys.argv) > 4 else 0.005
     store = JsonlStore(
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def say(line: dict[str, object]) -> None:
-    """Print a line at once."""
+    """Print a line and flush."""
     sys.stdout.write(json.dumps(line) + "\n")
     sys.stdout.flush()
 

@@ -1,7 +1,8 @@
-"""A kernel without manners: ``python -m tests.store.takeover_kernel PROJECT SESSION KERNEL SECONDS SEED``.
+"""A process that takes a session's lease repeatedly.
 
-Takes the session from whoever has it, writes for a moment, and does it again. Prints what was
-acknowledged: the message, and the session in which it was.
+Usage: ``python -m tests.store.takeover_kernel PROJECT SESSION KERNEL SECONDS SEED``. It takes the session
+from its holder, writes for a moment, and repeats. It prints what was acknowledged: the message, and the
+session that holds it.
 """
 
 import random
@@ -20,7 +21,7 @@ from palimpsest.transcript.errors import UserError
 
 
 def main() -> None:
-    """Rob until the time is over."""
+    """Take the lease and write until the time is over."""
     project, session_id, kernel_id = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     until, rng = time.monotonic() + float(sys.argv[4]), random.Random(sys.argv[5])
     number = 0
@@ -34,7 +35,7 @@ def main() -> None:
         for _ in range(rng.randrange(1, 12)):
             number += 1
             name = f"msg_{kernel_id}_{number}"
-            # Long lines too: the size of a file is seen growing while one is written.
+            # Long lines too, so that the growth of a file during a write can be observed.
             book.append(assistant(name, "msg_" + "x" * rng.choice((1, 20_000, 400_000))))
             kept = book.flush_sync(sync=rng.random() < 0.2)
             if kept:

@@ -1,4 +1,4 @@
-"""The fixtures of the tests of models: what is played by script is compared with what is asked."""
+"""Fixtures for tests of scripted models, which compare the script with the received requests."""
 
 from tests.model.conftest import keys, litellm
 

@@ -1,4 +1,4 @@
-"""The fault server serves as scripted and keeps no key."""
+"""The fault server answers as scripted and stores no API key."""
 
 import json
 import socket
@@ -114,7 +114,7 @@ def test_stops_while_an_answer_hangs() -> None:
 
 
 def test_a_connection_without_a_request_is_not_counted_and_ends_with_the_server() -> None:
-    """Such as a kernel's client that looks for its kernel's port, which the server has now."""
+    """Such as a kernel's client that looks for the kernel on the port which the server has now."""
     with FaultServer() as server:
         stray = socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])))
         stray.sendall(b"\xff" + bytes(8) + b"\x7f")
@@ -210,7 +210,7 @@ REFUSALS: dict[WireFormat, dict[str, Any]] = {
 
 
 def shape(value: Any) -> Any:
-    """Return an error without its words."""
+    """Return the structure of an error, without its texts."""
     if isinstance(value, dict):
         return {k: "" if k == "message" else shape(v) for k, v in value.items()}
     return value

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the home of somebody who has settings, keys and skills."""
+    """The home of a user with settings, keys and skills."""
     home = tmp_path / "home"
     own = home / ".config" / "palimpsest"
     own.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The examples of docs/testing.md do what the page says, each as a script of its own."""
+"""The examples of docs/testing.md work as documented, each as a script of its own."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def scripts() -> list[object]:
 
 
 def run(*program: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python in a folder, as somebody would who has neither key nor network nor settings."""
+    """Run Python in a folder, without key, network and settings."""
     bare = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "kernel_ext"), "HOME": str(folder)}
     return subprocess.run(
         [sys.executable, *program],
@@ -71,7 +71,7 @@ def test_the_example_for_pytest_passes_in_pytest(tmp_path: Path) -> None:
     [source] = [source for _, source in EXAMPLES if source.startswith("# test_stock.py")]
     (tmp_path / "test_stock.py").write_text(source)
 
-    # Folders of its own: otherwise it clears away what others left, which may be much.
+    # A base folder of its own: otherwise pytest deletes old folders of other runs, which may take long.
     own = f"--basetemp={tmp_path / 'own'}"
     done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", own, folder=tmp_path)
 

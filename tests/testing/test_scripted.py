@@ -1,4 +1,4 @@
-"""The scripted model and the fault server play the same story alike."""
+"""The scripted model and the fault server give the same events for the same script."""
 
 import asyncio
 from dataclasses import replace
@@ -42,7 +42,7 @@ STORIES = {
 
 
 def comparable(events: list[StreamEvent], error: ErrorValue | None) -> tuple[object, ...]:
-    """Leave out what only a wire can know: prompt sizes, ids, the words of a failure."""
+    """Remove what only a wire has: prompt sizes, ids, the texts of errors."""
     kept: list[StreamEvent] = []
     for event in events:
         if isinstance(event, StepFinished):
@@ -79,7 +79,7 @@ async def test_both_play_a_story_alike(name: str, provider: str) -> None:
     if provider == "anthropic" and name == "500":
         wire = memory  # litellm gives every server error of Anthropic the status 500
     if provider == "anthropic" and name == "story":
-        # Anthropic bills thinking within the answer and does not say how much it was.
+        # Anthropic includes reasoning in the output tokens without a count of its own.
         wire, memory = (wire[0][:-1], wire[1]), (memory[0][:-1], memory[1])  # type: ignore[index]
     assert wire == memory
 

@@ -1,4 +1,4 @@
-"""One fixture: a project folder with tools to use in it."""
+"""Fixture: a project folder with tools to call in it."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A server of an older protocol, by hand: it greets the old way, and offers what a strange server may."""
+"""A hand-written MCP server with an older protocol version and unusual features."""
 
 import json
 import sys

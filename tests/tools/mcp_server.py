@@ -1,7 +1,8 @@
-"""A real MCP server, run as a program: ``mcp_demo.py MODE [PORT]``.
+"""A real MCP server, run as a program: ``mcp_server.py MODE [PORT]``.
 
-``stdio`` and ``http`` work; ``named`` offers tools of the names that follow; ``nonsense`` prints what is no protocol, ``silent`` says nothing,
-``stubborn`` does not end when its input does, ``broken`` ends at once with a complaint.
+``stdio`` and ``http`` work; ``named`` offers tools with the names that follow; ``nonsense`` prints invalid
+messages, ``silent`` prints nothing, ``stubborn`` does not end when its input does, ``broken`` fails at
+once.
 """
 
 import base64

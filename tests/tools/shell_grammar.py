@@ -1,7 +1,8 @@
-"""Shell texts made by a grammar, and a folder in which a real bash runs them and only marks come of it.
+"""Generate shell texts from a grammar, and run them with a real bash in a folder of marker programs.
 
-Every program that a text can name is a marker: it writes a file with its name when it is run, and
-nothing else. Redirections name files in the same folder. So a text is judged by what is left behind.
+Every program that a text can name is a marker: it writes a file with its name when it is run, and does
+nothing else. Redirections name files in the same folder. So the effects of a text are the files that it
+leaves behind.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ BASH = shutil.which("bash") or ""
 MARKERS = ("m1", "m2", "m3", "rm", "cat")
 SECONDS = 5.0
 KEPT = ("a", "b1")
-"""Files that a text may find."""
+"""Files that exist before a text is run."""
 
 WORDS = (
     "a", "b", "b*", "?", "[ab]", "-n", "-e", "a=b", "a,b", "..", "~", "~+", "x~1", "@", "%s", "^", "!", "!!", "#", "a#b",
@@ -72,13 +73,13 @@ INSERTED = "'\"`$(){}<>;&|\\\n#!~*?[]=\t \r\u00a0\u00e9\x01-1aEm"
 
 
 class ShellGrammar:
-    """Makes texts; the same seed makes the same ones."""
+    """Generates texts; a seed always gives the same ones."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
     def text(self) -> str:
-        """Make one text: mostly commands that only echo, with something in them that may not."""
+        """Generate one text: mostly echo commands, with some constructs that may run more."""
         kind = self._random.random()
         made = self._lines(0.03) if kind < 0.5 else self._lines(0.3)
         if kind > 0.8:
@@ -89,25 +90,25 @@ class ShellGrammar:
             made = self._mutated(made)
         return made
 
-    def _lines(self, wild: float) -> str:
-        made = self._command(wild)
+    def _lines(self, odd: float) -> str:
+        made = self._command(odd)
         for _ in range(self._random.choice((0, 0, 1, 2, 3))):
-            usual = self._random.random() > wild * 2
-            made += self._random.choice(JOINS[:9] if usual else JOINS) + self._command(wild)
+            usual = self._random.random() > odd * 2
+            made += self._random.choice(JOINS[:9] if usual else JOINS) + self._command(odd)
         return made
 
-    def _command(self, wild: float) -> str:
+    def _command(self, odd: float) -> str:
         pick = self._random
-        program = "echo" if pick.random() > wild / 2 else pick.choice((*MARKERS, "$X", "'echo'"))
+        program = "echo" if pick.random() > odd / 2 else pick.choice((*MARKERS, "$X", "'echo'"))
         words = [program]
         for _ in range(pick.randrange(4)):
-            tame = pick.random() > wild
+            tame = pick.random() > odd
             words.append(
                 pick.choice(WORDS[:32] if tame else WORDS)
-                if pick.random() > wild
+                if pick.random() > odd
                 else self._running()
             )
-        if pick.random() < 0.1 + wild:
+        if pick.random() < 0.1 + odd:
             words.append(pick.choice(REDIRECTS))
         return " ".join(words)
 
@@ -161,7 +162,7 @@ def _filled(form: str, inner: Callable[[], str]) -> str:
 
 
 class BashSandbox:
-    """A folder with markers; runs a text and says what it left behind."""
+    """A folder with marker programs, in which bash runs texts."""
 
     def __init__(self, folder: Path) -> None:
         self._bin, self._marks, self._here = (folder / name for name in ("bin", "marks", "here"))
@@ -174,7 +175,7 @@ class BashSandbox:
         self._clear()
 
     def run(self, text: str, locale: str = "C.UTF-8") -> set[str]:
-        """Run a text; returns the markers that ran and the files that it wrote."""
+        """Run a text; return the markers that ran and the files that it wrote."""
         environment = {"PATH": str(self._bin), "HOME": str(self._here), "X": "a", "LC_ALL": locale}
         running = subprocess.Popen(
             [BASH, "-c", text], cwd=self._here, env=environment, stdin=subprocess.DEVNULL,

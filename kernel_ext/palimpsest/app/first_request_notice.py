@@ -1,7 +1,7 @@
-"""Say once for each project and provider what goes along with a prompt.
+"""Notify the user, once per project and provider, what is sent along with a prompt.
 
-What was said is kept in the user's own folder, outside the project, so that a copy of a project is
-told of anew. Where nothing can be kept there, it is said once in this process.
+That the notice was shown is recorded in the user's own folder, outside the project, so that a copy of a
+project shows it again. Where nothing can be stored there, it is shown once in this process.
 """
 
 import hashlib
@@ -11,53 +11,69 @@ import time
 from pathlib import Path
 
 from palimpsest.session.config.state_folder import state_folder, state_folder_problem
-from palimpsest.tools.tool import Detail
+from palimpsest.tools.tool import Detail, NotebookDetail
 
 FOLDER = "told"
 SENDS_NOTHING = frozenset({"rehearsal", "replay", "scripted"})
-"""Providers that are part of this kernel."""
+"""Providers that run in this kernel."""
 
 WORDS = (
     "From this project to {provider}, from now on: prompts, what tools return, instruction files, this "
-    "folder's path, and of your variables {detail}. {values}The setting `variables` changes that. "
-    "Said once; docs: What is sent where."
+    "folder's path, of your variables {detail}, and {cells}. {values}The settings `variables` and "
+    "`notebook` change that. Said once; docs: What is sent where."
 )
 DETAILS: dict[Detail, str] = {
     "names": "the names",
     "names and types": "names and types",
     "values": "names, types and short values",
 }
+CELLS: dict[NotebookDetail, str] = {
+    "none": "nothing of the cells that you run",
+    "errors": "the cells that fail, with their errors",
+    "all": "the cells that you run, with what they print, show and raise",
+}
 VALUES = "Values go along of those that you or a tool call name. "
 
 _SAID: set[str] = set()
-"""What this process said where nothing can be kept."""
+"""Hashes of the notices that this process has shown."""
 
 
 class FirstRequestNotice:
-    """Knows what a person was told about a project."""
+    """Makes the notice for the first request of a project to a provider."""
 
-    def __init__(self, project: Path, detail: Detail, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        project: Path,
+        detail: Detail,
+        cells: NotebookDetail = "all",
+        folder: Path | None = None,
+    ) -> None:
         self._project = project
         self._detail = detail
+        self._cells = cells
         self._folder = folder
 
     def words(self, provider: str) -> str:
-        """Return what is to be said before the first request to a provider; nothing a second time."""
+        """Return the notice before the first request to a provider; empty from the second time on."""
         if provider in SENDS_NOTHING:
             return ""
-        said = json.dumps(["sent", os.path.realpath(self._project), provider, self._detail])
+        said = json.dumps(
+            ["sent", os.path.realpath(self._project), provider, self._detail, self._cells]
+        )
         if not self._note(hashlib.sha256(said.encode()).hexdigest(), provider):
             return ""
         values = VALUES if self._detail != "values" else ""
-        return WORDS.format(provider=provider, detail=DETAILS[self._detail], values=values)
+        return WORDS.format(
+            provider=provider, detail=DETAILS[self._detail], cells=CELLS[self._cells], values=values
+        )
 
     def _note(self, name: str, provider: str) -> bool:
-        """Note that it is said now; false where it was before."""
+        """Record that the notice is shown now; returns False where it was shown before."""
         if name in _SAID:
             return False
         _SAID.add(name)
         folder = self._folder or state_folder() / FOLDER
-        # A folder that is not believed is not written either: it is said again by the next kernel.
+        # An untrusted folder is not written either: the next kernel shows the notice again.
         if state_folder_problem(folder.parent, self._project) or state_folder_problem(folder):
             return True
         try:

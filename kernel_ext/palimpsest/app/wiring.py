@@ -1,7 +1,7 @@
-"""The only place of wiring: which store, which models, which tools, which kernel.
+"""Wire the application: which store, models, tools and kernel the layers below use.
 
-Everything below gets what it needs handed down from here. ``App`` is one per kernel (or one per
-script, without a kernel); what a person holds in a variable is in ``public``.
+This is the only place of wiring; everything below gets its dependencies from here. There is one ``App`` per
+kernel, or per script without a kernel; the session object that a user holds in a variable is in ``public``.
 """
 
 import atexit
@@ -74,21 +74,21 @@ from palimpsest.tools.permission_rules.permissions import Rules, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.tools.registration.registry import Registry, builtin_tools
-from palimpsest.tools.tool import Namespace, PythonRunner
+from palimpsest.tools.tool import Namespace, NotebookReader, PythonRunner
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.values import ModelInfo
 
 APPS: list["App"] = []
-"""The apps of this process that are open; the newest last."""
+"""The open apps of this process, newest last."""
 
 USER_TOOLS: list[Callable[..., Any]] = []
-"""Functions offered with ``@palimpsest.tool`` before an app exists."""
+"""Functions registered with ``@palimpsest.tool``, also for apps that are made later."""
 
 OLLAMA_SECONDS = 30.0
 NAMED_SECONDS = 2.0
 SERVER = "(server)"
-"""Stands for the model in the line of a server that does not say what it has."""
+"""Takes the place of a model's name in the row of a server that does not respond."""
 CHANGED = (
     "Files of this project changed since you trusted them. %agent config trust believes them, from the "
     "next start of the kernel."
@@ -107,6 +107,7 @@ class App:
         overrides: Mapping[str, Any] | None = None,
         python: Callable[[str], PythonRunner] | None = None,
         namespace: Callable[[str], Namespace] | None = None,
+        notebook_runs: NotebookReader | None = None,
         model: Callable[[ModelInfo], Model] | None = None,
         engine: EngineThread | None = None,
         notebook: Callable[[], str | None] = lambda: None,
@@ -115,15 +116,17 @@ class App:
         self.environment = environment if environment is not None else os.environ
         self.engine = engine or EngineThread()
         self.notebook = notebook
-        """Names the notebook that this kernel belongs to."""
+        """Returns the path of the notebook that this kernel belongs to."""
         self.in_kernel = python is not None
+        self.notebook_runs = notebook_runs
+        """What the user's cells ran in this kernel."""
         self._overrides = dict(overrides or {})
         self._config: LoadedConfig = load(self.start, self.environment, self._overrides)
         name_state_folder(self._config.state)
         self.project = find_project(self.start)
         store, self.warning = open_store(self.project)
         self.notice = store.layout.notice if isinstance(store, JsonlStore) else ""
-        """One sentence when the sessions were brought to a newer layout."""
+        """One sentence when the sessions were migrated to a newer layout; else empty."""
         self._told = False
         self.ids = Ids(_now_ms, secrets.token_bytes)
         self.registry = Registry(builtin_tools(kernel=python is not None))
@@ -197,14 +200,17 @@ class App:
             ),
             snapshots=_snapshots(store, self.project) if config.snapshot else None,
             variables=config.variables,
-            # What another model than our own adapter gets is its maker's to say.
+            # Models that the caller supplies instead of our adapter are the caller's to describe.
             first_time=_told_nothing
             if model
-            else FirstRequestNotice(self.project, config.variables).words,
+            else FirstRequestNotice(self.project, config.variables, config.notebook).words,
             environment=self.environment,
             secrets=KernelSecrets(self.environment),
             python=python,
             namespace=namespace,
+            notebook=notebook_runs,
+            notebook_detail=config.notebook,
+            notebook_tokens=config.notebook_tokens,
             script=not self.in_kernel,
             hooks=self.hooks,
             servers=self.servers if specs else None,
@@ -238,7 +244,7 @@ class App:
         )
 
     def _changed(self, origin: str) -> str:
-        """Say why what the project's files name may not run any more; empty while it may."""
+        """Return why what the project's files name must not run any more; empty while it may."""
         config = self._config
         if PROJECTS not in origin or config.trusted_by:
             return ""
@@ -249,13 +255,13 @@ class App:
         return bool(self._config.trusted_by) or self._trust.has(digest)
 
     def _base_rules(self) -> Rules:
-        """Return the rules that hold for every agent."""
+        """Return the permission rules for every agent."""
         rules = self.effective_rules.rules
         return rules if rules is not None else DEFAULT_RULES
 
     @property
     def config(self) -> LoadedConfig:
-        """The settings that hold, with all that waits for a person's trust."""
+        """The merged settings, with everything that needs the user's trust."""
         held = self.definitions.waiting.held
         first = tuple(one for one in self.definitions.problems if one.startswith("default_agent "))
         if not held and not first:
@@ -264,9 +270,9 @@ class App:
         return replace(self._config, held=(*self._config.held, *held), problems=problems)
 
     def trust(self) -> Sequence[UntrustedSetting]:
-        """Believe what this project's files say now; returns what that is.
+        """Trust the project's files as they are now; returns the settings that take effect by that.
 
-        Rules, mode and spending limit hold at once, the rest from the next start of the kernel.
+        Rules, mode and spending limit apply at once, the rest from the next start of the kernel.
         """
         self.definitions.refresh()
         waiting = self.definitions.waiting
@@ -275,7 +281,7 @@ class App:
         return (*held, *waiting.held)
 
     def distrust(self) -> bool:
-        """Believe what this project's files say no more; false when it was not trusted."""
+        """Revoke trust in the project's files; returns False when it was not trusted."""
         gone = distrust(self.start, self.environment)
         self._configure()
         return gone
@@ -287,14 +293,14 @@ class App:
         self.definitions.refresh()
 
     def take_words(self) -> tuple[str, ...]:
-        """Return what a person is told of the place where sessions are kept, once."""
+        """Return, on the first call only, sentences for the user about where sessions are stored."""
         told, self._told = self._told, True
         return () if told else tuple(one for one in (self.warning, self.notice) if one)
 
     def preload(self) -> None:
-        """Begin to import what the first answer will need, in the background.
+        """Start importing what the first answer will need, in the background.
 
-        Not litellm where the rehearsal will answer: it takes two seconds of CPU and 100 MB.
+        Not litellm where the rehearsal model will answer: it takes two seconds of CPU and 100 MB.
         """
         value = self.config.value
         named = value.model
@@ -304,7 +310,7 @@ class App:
         self.servers.preload()
 
     def info(self, model_id: str, variant: str | None = None) -> ModelInfo:
-        """Return what is known of a model; raises ConfigError for a name that cannot be one."""
+        """Return the facts about a model; raises ConfigError for a name that cannot be one."""
         config = self.config.value
         known = model_info.model_info(
             model_id,
@@ -318,16 +324,16 @@ class App:
         )
 
     def _check_model(self, info: ModelInfo) -> None:
-        """Raise ConfigError for a model that is known not to be there."""
+        """Raise ConfigError for a model that is known not to exist."""
         check_model(info, self._config.models(), listed_by(self.environment))
 
     def default_model(self) -> str:
-        """Return the id of the model that answers when nobody names one."""
+        """Return the id of the model that answers when none is named."""
         value = self.config.value
         return value.model or discovery.choose(self.environment, self._ollama, value.models).id
 
     def models(self) -> Sequence[tuple[str, str, str]]:
-        """Return the models that can be used now: id, window, and why it is here."""
+        """Return the models that can be used now as rows: id, window, and why it is listed."""
         found = {
             known.info.ref.id: (known.info, known.because)
             for known in discovery.known_models(
@@ -349,7 +355,7 @@ class App:
         return rows if default in found else [*rows, self._configured_model(default)]
 
     def _configured_model(self, name: str) -> tuple[str, str, str]:
-        """Return the line of the configured model, also where it is no model."""
+        """Return the row of the configured model, also where it is unusable."""
         try:
             info = self.info(name)
         except ConfigError as problem:
@@ -358,7 +364,7 @@ class App:
         return name, window, "configured as the default"
 
     def agents(self) -> Sequence[tuple[str, str]]:
-        """Return names and descriptions of the agents; the one that answers by default first."""
+        """Return names and descriptions of the agents, with the default one first."""
         self.definitions.refresh()
         found = {name: one for name, one in self.definitions.agents.items() if one.answers}
         first = self.services.default_agent
@@ -366,9 +372,9 @@ class App:
         return [(name, found[name].description) for name in names]
 
     def _ollama(self, environment: Mapping[str, str]) -> LocalModels:
-        """Ask for local models at most every half minute: each question may cost half a second.
+        """Return the local models, queried at most every half minute: a query may take half a second.
 
-        A server that somebody named, and that has none, is asked again: it is being started.
+        A server that is configured, and has no models, is queried again after 2 seconds: it may be starting.
         """
         at, found = self._local_models
         waited = bool(found.models) or local_servers.variable(environment) is None
@@ -411,13 +417,13 @@ class App:
         try:
             self.engine.submit(self.workspace.close()).result(timeout)
         finally:
-            # Also where a disk does not answer: no program of ours is left running.
+            # Also where a disk does not respond: no process that we started is left running.
             close_registry(self.hooks)
             self._end_programs()
             self.engine.stop()
 
     def _end_programs(self) -> None:
-        """End what was started for the agent: servers, and commands in the background."""
+        """End the processes started for the agent: servers, and commands in the background."""
         try:
             self.engine.submit(self.servers.close()).result(CLOSE_SECONDS + 1)
         finally:
@@ -437,7 +443,7 @@ class App:
 
 def tool(function: Callable[..., Any]) -> Callable[..., Any]:
     """Offer a function to the agent as a tool; its signature and docstring become the description."""
-    # What cannot be one is said here, not when the next agent begins.
+    # An unsuitable function is reported here, not when the next agent starts.
     FunctionTool(function)
     USER_TOOLS.append(function)
     for app in APPS:
@@ -454,7 +460,7 @@ def _now_ms() -> int:
 
 
 def _approvals(store: Store, project: Path, environment: Mapping[str, str]) -> Approvals:
-    """Return what a person allowed in this project; in memory where nothing is kept on a disk."""
+    """Return the user's approvals in this project; in memory where sessions are in memory only."""
     user = _user(environment)
     if not isinstance(store, JsonlStore):
         return Approvals(Grants(by=user))
@@ -468,7 +474,7 @@ def _history_limits(config: Config) -> Mapping[str, Any]:
 
 
 def _snapshots(store: Store, project: Path) -> Snapshots | None:
-    """Return what keeps the project's files; None where nothing is kept on a disk."""
+    """Return the store of earlier states of the project's files; None where sessions are in memory only."""
     if not isinstance(store, JsonlStore):
         return None
     return Snapshots(
@@ -481,7 +487,7 @@ def _snapshots(store: Store, project: Path) -> Snapshots | None:
 
 
 def _user(environment: Mapping[str, str]) -> str:
-    """Return the login name of the person whose kernel this is."""
+    """Return the login name of the kernel's user; empty where it is unknown."""
     try:
         return environment.get("JUPYTERHUB_USER") or getpass.getuser()
     except (OSError, KeyError, ImportError):

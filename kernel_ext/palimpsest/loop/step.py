@@ -333,6 +333,7 @@ async def _run(
             ask=asker(call),
             python=run_context.python,
             namespace=run_context.namespace,
+            notebook=run_context.notebook,
             extra={**run_context.extra, **timed, "model": setup.info},
         )
 

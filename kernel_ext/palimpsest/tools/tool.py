@@ -1,7 +1,7 @@
-"""What a tool is, what it is given, and what it needs from above.
+"""The interfaces of tools: ``Tool``, its ``ToolContext`` and ``ToolOutcome``, and the services it uses.
 
 Border: a tool knows nothing of the loop or of front ends. Running Python on the main thread,
-asking a person and showing progress come in through ``ToolContext``.
+asking the user and showing progress are provided by ``ToolContext``.
 """
 
 import threading
@@ -12,14 +12,15 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
+from palimpsest.transcript.context_values.cell_runs import NotebookRuns
 from palimpsest.transcript.messages import Messages, StoppedBy
 from palimpsest.transcript.parts import Attachment
 
 
 class Abort:
-    """A flag that says "stop", and runs what was registered to stop things, once.
+    """A cancellation flag: once it is set, the registered callbacks are called.
 
-    Set from any thread; callbacks run on the thread that sets it and must only hand over.
+    It can be set from any thread; callbacks run on that thread, so they must only pass the signal on.
     """
 
     def __init__(self) -> None:
@@ -28,10 +29,10 @@ class Abort:
         self.set_ = False
         self.reason = ""
         self.by: StoppedBy = "cancelled"
-        """Who stops: a person (``cancelled``), or the end of kernel, session or time (``interrupted``)."""
+        """``cancelled`` by the user, or ``interrupted`` by the end of the kernel, session or time limit."""
 
     def set(self, reason: str = "Stopped.", by: StoppedBy = "cancelled") -> None:
-        """Ask everything that works under this flag to stop."""
+        """Set the flag and call the callbacks; does nothing if it is set already."""
         with self._lock:
             if self.set_:
                 return
@@ -43,11 +44,11 @@ class Abort:
             callback()
 
     def is_set(self) -> bool:
-        """Tell whether work should stop."""
+        """Return whether work should stop."""
         return self.set_
 
     def on_abort(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call ``callback`` when the flag is set (at once if it is); returns a function that unregisters it."""
+        """Call ``callback`` when the flag is set (at once if it is set already); returns an unregister function."""
         with self._lock:
             waits = not self.set_
             if waits:
@@ -65,36 +66,36 @@ class Abort:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a tool returns."""
+    """The result of a tool call."""
 
     title: str
-    """A few words for the card: what it worked on."""
+    """A few words about what the call worked on, shown in its card."""
     output: str
-    """What the model is given, before truncation."""
+    """The output for the model, before truncation."""
     metadata: dict[str, Any] = field(default_factory=dict)
-    """For people and front ends; ``truncated`` set by the tool itself turns our truncation off."""
+    """Values for users and front ends; if the tool sets ``truncated``, the output is not truncated again."""
     attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PythonOutcome:
-    """What running Python in the user's namespace gave."""
+    """The result of running Python in the user's namespace."""
 
     stdout: str
     stderr: str
     result: str | None
-    """Text form of the value of the last expression."""
+    """The text representation of the last expression's value."""
     error: str | None
     """The traceback as plain text, without colour codes."""
     interrupted: bool = False
     images: tuple[Attachment, ...] = ()
     """Figures as ``data:image/png`` attachments, for the model."""
     rich: tuple[str, ...] = ()
-    """MIME types of rich results that the cell shows natively."""
+    """MIME types of the rich results that the cell displays itself."""
 
 
 class PythonRunner(Protocol):
-    """Runs the agent's Python where the user's variables are.
+    """Runs the agent's Python code in the user's namespace.
 
     Contract: runs one piece of code at a time, visibly, in the user's namespace, interruptible
     through ``abort``; ``on_output`` gets each new piece of text while it runs, from any thread.
@@ -103,21 +104,26 @@ class PythonRunner(Protocol):
     async def run(
         self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
     ) -> PythonOutcome:
-        """Run the code and return what came out; an error in the code is part of the outcome."""
+        """Run the code and return its outcome, which includes an error raised by the code."""
         ...
 
 
+NotebookDetail = Literal["none", "errors", "all"]
+"""Which runs of the user's cells are reported to the model with each prompt."""
+
 Detail = Literal["names", "names and types", "values"]
-"""How variables are described of which nobody spoke."""
+"""How variables are described that the prompt does not name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownVariables:
-    """How much of the user's variables is looked at."""
+    """Which details of the user's variables may be read."""
 
     detail: Detail = "names and types"
     named: frozenset[str] = frozenset()
-    """Names of those whose values may be looked at, whatever the detail."""
+    """Names of variables whose values may be read in any case."""
+    marks: bool = False
+    """Fingerprint the contents of each, so that a change in place is noticed."""
 
 
 TYPES = ShownVariables()
@@ -125,24 +131,28 @@ TYPES = ShownVariables()
 
 @dataclass(frozen=True, slots=True)
 class VariableInfo:
-    """A variable of the user, described."""
+    """The description of one variable of the user."""
 
     name: str
     kind: str
-    """Qualified type name, such as ``pandas.DataFrame``; empty where only names are wanted."""
+    """Qualified type name, such as ``pandas.DataFrame``; empty if only names are requested."""
     summary: str
-    """Shape, length or parameters: what is told without a value."""
+    """Shape, length or parameters, which do not reveal the value."""
     value: str | None = None
-    """One line with the value, where it was wanted and is no secret."""
+    """One line with the value, if it was requested and is not a secret."""
+    mark: int | None = None
+    """A fingerprint of the value, which also changes when it is mutated in place; None if not computed."""
+    whole: bool = False
+    """The fingerprint covers the whole content; otherwise it may miss a change."""
 
     @property
     def plain(self) -> str:
-        """What is told without a value."""
+        """Type and summary, without the value."""
         return ", ".join(word for word in (self.kind, self.summary) if word)
 
     @property
     def told(self) -> str:
-        """All that is told: type, and value or shape."""
+        """The whole description: type, and value or else summary."""
         words = (self.kind, self.summary if self.value is None else self.value)
         return ", ".join(word for word in words if word)
 
@@ -150,20 +160,38 @@ class VariableInfo:
 class Namespace(Protocol):
     """Reads the user's variables without changing them.
 
-    Contract: answers from the thread that owns the namespace; private names and what IPython put
-    there are left out. For names and types no user code runs; for a value ``repr`` does, guarded
-    and capped. The value of what is named or formed like a secret is never told.
+    Contract: reads on the thread that owns the namespace; private names and those of IPython are left
+    out. For names and types no user code runs; for a value ``repr`` does, with limits on errors and
+    length. The value of a variable whose name or value looks like a secret is never returned.
     """
 
     async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
-        """Describe every variable of the user, a line each."""
+        """Return the descriptions of all the user's variables."""
         ...
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
-        """Describe one variable at length: columns and types, head, statistics, or repr.
+        """Return a long description of one variable: columns and types, head, statistics, or repr.
 
         ``name`` may be a dotted or indexed path of plain names (``df.columns``); raises NotFound.
         """
+        ...
+
+
+class NotebookReader(Protocol):
+    """Reads what the user's own cells ran, printed, showed and raised, as this kernel recorded it.
+
+    Contract: answers at once from any thread, also while a cell runs; runs none of the user's code.
+    """
+
+    kernel: str
+    """An id of this start of the kernel, since execution counts restart with each."""
+
+    def runs(self) -> NotebookRuns:
+        """Return the recorded runs, oldest first, those that are hidden from the agent too."""
+        ...
+
+    def hide_next(self) -> None:
+        """Hide the next cell that runs from the agent."""
         ...
 
 
@@ -183,43 +211,43 @@ class AskFunction(Protocol):
         diff: str | None = None,
         also: Mapping[str, Sequence[str]] | None = None,
     ) -> Awaitable[None]:
-        """Ask whether ``permission`` holds for every pattern; ``always`` is what "always" would allow.
+        """Ask for ``permission`` for every pattern; ``always`` are the patterns an "always" would allow.
 
-        ``also`` are further permissions with their patterns that the same question is about.
+        ``also`` has further permissions with their patterns for the same question.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ArchivedText:
-    """A text of the session that the model is not shown, or not whole."""
+    """A text of the session that the model is not shown, or only in part."""
 
     name: str
-    """By which the model asks for it."""
+    """The name by which the model recalls it."""
     title: str
-    """What it is, in a few words."""
+    """A short description of it."""
     text: str
 
 
 class RecallArchive(Protocol):
-    """Reads what a session keeps of itself.
+    """Reads texts of a session that were removed from the model's context.
 
-    Contract: reaches the session's own record and the blobs that it names, nothing else. What a
-    person left out of the conversation stays out.
+    Contract: reads the session's own log and the blobs that it names, nothing else. What the user
+    excluded from the context is not returned.
     """
 
     async def find(self, name: str) -> ArchivedText:
-        """Return what a name stands for; raises UserError with a sentence for the model."""
+        """Return the text of a name; raises UserError with a sentence for the model."""
         ...
 
     async def hidden(self) -> Sequence[ArchivedText]:
-        """Return all that the model is not shown, or not whole, oldest first."""
+        """Return all texts that the model is not shown, or only in part, oldest first."""
         ...
 
 
 @dataclass(slots=True)
 class ToolContext:
-    """What every tool call is given."""
+    """The values and services that a tool call receives."""
 
     session_id: str
     message_id: str
@@ -229,36 +257,37 @@ class ToolContext:
     messages: Messages
     """The transcript so far."""
     root: Path
-    """The project's tree: what stands inside may be read without asking."""
+    """The project's folder; files in it may be read without asking."""
     cwd: Path
-    """Relative paths start here."""
+    """The folder that relative paths are resolved against."""
     metadata: Callable[[str | None, Mapping[str, Any]], None]
-    """``metadata(title, {...})`` updates the running card; ``output`` is partial output."""
+    """``metadata(title, {...})`` updates the running call's card; its key ``output`` is partial output."""
     ask: AskFunction
     python: PythonRunner | None = None
-    """None where no kernel is (then the python tool is not offered)."""
+    """None without a kernel; the python tool is then not offered."""
     namespace: Namespace | None = None
+    notebook: NotebookReader | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """``model``: ModelInfo; ``bypass_agent_check``: bool; ``environment``: Mapping[str, str];
-    ``archive``: Archive."""
+    ``archive``: RecallArchive."""
 
 
 class Tool(Protocol):
-    """Something the model may call.
+    """A tool that the model may call.
 
-    Contract: ``arguments`` is a pydantic model whose schema the model is shown, and only inputs
+    Contract: ``arguments`` is a pydantic model whose schema is sent to the model, and only inputs
     that validate reach ``run``. ``run`` returns an outcome, or raises UserError with a sentence
-    the model can act on, PermissionDenied, or Aborted; on abort it stops all it started.
+    the model can act on, PermissionDenied, or Aborted; on abort it stops everything it started.
     """
 
     name: str
     description: str
     arguments: type[BaseModel]
     concurrent: bool
-    """May run at the same time as other calls of the same step."""
+    """It may run at the same time as other calls of the same step."""
     permission: str
     """The permission it asks for; a rule that denies it for ``*`` hides the tool."""
 
     async def run(self, arguments: Any, context: ToolContext) -> ToolOutcome:
-        """Do the work."""
+        """Run the call and return its outcome."""
         ...

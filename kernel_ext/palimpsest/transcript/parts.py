@@ -125,6 +125,18 @@ class FilePart(PartBase):
     source: Source | None = None
 
 
+CELL = "cell:"
+"""How the ``uri`` of a picture begins that an output of the user's cell showed."""
+NOTEBOOK = "notebook"
+"""The type of a notebook part, and the kind of the tokens of what the user's cells did."""
+
+
+def is_of_cell(part: FilePart) -> bool:
+    """Return whether a file is a picture that one of the user's cells showed."""
+    source = part.source
+    return isinstance(source, ResourceSource) and source.uri.startswith(CELL)
+
+
 class Attachment(Value):
     """A file or image that a tool returned."""
 
@@ -313,6 +325,49 @@ class CompactionPart(PartBase):
         return ""
 
 
+class NotedCell(Value):
+    """A run of a cell that a notebook part tells of."""
+
+    serial: int
+    """Counts the runs of one kernel from 1."""
+    number: int | None = None
+    """The execution count that stands beside the cell."""
+    cell_id: str | None = None
+    status: Literal["running", "ok", "error", "stopped"] = "ok"
+    source: str | None = None
+    """What the cell held when it failed, so that a proposed text can be compared with it; else None."""
+    version: int = 0
+    """Grows with each output of the run; a higher one since means that more came out."""
+
+
+class NotebookPart(PartBase):
+    """What the user did in the notebook since the last turn, as the model is told it with a prompt."""
+
+    type: Literal["notebook"] = "notebook"
+    about: Literal["runs", "mention", "error"] = "runs"
+    """``runs``: what ran since the last turn; ``mention``: a cell or variable that the prompt names;
+    ``error``: a cell that failed, with what is needed to mend it."""
+    text: str
+    """The cells with their outputs, between tags; sent as it stands, byte for byte."""
+    cells: tuple[NotedCell, ...] = ()
+    names: tuple[str, ...] = ()
+    """Variables that the prompt names and the text describes."""
+    omitted: tuple[NotedCell, ...] = ()
+    """Cells that ran and are only named in the text, for want of tokens."""
+    kernel: str = ""
+    """Names the kernel whose runs these are."""
+    through: int = 0
+    """The newest run that was considered; later ones are told with the next prompt."""
+    hidden: int = 0
+    """Cells that ran and were kept from the agent by their tag or by ``%agent private``."""
+    tokens: int | None = None
+    """Tokens of the text when it was written."""
+
+    def words_for_model(self, role: Role) -> str:
+        """Return the text, which stands beside the user's prompt."""
+        return self.text if role == "user" else ""
+
+
 FormedPart = TextPart | ReasoningPart | FilePart | ToolPart
 """Parts with a form of their own in a request, which ``context/conversion/part_conversion.py`` writes."""
 
@@ -325,6 +380,7 @@ NotedPart = (
     | SubtaskPart
     | RetryPart
     | CompactionPart
+    | NotebookPart
 )
 """Parts that a request holds as text, if at all: ``words_for_model`` returns it."""
 

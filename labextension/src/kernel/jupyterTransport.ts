@@ -1,9 +1,9 @@
 /**
- * The wire to a kernel through JupyterLab's services.
+ * The transport to a kernel through JupyterLab's services.
  *
- * A connection that is new holds messages back until the kernel has answered on the shell
- * channel, which a running cell blocks for up to 3 s. A clone that does not wait speaks for it
- * until then; so a page that was reloaded in mid-cell is back at once.
+ * A new connection holds messages back until the kernel has answered on the shell channel, which a
+ * running cell blocks for up to 3 s. Until then a clone that does not wait sends the messages, so that
+ * a page reloaded during a cell reconnects at once.
  */
 import { Kernel, KernelConnection, KernelMessage } from '@jupyterlab/services';
 import type { CommandReply } from '../protocol/generated';
@@ -12,13 +12,13 @@ import type { ITransport, TransportEvent } from './transport';
 
 const NOTICE = 'palimpsest_notice';
 const REQUEST = 'palimpsest_request' as 'debug_request';
-/** What a kernel that has the package says it has, when it is asked for comms of this name. */
+/** The comm target by which a kernel with the package is recognised. */
 const TARGET = 'palimpsest';
 
 /** Code that may load the package. */
 const LOADS = /palimpsest|%agent/;
 
-/** The wire of one kernel. */
+/** The transport to one kernel. */
 export class JupyterTransport implements ITransport {
   onNotice: ((notice: KernelNotice) => void) | null = null;
   onEvent: ((event: TransportEvent) => void) | null = null;
@@ -53,7 +53,7 @@ export class JupyterTransport implements ITransport {
     return (await this._send(REQUEST, content)) as unknown as CommandReply;
   }
 
-  /** Sends a request on the control channel, which is heard while a cell runs. */
+  /** Sends a request on the control channel, which a kernel handles also while a cell runs. */
   private _send(
     msgType: 'debug_request',
     content: Record<string, unknown>
@@ -62,7 +62,7 @@ export class JupyterTransport implements ITransport {
     if (kernel.isDisposed || kernel.status === 'dead') {
       return Promise.reject(new Error('The kernel is gone.'));
     }
-    // The types know only Jupyter's own requests; a request of ours travels the same way.
+    // The types cover only Jupyter's own requests; ours is sent in the same way.
     const message = KernelMessage.createMessage<KernelMessage.IDebugRequestMsg>(
       {
         channel: 'control',
@@ -90,7 +90,7 @@ export class JupyterTransport implements ITransport {
   }
 
   private _dropClone(): void {
-    // What it still waits for would be lost with it; answers take milliseconds.
+    // Requests without a reply would be lost with the clone; replies take milliseconds.
     const clone = this._clone;
     this._clone = null;
     setTimeout(() => {
@@ -107,7 +107,7 @@ export class JupyterTransport implements ITransport {
     }
   };
 
-  /** Hears when code ended that may have loaded the package. */
+  /** Detects the end of code that may have loaded the package. */
   private readonly _onMessage = (
     _sender: Kernel.IKernelConnection,
     message: KernelMessage.IIOPubMessage
@@ -155,7 +155,7 @@ export class JupyterTransport implements ITransport {
 
 const LINGER_MS = 2000;
 
-/** Connects a second time, without waiting for the shell channel. */
+/** Opens a second connection that does not wait for the shell channel. */
 function impatient(kernel: Kernel.IKernelConnection): Kernel.IKernelConnection {
   return new KernelConnection({
     model: kernel.model,

@@ -1,5 +1,5 @@
 /**
- * The road between a page and one kernel: commands there, notices back, one store.
+ * The link between a page and one kernel: sends commands, receives notices, and fills one store.
  */
 import type {
   Command,
@@ -18,10 +18,10 @@ import {
 } from '../state/store/kernelStore';
 import type { ITransport, TransportEvent } from './transport';
 
-/** The form of commands and notices that this package speaks. */
+/** Version of the protocol of commands and notices. */
 const PROTOCOL_VERSION = 2;
 
-/** A kernel answers at once whether it has the package; one that does not answer has none. */
+/** Milliseconds after which a kernel without an answer counts as one without the package. */
 export const SILENCE_MS = 1000;
 const RENEW_MS = 10_000;
 const LOADING_MS = 200;
@@ -33,29 +33,29 @@ export type CommandFields<T extends Command['type']> = {
     Extract<Command, { type: T }>[K] | undefined;
 };
 
-/** What views and panels use. */
+/** The interface of a link for views and panels. */
 export interface ILink {
-  /** Follows the kernel, also when the notebook gets another one. */
+  /** The store of the current kernel; it follows a change of the notebook's kernel. */
   readonly store: IReadable<IKernelView>;
   readonly state: LinkState;
   /**
-   * Sends a command; the reply says only what is known at once. It never rejects: without a
-   * kernel that answers, the reply is an error of one sentence.
+   * Sends a command; the reply holds only what the kernel knows at once. It never rejects: without an
+   * answering kernel, the reply is an error with one sentence.
    */
   command<T extends Command['type']>(
     type: T,
     fields?: CommandFields<T>
   ): Promise<CommandReply>;
-  /** Sends a command and waits for what became of it; for a prompt that is the turn's end. */
+  /** Sends a command and waits for its outcome; for a prompt that is the turn's end. */
   outcome<T extends Command['type']>(
     type: T,
     fields?: CommandFields<T>
   ): Promise<OutcomeNotice>;
-  /** Says that somebody looks: the kernel tells this page what happens until the returned function is called. */
+  /** Watches the kernel: it sends notices to this page until the returned function is called. */
   watch(): () => void;
-  /** Asks again whether the package is there, for example after it was loaded. */
+  /** Asks again whether the package is loaded, for example after loading it. */
   retry(): void;
-  /** Lets the store know at once what the kernel told, which else comes with the next frame. */
+  /** Applies received notices to the store at once, instead of with the next frame. */
   catchUp(): void;
   dispose(): void;
 }
@@ -70,8 +70,8 @@ interface ILinkOptions {
 /**
  * The link to one kernel; all views of a page share it.
  *
- * Responsibilities: greet, and greet again after a restart; keep the watch fresh while somebody
- * looks; hand notices to the store and outcomes to who waits for them.
+ * Responsibilities: greet the kernel, and again after a restart; renew the watch while a view needs
+ * it; pass notices to the store and outcomes to their callers.
  */
 export class KernelLink implements ILink {
   readonly store: KernelStore;
@@ -105,11 +105,11 @@ export class KernelLink implements ILink {
     this.store = _options.store?.(askAgain) ?? new KernelStore(askAgain);
     _transport.onNotice = notice => {
       if (notice.kind === 'outcome') {
-        // What was told before it is known to whoever waited for it.
+        // Earlier notices must be in the store before the caller gets the outcome.
         this.store.flush();
         this._settle(notice);
       } else if (notice.kind === 'ping') {
-        // A question is open; a page in a hidden tab hears this before its timer.
+        // A question is open; a page in a hidden tab gets this before its timer fires.
         this._watch();
       } else {
         this.store.receive(inPresentWords(notice));
@@ -207,7 +207,10 @@ export class KernelLink implements ILink {
     }
   }
 
-  /** Asks whether the package is there, and says hello until there is an answer, or silence for a second. */
+  /**
+   * Asks whether the package is loaded, and greets the kernel; a second without an answer means that
+   * it is not.
+   */
   private _greet(): void {
     this._greeting += 1;
     const greeting = this._greeting;
@@ -252,7 +255,7 @@ export class KernelLink implements ILink {
         }
       },
       () => {
-        // The connection ended; its status says the rest.
+        // The connection ended; its status event handles the rest.
         clearTimeout(silence);
       }
     );
@@ -269,19 +272,19 @@ export class KernelLink implements ILink {
       version: reply.version,
       project: reply.project ?? ''
     });
-    // First the watch: nothing is told to a page that does not watch.
+    // Watch first: a page that does not watch gets no notices.
     this._watch();
     this._noteHead(reply, this._isNewKernel);
     this._isNewKernel = false;
   }
 
-  /** Renews the watch; the reply says whether something was missed. */
+  /** Renews the watch; the reply shows whether notices were missed. */
   private _watch(): void {
     if (this.state !== 'ready' || this._watchers === 0 || this._disposed) {
       return;
     }
     void this.command('watch', { pings: true }).then(reply => {
-      // What the head counts may still be on its way here.
+      // Records that the head counts may still be on their way.
       setTimeout(() => {
         if (!this._disposed) {
           this._noteHead(reply, false);
@@ -345,7 +348,7 @@ const NO_ANSWER = 'The kernel does not answer.';
 const MISMATCH =
   'The kernel’s Palimpsest and this page’s are of different versions; some of it may not work. Install the same version in both entries.';
 
-/** Reads what a kernel of protocol 1 called by other words: a session's state, and what it is full of. */
+/** Converts notices of protocol 1, which had other names for a session's state and its context fill. */
 function inPresentWords(notice: KernelNotice): KernelNotice {
   const former = notice as unknown as { kind: string; filling?: ContextFill };
   return former.kind === 'picture'
@@ -357,7 +360,7 @@ function inPresentWords(notice: KernelNotice): KernelNotice {
     : notice;
 }
 
-/** The commands that name the page they come from. */
+/** The commands that carry the id of their page. */
 const CLIENT: Partial<Record<Command['type'], true>> = {
   watch: true,
   unwatch: true,

@@ -1,5 +1,5 @@
 /**
- * The links of a page: one per kernel, shared by every view of it.
+ * The links of a page: one per kernel, shared by all of its views.
  */
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { Kernel } from '@jupyterlab/services';
@@ -25,7 +25,7 @@ export class LinkRegistry {
   constructor(private readonly _version: string) {}
 
   /**
-   * Returns the link of a session context; the same one each time.
+   * Returns the link of a session context; always the same one.
    *
    * It follows the context from kernel to kernel, and ends with it.
    */
@@ -43,7 +43,7 @@ export class LinkRegistry {
     return link;
   }
 
-  /** Shares the link of a kernel; every call needs one `leave`. */
+  /** Returns the shared link of a kernel; every call must be followed by one `leave`. */
   join(kernel: Kernel.IKernelConnection): KernelLink {
     const shared = this._byKernel.get(kernel.id) ?? {
       link: new KernelLink(new JupyterTransport(kernel), {
@@ -56,7 +56,7 @@ export class LinkRegistry {
     return shared.link;
   }
 
-  /** Gives a shared link back; the last one ends it. */
+  /** Releases a shared link; the last release disposes of it. */
   leave(id: string): void {
     const shared = this._byKernel.get(id);
     if (shared === undefined) {
@@ -70,7 +70,7 @@ export class LinkRegistry {
   }
 }
 
-/** The link of one notebook, whichever kernel it has. */
+/** The link of one notebook, which follows it from kernel to kernel. */
 class NotebookLink implements ILink {
   readonly store: IReadable<IKernelView>;
   private _link: KernelLink | null = null;

@@ -1,10 +1,10 @@
 /**
- * What our plugins share with each other.
+ * Tokens through which our plugins share services.
  */
 import { Token } from '@lumino/coreutils';
 import type { LinkRegistry } from './linkRegistry';
 
-/** The links of this page, one per kernel; cells and panel look at the same store. */
+/** The links of this page, one per kernel, so that cells and panel share a store. */
 export const ILinkRegistry = new Token<LinkRegistry>(
   'jupyter-palimpsest:ILinks',
   'The links between this page and the kernels that have an agent.'

@@ -1,21 +1,21 @@
 /**
- * What a link needs of a kernel: a way to ask, and what it hears.
+ * The interface of a connection to a kernel: requests, notices and events.
  */
 import type { CommandReply } from '../protocol/generated';
 import type { KernelNotice } from '../state/store/kernelStore';
 
-/** `loaded` means that code ran which may have loaded the package. */
+/** `loaded` means that code ended which may have loaded the package. */
 export type TransportEvent = 'restarted' | 'dead' | 'ready' | 'loaded';
 
 export interface ITransport {
   /** Id of the kernel. */
   readonly id: string;
   /**
-   * Asks whether the kernel takes commands of ours, in a request that every kernel knows: one that
-   * it does not know would be an error in the server's log.
+   * Asks whether the kernel has our package, with a request that every kernel knows: an unknown one
+   * would be logged as an error by the server.
    */
   knowsUs(): Promise<boolean>;
-  /** Sends a command; the promise waits as long as the kernel does not answer. */
+  /** Sends a command; the promise stays pending as long as the kernel does not answer. */
   ask(content: Record<string, unknown>): Promise<CommandReply>;
   onNotice: ((notice: KernelNotice) => void) | null;
   onEvent: ((event: TransportEvent) => void) | null;

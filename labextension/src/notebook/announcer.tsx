@@ -1,5 +1,5 @@
 /**
- * Says what the agent does to who cannot see its cell; one voice for a notebook.
+ * Announces the agent's activity to screen readers, once per notebook.
  */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { useSyncExternalStore } from 'react';
@@ -8,7 +8,7 @@ import type { ILink } from '../kernel/kernelLink';
 import { Announcements } from '../views/transcript/liveRegion';
 import { HostProvider, type IHost } from '../views/host';
 
-/** Adds the voice to a notebook; returns how to take it away. */
+/** Adds the live region to a notebook; returns a function that removes it. */
 export function addAnnouncer(
   panel: NotebookPanel,
   link: ILink,
@@ -18,7 +18,7 @@ export function addAnnouncer(
   place.className = 'plm-Announcer';
   panel.node.append(place);
   const root = createRoot(place);
-  // The agent's panel has a voice of its own, and a notebook in the background has none.
+  // The panel has a live region of its own, and background notebooks are not announced.
   const isQuiet = () =>
     !panel.isVisible || document.querySelector(PANEL_VOICE) !== null;
   root.render(

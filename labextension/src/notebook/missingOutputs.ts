@@ -1,5 +1,5 @@
 /**
- * Puts answers back into a notebook that no longer shows them.
+ * Writes answers back into a notebook that no longer shows them.
  */
 import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { IOutput } from '@jupyterlab/nbformat';
@@ -12,13 +12,13 @@ import {
   type IMissingAnswer
 } from '../state/session/missingAnswers';
 
-/** So long after a change of the notebook its cells are read again, in milliseconds. */
+/** Milliseconds between a change of the notebook and the next reading of its cells. */
 const PAUSE_MS = 250;
 
 /**
- * Knows what the cells of the notebook in front show.
+ * Observes which answers the cells of the active notebook show.
  *
- * Responsibilities: read the cells when they changed and somebody looks, not at every key.
+ * Responsibilities: read the cells after changes, debounced, and only while they are needed.
  */
 export class CellObserver {
   private _panel: NotebookPanel | null = null;
@@ -27,7 +27,7 @@ export class CellObserver {
 
   constructor(private readonly _changed: () => void) {}
 
-  /** Looks at another notebook, or at none. */
+  /** Observes another notebook, or none. */
   follow(panel: NotebookPanel | null): void {
     if (panel === this._panel) {
       return;
@@ -41,7 +41,7 @@ export class CellObserver {
     panel?.context.model.contentChanged.connect(this._onChange);
   }
 
-  /** The code cells; null where nothing can be written into them. */
+  /** The code cells; null when the notebook is not writable. */
   get cells(): readonly ICellContents[] | null {
     const panel = this._panel;
     if (panel === null || panel.isDisposed || !isWritable(panel)) {
@@ -51,7 +51,7 @@ export class CellObserver {
     return this._cells;
   }
 
-  /** The cells were read after they changed. */
+  /** Whether the cells were read since their last change. */
   get isSettled(): boolean {
     return this._timer === null;
   }
@@ -76,7 +76,7 @@ export class CellObserver {
   }
 }
 
-/** Writes the outputs of a turn where its cell is, or into a new cell, and shows them. */
+/** Writes the outputs of a turn into its cell, or into a new one, and scrolls to them. */
 export function insertOutputs(
   panel: NotebookPanel,
   lost: IMissingAnswer,
@@ -111,7 +111,7 @@ function isWritable({ context }: NotebookPanel): boolean {
   return context.isReady && !context.model.readOnly;
 }
 
-/** Returns what is seen of each cell; null for one that holds no code. */
+/** Returns the relevant contents of each cell; null for cells without code. */
 function seenIn({ context }: NotebookPanel): (ICellContents | null)[] {
   return [...context.model.cells].map(model => {
     if (model.type !== 'code') {

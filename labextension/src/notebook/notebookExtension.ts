@@ -1,5 +1,5 @@
 /**
- * Binds a notebook to its kernel's link: only a renderer made for this notebook knows both.
+ * Connects each notebook to its kernel's link: only a renderer made for a notebook knows both.
  */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
@@ -18,7 +18,7 @@ import { showWaiting, type WaitingQuestions } from './waitingQuestions';
 
 type Context = DocumentRegistry.IContext<INotebookModel>;
 
-/** Gives every notebook its own renderer, and watches its kernel while it is open. */
+/** Gives every notebook its own segment renderer, and watches its kernel while it is open. */
 export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
   NotebookPanel,
   INotebookModel
@@ -27,7 +27,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
     private readonly _links: LinkRegistry,
     private readonly _words: TranslationBundle,
     private readonly _languages: IEditorLanguageRegistry | null,
-    /** Shows the panel, where a session that was opened is read. */
+    /** Shows the panel, where an opened session is displayed. */
     private readonly _showPanel: () => void,
     private readonly _waiting: WaitingQuestions
   ) {}

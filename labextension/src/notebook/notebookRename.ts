@@ -1,15 +1,15 @@
 /**
- * Tells the kernel when its notebook is renamed.
+ * Reports a notebook's new path to its kernel.
  *
- * A kernel learns its notebook's name at its start only, and sessions belong to notebooks by name.
+ * A kernel gets its notebook's path only at its start, and sessions belong to notebooks by path.
  */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
 
-/** Follows a notebook's name; returns how to end that. */
+/** Reports renames of a notebook; returns a function that stops this. */
 export function reportRenames(panel: NotebookPanel, link: ILink): () => void {
   const { context } = panel;
-  /** Renames that the kernel has not heard of, in their order. */
+  /** Renames that the kernel has not received, in order. */
   const untold: { was: string; notebook: string }[] = [];
   let was = context.localPath;
   const tell = () => {

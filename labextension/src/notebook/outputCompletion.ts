@@ -1,8 +1,8 @@
 /**
- * Writes the end of a turn into the notebook, where its cell did not hear of it.
+ * Writes the final output of a turn into the notebook when its cell did not receive it.
  *
- * Updates of an output reach only the page that ran the cell. After a reload the page asks the
- * kernel for the last form of what it shows, and writes it into the document.
+ * Output updates reach only the page that ran the cell. After a reload the page asks the kernel for
+ * the final form of the outputs, and writes it into the document.
  */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONValue } from '@lumino/coreutils';
@@ -17,10 +17,10 @@ import {
   type ISavedSegment
 } from './savedSegments';
 
-/** So long after a turn the cell itself has had its chance to write the end. */
+/** Milliseconds after a turn in which the cell itself may write its final output. */
 const PATIENCE_MS = 1500;
 
-/** Looks after the outputs of a notebook; returns how to end that. */
+/** Keeps the outputs of a notebook complete; returns a function that stops this. */
 export function completeOutputs(
   panel: NotebookPanel,
   link: ILink,
@@ -86,14 +86,15 @@ async function writeStale(panel: NotebookPanel, link: ILink): Promise<void> {
   }
 }
 
-/** The line of a call that was not over, as the kernel writes it (render/content/phrases.py has its signs). */
+/** The line of an unfinished call in the kernel's output (its symbols are in render/content/phrases.py). */
 const RUNNING =
   /^[◐○]( .* · )(\*?)(?:running|being written|pending)\2(?= · |$)/gm;
 
 /**
- * Says under what was being written that its kernel ended: in the forms that other programs
- * show, which would tell for ever that it runs. Should the session go on in a new kernel, its
- * real end takes the place.
+ * Marks open segments as interrupted when their kernel has ended.
+ *
+ * It does so in the formats that other programs show, too, which otherwise would show a running call
+ * for ever. If the session continues in a new kernel, the real end replaces the mark.
  */
 function writeInterrupted(panel: NotebookPanel, words: IWords): void {
   const told = `*${words.__('Interrupted: the kernel ended before the answer did.')}*`;
@@ -104,7 +105,7 @@ function writeInterrupted(panel: NotebookPanel, words: IWords): void {
   }
 }
 
-/** Puts a last line in the place of the line that tells what is done. */
+/** Replaces the status line at the end of every format by another line. */
 export function interruptedBundle(
   data: Record<string, PartialJSONValue>,
   status: string,
@@ -147,7 +148,7 @@ function* stale(panel: NotebookPanel, link: ILink): Iterable<ISavedSegment> {
   }
 }
 
-/** Writes a bundle where its segment stands now; the cell may have changed meanwhile. */
+/** Writes a bundle into its segment's present output; the cell may have changed since. */
 function put(
   { cell, segment }: ISavedSegment,
   bundle: Record<string, PartialJSONValue>

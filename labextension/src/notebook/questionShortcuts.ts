@@ -1,20 +1,23 @@
 /**
- * Digits answer the open question of a notebook, wherever in it the focus is.
+ * Digit keys answer the open question of a notebook, wherever the focus is in it.
  *
- * Only in command mode, and only a question that a person can have seen: while somebody types,
- * keys are words.
+ * Only in command mode, and only for a question that has been visible: while the user types, keys are
+ * text.
  */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
 import { buttonOfKey, digitOf } from '../views/parts/answerKeys';
 import { openQuestion } from './waitingQuestions';
 
-/** A question that has just appeared is not answered by a key that was meant for something else. */
+/**
+ * Milliseconds for which a question must be visible, so that a key meant for something else does not
+ * answer it.
+ */
 const SEEN_MS = 500;
 
 const TYPES = 'input, textarea, select, [contenteditable="true"], .cm-editor';
 
-/** Listens to a notebook's keys; returns how to end that. */
+/** Listens to a notebook's keys; returns a function that stops this. */
 export function addQuestionShortcuts(
   panel: NotebookPanel,
   link: ILink
@@ -50,7 +53,7 @@ export function addQuestionShortcuts(
       button.click();
     }
   };
-  // Before the host: Notebook 7.4 and 7.5 hand keys to their commands while they come down.
+  // In the capture phase: Notebook 7.4 and 7.5 handle keys for their commands there.
   window.addEventListener('keydown', onKey, true);
   return () => {
     unsubscribe();

@@ -1,5 +1,5 @@
 /**
- * Says in the notebook's file what was taken back for good: its session no longer holds it.
+ * Marks saved segments in the notebook whose messages were reverted and removed from the session.
  */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { PartialJSONValue } from '@lumino/coreutils';
@@ -9,7 +9,7 @@ import { isRemoved } from '../state/session/reverts';
 import type { IWords } from '../views/host';
 import { segmentsIn } from './savedSegments';
 
-/** Marks every saved stretch of an answer that was removed from its session. */
+/** Marks every saved segment of a session that was removed from it. */
 export function markRemoved(
   panel: NotebookPanel,
   link: ILink,
@@ -30,7 +30,7 @@ export function markRemoved(
   }
 }
 
-/** Puts the mark into every form, above what other programs show. */
+/** Adds the mark to every format of an output, above the content that other programs show. */
 export function removedBundle(
   data: Record<string, PartialJSONValue>,
   told: string

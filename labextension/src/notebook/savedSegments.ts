@@ -1,5 +1,5 @@
 /**
- * Finds what we wrote into the cells of a notebook.
+ * Finds our saved segments in the cells of a notebook.
  */
 import type { ICodeCellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
@@ -8,15 +8,15 @@ import { readSegment, SEGMENT_MIME, type ISegment } from '../protocol/segment';
 
 type Data = Record<string, PartialJSONValue>;
 
-/** One stretch of an answer, as a cell holds it. */
+/** One segment saved in a cell's output. */
 export interface ISavedSegment {
   cell: ICodeCellModel;
   segment: ISegment;
-  /** Makes other forms, by MIME type, of those that its output has. */
+  /** Replaces the output's data, by MIME type. */
   change: (make: (data: Data) => Data) => void;
 }
 
-/** Yields every stretch in a notebook, cell by cell. */
+/** Yields all saved segments of a notebook, cell by cell. */
 export function* segmentsIn(panel: NotebookPanel): Iterable<ISavedSegment> {
   for (const { model } of panel.content.widgets) {
     if (model.type === 'code') {
@@ -25,7 +25,7 @@ export function* segmentsIn(panel: NotebookPanel): Iterable<ISavedSegment> {
   }
 }
 
-/** Yields every stretch in a cell. */
+/** Yields all saved segments of a cell. */
 export function* segmentsInCell(cell: ICodeCellModel): Iterable<ISavedSegment> {
   const { outputs } = cell;
   for (let index = 0; index < outputs.length; index += 1) {

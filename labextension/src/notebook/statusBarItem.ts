@@ -1,12 +1,12 @@
 /**
- * Says in the status bar that the agent waits for a person, and leads to its question.
+ * Shows in the status bar that the agent waits for an answer, and leads to its question.
  */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
 import { showQuestion, type WaitingQuestions } from './waitingQuestions';
 
-/** What we need of JupyterLab's status bar; other hosts have none. */
+/** The part of JupyterLab's status bar that we use; other hosts have none. */
 interface IStatusBar {
   registerStatusItem(
     id: string,
@@ -16,10 +16,10 @@ interface IStatusBar {
 
 const BAR = 'jp-main-statusbar';
 
-/** After what tells of kernels and terminals. */
+/** After the items for kernels and terminals. */
 const RANK = 100;
 
-/** Adds the item, which is there while a question waits. */
+/** Adds the item, which is visible while a question is open. */
 export async function addStatusItem(
   app: JupyterFrontEnd,
   waiting: WaitingQuestions,
@@ -45,7 +45,7 @@ export async function addStatusItem(
   const item = new Widget();
   item.node.append(button);
   const follow = () => {
-    // The bar itself shows its items anew whenever one of them changes.
+    // The status bar makes items visible again whenever one of them changes.
     button.hidden = waiting.first === null;
   };
   bar.registerStatusItem('jupyter-palimpsest:waits', {
@@ -58,7 +58,7 @@ export async function addStatusItem(
 }
 
 function statusBar({ shell }: JupyterFrontEnd): IStatusBar | null {
-  // Notebook 7 has no such area, no modes either, and complains when it is asked for the area.
+  // Notebook 7 has neither this area nor modes, and logs an error when asked for the area.
   if (!('mode' in shell)) {
     return null;
   }

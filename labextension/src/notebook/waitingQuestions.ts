@@ -1,29 +1,29 @@
 /**
- * Shows that the agent waits for a person: scrolls to its question once, and marks the tab.
+ * Shows that the agent waits for an answer: scrolls to its question once, and marks the tab.
  */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { ILink } from '../kernel/kernelLink';
 import type { IKernelView } from '../state/store/kernelStore';
 
-/** A place of the page where a question waits. */
+/** A notebook with an open question. */
 interface IWaitingQuestion {
   panel: NotebookPanel;
-  /** The question that waits longest. */
+  /** The id of the question that has been open longest. */
   id: string;
 }
 
-/** The notebooks of a page in which a question waits. */
+/** The notebooks of a page that have an open question. */
 export class WaitingQuestions {
   private readonly _waiting = new Map<NotebookPanel, string>();
   private readonly _readers = new Set<() => void>();
 
-  /** The first of them; null when nothing waits. */
+  /** The first of them; null when no question is open. */
   get first(): IWaitingQuestion | null {
     const [found] = this._waiting;
     return found === undefined ? null : { panel: found[0], id: found[1] };
   }
 
-  /** Notes what waits in a notebook; nothing, where the id is empty. */
+  /** Records the open question of a notebook; none if the id is empty. */
   note(panel: NotebookPanel, id: string): void {
     if ((this._waiting.get(panel) ?? '') === id) {
       return;
@@ -43,7 +43,7 @@ export class WaitingQuestions {
   }
 }
 
-/** Follows what a notebook's agent asks; returns how to end that. */
+/** Follows the open questions of a notebook's agent; returns a function that stops this. */
 export function showWaiting(
   panel: NotebookPanel,
   link: ILink,
@@ -51,7 +51,7 @@ export function showWaiting(
 ): () => void {
   const shown = new Set<string>();
   let now = '';
-  // A question is drawn a moment after it was told.
+  // A question is rendered a moment after its notice.
   const drawn = new MutationObserver(() => {
     show();
   });
@@ -89,14 +89,14 @@ export function showWaiting(
   };
 }
 
-/** Brings a question into view, with its notebook. */
+/** Activates the question's notebook and scrolls to the question. */
 export function showQuestion({ panel, id }: IWaitingQuestion): void {
   const question = findQuestion(panel, id);
   question?.scrollIntoView({ block: 'center' });
   question?.querySelector<HTMLElement>('button:enabled')?.focus();
 }
 
-/** Returns the id of the question that waits longest in the notebook's session; empty without one. */
+/** Returns the id of the oldest open question in the notebook's session; empty if there is none. */
 export function openQuestion({ current, sessions }: IKernelView): string {
   const transcript = sessions.get(current ?? '')?.transcript;
   return transcript?.asks[0]?.id ?? transcript?.questions[0]?.question_id ?? '';
@@ -115,7 +115,7 @@ function isInView(element: HTMLElement): boolean {
 
 const MARK = 'plm-question';
 
-/** The style sheet puts a sign on a tab with this mark. */
+/** Marks a tab, to which the style sheet then adds a symbol. */
 function mark({ title }: NotebookPanel, waits: boolean): void {
   const others = Object.entries(title.dataset).filter(
     ([name]) => name !== MARK

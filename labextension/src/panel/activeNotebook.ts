@@ -1,5 +1,5 @@
 /**
- * The notebook in front, its kernel, and the link to it.
+ * Tracks the active notebook, its kernel, and the link to it.
  */
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
@@ -10,8 +10,8 @@ import type { PanelStatus } from '../views/chat/panelState';
 /**
  * Follows the active notebook.
  *
- * Responsibilities: tell when another notebook, kernel, status or name is in front, or when the
- * kernel told something; keep the kernel telling while somebody looks.
+ * Responsibilities: emit a change when another notebook, kernel, status or name becomes active, or
+ * when the kernel sent a notice; watch the kernel while the panel is visible.
  */
 export class ActiveNotebook {
   private _panel: NotebookPanel | null = null;
@@ -19,7 +19,7 @@ export class ActiveNotebook {
   private _away: (() => void) | null = null;
   private _unsubscribe: (() => void) | null = null;
   private _isLooking = false;
-  /** The kernel died, and no other one came. */
+  /** Whether the kernel died and no other was started. */
   private _died = false;
 
   constructor(
@@ -44,7 +44,7 @@ export class ActiveNotebook {
     return this._link;
   }
 
-  /** How the notebook stands to the agent, as far as its kernel tells. */
+  /** The state of the notebook's kernel and session, as far as it is known. */
   get where(): PanelStatus {
     const { context, link } = this;
     if (context === null || link === null) {
@@ -66,7 +66,7 @@ export class ActiveNotebook {
       case 'connecting':
         return link.state;
       case 'ready': {
-        // Who goes from one session to another keeps what is there to write in.
+        // While the session changes, the composer stays.
         const { current, sessions } = link.store.getSnapshot();
         const isKnown = [...sessions.values()].some(({ known }) => known);
         return current !== null && isKnown ? 'ready' : 'connecting';
@@ -74,7 +74,7 @@ export class ActiveNotebook {
     }
   }
 
-  /** Says whether somebody looks; the kernel tells only then. */
+  /** Sets whether the panel is visible; the kernel is watched only then. */
   look(looks: boolean): void {
     this._isLooking = looks;
     this._away?.();
@@ -98,7 +98,7 @@ export class ActiveNotebook {
     this._changed();
   };
 
-  /** JupyterLab lets go of a kernel that died; that it had died is still to be told. */
+  /** JupyterLab drops a kernel that died; its death must be shown all the same. */
   private readonly _told = (): void => {
     if (this._link?.state === 'dead') {
       this._died = true;

@@ -1,5 +1,5 @@
 /**
- * What the panel can be told to do from the palette, a menu or a key of a person's own.
+ * The panel's commands for the palette, menus and the user's own shortcuts.
  */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
@@ -18,12 +18,12 @@ export const COMMANDS = {
   insert: 'jupyter-palimpsest:insert-cell'
 } as const;
 
-/** What a new cell for the agent begins with. */
+/** The first line of a new cell for the agent. */
 const CELL = '%%agent\n';
 
 const NO_ARGUMENTS = { args: { type: 'object', properties: {} } };
 
-/** Adds the commands, and names them in the palette. */
+/** Adds the commands, also to the palette. */
 export function addCommands(
   app: JupyterFrontEnd,
   panel: PanelWidget,
@@ -48,7 +48,7 @@ export function addCommands(
     label: words.__('Write to the Agent'),
     caption: words.__('Put the keyboard into the agent panel’s text field'),
     execute: async () => {
-      // The page puts back what was open before; this comes after it.
+      // JupyterLab restores its layout first; opening the panel comes after it.
       await app.restored;
       shell.activateById(panel.id);
       panel.focusComposer();
@@ -117,7 +117,7 @@ async function insertCell(
   const cell = notebook.activeCell;
   cell?.model.sharedModel.setSource(CELL);
   app.shell.activateById(panel.id);
-  // A cell that was just made has its editor a little later.
+  // A new cell gets its editor a little later.
   await cell?.ready;
   notebook.mode = 'edit';
   cell?.editor?.setCursorPosition({ line: 1, column: 0 });

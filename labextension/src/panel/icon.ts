@@ -1,5 +1,5 @@
 /**
- * The panel's sign in the side bar: a line of writing over one that was scraped off.
+ * The panel's icon in the side bar: a line of writing over an erased one.
  */
 import { LabIcon } from '@jupyterlab/ui-components';
 

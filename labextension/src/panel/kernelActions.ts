@@ -1,5 +1,5 @@
 /**
- * The kernel of the notebook in front: the package loaded in it, another one chosen, it restarted.
+ * Actions on the active notebook's kernel: load the package, choose another kernel, restart.
  */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ISessionContext } from '@jupyterlab/apputils';
@@ -8,10 +8,9 @@ import { LOAD_COMMAND, type IKernelActions } from '../views/actions/notebook';
 import type { ActiveNotebook } from './activeNotebook';
 
 /**
- * A person's actions on the kernel.
+ * The user's actions on the kernel.
  *
- * Responsibilities: do them; know in which kernels the package is just being loaded; say what went
- * wrong.
+ * Responsibilities: carry them out; know in which kernels the package is being loaded; report errors.
  */
 export class KernelActions implements IKernelActions {
   private readonly _loading = new Set<string>();
@@ -20,12 +19,12 @@ export class KernelActions implements IKernelActions {
     private readonly _app: JupyterFrontEnd,
     private readonly _front: () => ActiveNotebook,
     private readonly _words: TranslationBundle,
-    /** Takes a sentence that says what went wrong; null says that nothing is wrong any more. */
+    /** Reports an error in one sentence; null clears it. */
     private readonly _fail: (sentence: string | null) => void,
     private readonly _changed: () => void
   ) {}
 
-  /** Says whether the package is being loaded in a kernel. */
+  /** Returns whether the package is being loaded in a kernel. */
   isLoading(kernel: string): boolean {
     return this._loading.has(kernel);
   }
@@ -39,7 +38,7 @@ export class KernelActions implements IKernelActions {
   }
 
   restart(): void {
-    // Nothing is left in a dead kernel that a person should be asked about.
+    // A dead kernel has no state to lose, so no confirmation is needed.
     void restarted(this._front().context).catch((reason: unknown) => {
       this._fail(
         this._words.__('The kernel could not be restarted: %1', String(reason))
@@ -85,7 +84,7 @@ export class KernelActions implements IKernelActions {
   }
 }
 
-/** Restarts a kernel, or starts another of its name where the page has let go of it. */
+/** Restarts a kernel, or starts another of the same name after the page dropped it. */
 async function restarted(context: ISessionContext | null): Promise<void> {
   if (context === null) {
     return;
@@ -95,7 +94,7 @@ async function restarted(context: ISessionContext | null): Promise<void> {
     await context.restartKernel();
   } else {
     const name = context.prevKernelName || (kernel?.name ?? '');
-    // A server forgets the session of a dead kernel, and has to be asked for a new one.
+    // The server deletes the session of a dead kernel, so a new one must be requested.
     await context.sessionManager.refreshRunning();
     await context.changeKernel(name === '' ? {} : { name });
   }

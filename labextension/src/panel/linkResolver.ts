@@ -1,10 +1,10 @@
 /**
- * Links of the panel lead beside the notebook that is in front, as those in its cells do.
+ * Resolves links in the panel relative to the active notebook, as in its cells.
  */
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { IRenderMime } from '@jupyterlab/rendermime';
 
-/** Reads addresses as the notebook in front does. */
+/** Returns a resolver for the active notebook. */
 export function notebookLinkResolver(
   tracker: INotebookTracker
 ): IRenderMime.IResolver {
@@ -16,7 +16,7 @@ export function notebookLinkResolver(
     return resolver;
   };
   return {
-    // Asynchronous, so that a link without a notebook is one that leads nowhere.
+    // Asynchronous, so that a link without an active notebook rejects.
     resolveUrl: async (url, context) => current().resolveUrl(url, context),
     getDownloadUrl: async url => current().getDownloadUrl(url),
     resolvePath: async path => current().resolvePath?.(path) ?? null

@@ -1,5 +1,5 @@
 /**
- * Which answers the notebook in front does not show, and one of them written into it.
+ * Tracks which answers the active notebook does not show, and inserts one of them.
  */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { IOutput } from '@jupyterlab/nbformat';
@@ -11,10 +11,10 @@ import {
 } from '../state/session/missingAnswers';
 import type { ITranscript } from '../state/store/transcript';
 
-/** Compares a notebook's cells with its session, again only when one of them changed. */
+/** Compares a notebook's cells with its session, and again only after a change of either. */
 export class MissingAnswerTracker {
   private readonly _cells: CellObserver;
-  /** What was compared, and what was found. */
+  /** The inputs of the last comparison. */
   private _compared: readonly unknown[] = [];
   private _found: ReadonlyMap<string, IMissingAnswer> = new Map();
   private _turns: ReadonlySet<string> = new Set();
@@ -23,7 +23,7 @@ export class MissingAnswerTracker {
     this._cells = new CellObserver(changed);
   }
 
-  /** Returns the turns; the same set while nothing changed, so that nothing is drawn anew. */
+  /** Returns the turns; the same set while nothing changed, so that no view is rendered again. */
   turns(
     panel: NotebookPanel | null,
     transcript: ITranscript
@@ -32,7 +32,7 @@ export class MissingAnswerTracker {
     const { cells, isSettled } = this._cells;
     const { entries, session, status } = transcript;
     const busy = status.type !== 'idle';
-    // Every word of an answer makes new entries, and no turn that is over.
+    // While a turn runs, new entries do not affect turns that are over.
     const now = [cells, busy || entries, session?.id, session?.notebook];
     if (isSettled && now.some((one, index) => one !== this._compared[index])) {
       this._compared = now;
@@ -46,7 +46,7 @@ export class MissingAnswerTracker {
     return this._turns;
   }
 
-  /** Writes the answer of a turn into the notebook; resolves to what hindered it, or to nothing. */
+  /** Writes the answer of a turn into the notebook; resolves to the error, or to an empty string. */
   async insert(
     turn: string,
     panel: NotebookPanel | null,

@@ -1,5 +1,5 @@
 /**
- * What the panel shows of the notebook in front, and what a person does there.
+ * The state of the panel for the active notebook, and the user's actions there.
  */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { INotebookTracker } from '@jupyterlab/notebook';
@@ -36,8 +36,8 @@ import { sharingActions } from './sharingActions';
 /**
  * The panel's model.
  *
- * Responsibilities: one immutable state for the views; the notebook in front and its session as the
- * target of a person's actions; what went wrong with them as one sentence.
+ * Responsibilities: one immutable state for the views; the active notebook and its session as the
+ * target of actions; errors of these as one sentence.
  */
 export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   readonly actions: IPanelActions;
@@ -46,9 +46,9 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   private readonly _kernel: KernelActions;
   private readonly _missing: MissingAnswerTracker;
   private _sendKey: SendKey = 'Enter';
-  /** What went wrong, and with whose notebook. */
+  /** The current error, and the notebook it belongs to. */
   private _failure: { key: string; text: string } | null = null;
-  /** What the kernel complains of, and a person knows. */
+  /** The kernel's problem that the user dismissed. */
   private _dismissed: string | null = null;
   private _state: IPanelState = {
     status: 'no-notebook',
@@ -120,26 +120,26 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     return this._session?.head.session;
   }
 
-  /** Says what went wrong, where the kernel itself is there to answer. */
+  /** Reports an error, unless the kernel itself is gone. */
   readonly report = ({ error }: { error?: string }): void => {
-    // Where the kernel is gone or begins anew, the panel says that, and what to do.
+    // When the kernel is gone or restarting, the panel shows that instead, with a remedy.
     if (error !== undefined && this.link?.state === 'ready') {
       this._fail(error);
     }
   };
 
-  /** Says whether somebody looks at the panel. */
+  /** Sets whether the panel is visible. */
   look(looks: boolean): void {
     this._front.look(looks);
   }
 
-  /** Chooses the key that sends. */
+  /** Sets the key that sends a prompt. */
   setSendKey(sendKey: SendKey): void {
     this._sendKey = sendKey;
     this._changed();
   }
 
-  /** Says no more what went wrong. */
+  /** Dismisses the shown error. */
   readonly dismissFailure = (): void => {
     if (this._state.failure === this._complaint) {
       this._dismissed = this._complaint;
@@ -158,7 +158,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     return view?.sessions.get(view.current ?? '');
   }
 
-  /** What the kernel complains of; empty where it does not. */
+  /** The problem that the kernel reports; empty if there is none. */
   private get _complaint(): string {
     const { problem } = this.link?.store.getSnapshot() ?? UNKNOWN_KERNEL;
     const ofSession = this._session?.head.problem ?? '';
@@ -175,7 +175,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
   }
 
   private readonly _changed = (): void => {
-    // The active notebook tells of the first one before it is assigned here.
+    // The active notebook reports the first one before it is assigned here.
     const front = this._front as ActiveNotebook | undefined;
     if (front === undefined) {
       return;
@@ -187,7 +187,7 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
       this._failure?.key === this._notebookKey ? this._failure.text : '';
     const complaint = this._complaint;
     if (complaint !== this._dismissed) {
-      // It is over, or another one: should it come again, it is said again.
+      // The problem is over or has changed: if it returns, it is shown again.
       this._dismissed = null;
     }
     const state: IPanelState = {

@@ -1,5 +1,5 @@
 /**
- * The panel as a widget of JupyterLab's side bar.
+ * The panel as a widget in JupyterLab's side bar.
  */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -17,13 +17,13 @@ import type { PanelModel } from './panelModel';
 
 export const PANEL_ID = 'jupyter-palimpsest-panel';
 
-/** Where the style sheet gives the panel another least width. */
+/** The media query at which the style sheet changes the panel's minimum width. */
 const WIDE = '(min-width: 900px)';
 
-/** Draws the model, and tells it whether somebody looks. */
+/** Renders the model, and tells it whether the panel is visible. */
 export class PanelWidget extends Widget {
   private readonly _root: Root;
-  /** Somebody waits for the text field. */
+  /** A request for focus that waits for the composer. */
   private _wanted: AbortController | null = null;
   private readonly _wide = window.matchMedia(WIDE);
 
@@ -52,8 +52,8 @@ export class PanelWidget extends Widget {
   }
 
   /**
-   * Puts the keyboard where a person writes, or on what there is to press; while the kernel is
-   * still being asked, as soon as there is either, unless the person does something else meanwhile.
+   * Focuses the composer or, if there is none, the button to press; while the kernel is still
+   * connecting, as soon as either appears, unless the user does something else meanwhile.
    */
   focusComposer(): void {
     this._wanted?.abort();
@@ -122,7 +122,7 @@ export class PanelWidget extends Widget {
     this.focusComposer();
   }
 
-  /** Least widths are read when something is laid out anew, which a window that grows does not do. */
+  /** Minimum widths are read only at a new layout, which a growing window does not cause. */
   private readonly _measure = () => {
     this.parent?.fit();
   };

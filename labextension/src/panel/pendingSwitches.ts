@@ -1,19 +1,20 @@
 /**
- * What a person says right after “New session” is meant for the new session.
+ * Waits for pending session switches, so that a prompt sent right after “New session” goes to the new
+ * one.
  */
 
-/** Milliseconds after which a kernel that says nothing is not waited for. */
+/** Milliseconds after which a kernel without an answer is no longer waited for. */
 const PATIENCE = 3000;
 
 /**
- * The ways from one session to another that are not ended yet.
+ * The session switches that are not complete yet.
  *
- * Responsibilities: tell when the kernel has gone where the person sent it.
+ * Responsibilities: resolve when the kernel has completed the switches that the user requested.
  */
 export class PendingSwitches {
   private _over: Promise<unknown> = Promise.resolve();
 
-  /** Notes a way that has begun; it ends with what became of it. */
+  /** Adds a switch that has begun; it ends with its outcome. */
   begin(outcome: Promise<unknown>): void {
     const patience = new Promise(resolve => {
       setTimeout(resolve, PATIENCE);
@@ -24,7 +25,7 @@ export class PendingSwitches {
     ]);
   }
 
-  /** Resolves when every way that has begun by now is over. */
+  /** Resolves when every switch begun so far is over. */
   get over(): Promise<unknown> {
     return this._over;
   }

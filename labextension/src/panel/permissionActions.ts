@@ -1,5 +1,5 @@
 /**
- * Permission mode, approvals and trust, as commands to the kernel of the notebook in front.
+ * Permission mode, approvals and trust as commands to the active notebook's kernel.
  */
 import type { ICommandTarget } from '../notebook/rendering/linkActions';
 import type { IPermissionActions } from '../views/actions/permissions';

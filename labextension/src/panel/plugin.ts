@@ -62,7 +62,7 @@ export const panel: JupyterFrontEndPlugin<void> = {
   }
 };
 
-/** Does as the settings say, now and whenever they change. */
+/** Applies the settings, now and after every change. */
 async function follow(
   app: JupyterFrontEnd,
   model: PanelModel,

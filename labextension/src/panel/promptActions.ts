@@ -1,5 +1,5 @@
 /**
- * Prompts sent, withdrawn and hurried, as commands to the kernel of the notebook in front.
+ * Sending, withdrawing and steering prompts as commands to the active notebook's kernel.
  */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ILink } from '../kernel/kernelLink';
@@ -38,9 +38,9 @@ export function promptActions(
   return {
     send: async (text, chosen) => {
       const { link } = target;
-      // Words that follow “New session” are meant for the new one.
+      // A prompt sent right after “New session” belongs to the new session.
       await switches.over;
-      // So are words that follow a cell which went on with another session, before a frame drew it.
+      // The same holds after a cell that switched the session, before a frame was drawn.
       link?.catchUp();
       const session = link?.store.getSnapshot().current ?? undefined;
       const before = newestRecord(link, session);
@@ -50,7 +50,7 @@ export function promptActions(
         return;
       }
       target.report(outcome);
-      // A prompt that was taken is in the transcript; only one that was not is given back.
+      // An accepted prompt is in the transcript; only one that was not accepted returns to the composer.
       if (newestRecord(link, session) === before) {
         throw new Error(outcome.error);
       }
@@ -64,7 +64,7 @@ export function promptActions(
   };
 }
 
-/** Returns the number of the newest record that is known of a session. */
+/** Returns the sequence number of the newest known record of a session. */
 function newestRecord(link: ILink | null, session: string | undefined): number {
   const known = link?.store.getSnapshot().sessions.get(session ?? '');
   return known?.transcript.seq ?? 0;

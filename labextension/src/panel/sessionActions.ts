@@ -1,5 +1,5 @@
 /**
- * Sessions found, begun, opened and kept, as commands to the kernel of the notebook in front.
+ * Listing, creating, opening and managing sessions as commands to the active notebook's kernel.
  */
 import type { ICommandTarget } from '../notebook/rendering/linkActions';
 import type {
@@ -8,7 +8,7 @@ import type {
 } from '../views/actions/sessions';
 import type { PendingSwitches } from './pendingSwitches';
 
-/** Goes to another session; what is sent meanwhile goes there too. */
+/** Switches to another session; prompts sent meanwhile go there too. */
 function follow(
   outcome: Promise<{ error?: string }> | undefined,
   target: ICommandTarget,

@@ -1,5 +1,5 @@
 /**
- * Share pages, exports and imports, as commands to the kernel of the notebook in front.
+ * Share pages, exports and imports as commands to the active notebook's kernel.
  */
 import type { ICommandTarget } from '../notebook/rendering/linkActions';
 import type { ISharingActions } from '../views/actions/sharing';

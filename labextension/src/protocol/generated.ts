@@ -17,6 +17,7 @@ export type Part =
   | AgentPart
   | CompactionPart
   | FilePart
+  | NotebookPart
   | PatchPart
   | ReasoningPart
   | RetryPart
@@ -131,7 +132,7 @@ export interface AgentPart {
   };
 }
 /**
- * Answer a question; the first answer wins.
+ * Answer a permission question; the first answer wins.
  */
 export interface AnswerAsk {
   id: string;
@@ -141,12 +142,12 @@ export interface AnswerAsk {
   answer: 'once' | 'always' | 'reject';
   feedback?: string;
   /**
-   * How far an ``always`` reaches; the session, where nothing is said.
+   * How far an ``always`` reaches; None means the session.
    */
   scope?: 'session' | 'project';
 }
 /**
- * Answer what the model asks; the first answer wins.
+ * Answer the model's questions; the first answer wins.
  */
 export interface AnswerQuestion {
   id: string;
@@ -154,7 +155,7 @@ export interface AnswerQuestion {
   session?: string;
   question_id: string;
   /**
-   * For each question the labels chosen, or own words; none declines.
+   * For each question the labels chosen, or free text; None declines.
    */
   answers?: string[][];
 }
@@ -183,7 +184,7 @@ export interface ApplyContextEdit {
   session?: string;
   action: 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
   /**
-   * The id of a part or message; none for ``undo``, which is about the newest compaction.
+   * The id of a part or message; empty for ``undo``, which undoes the newest compaction.
    */
   target: string;
 }
@@ -192,19 +193,19 @@ export interface ApplyContextEdit {
  */
 export interface ApprovalRow {
   /**
-   * By which it is taken back.
+   * The number by which it is revoked.
    */
   number: number;
   permission: string;
   pattern: string;
   scope: 'session' | 'project';
   /**
-   * Where and when it was said, in words.
+   * Where and when it was allowed, as text.
    */
   where: string;
 }
 /**
- * Put a session away, or fetch it back.
+ * Archive a session, or unarchive it.
  */
 export interface Archive {
   id: string;
@@ -255,7 +256,7 @@ export interface AssistantMessage {
   path: MessagePath;
   error?: ErrorValue;
   /**
-   * True for what a compaction wrote.
+   * True for the summary that a compaction wrote.
    */
   summary: boolean;
   cost?: number;
@@ -303,7 +304,7 @@ export interface MessagePath {
   root: string;
 }
 /**
- * The provider wants a key that is missing or wrong.
+ * The provider requires a key that is missing or wrong.
  */
 export interface AuthError {
   type: 'auth';
@@ -325,12 +326,12 @@ export interface ContextOverflowError {
   message: string;
   /**
    * Tokens of the request: estimated, when it was refused before sending; else as the provider
-   * counted them, when it said so.
+   * counted them, when it reported them.
    */
   tokens?: number;
   budget?: number;
   /**
-   * The refusal itself speaks of a compaction that failed, so one more would not help.
+   * The provider's message is about a compaction that failed, so one more would not help.
    */
   compaction_failed: boolean;
   response_body?: string;
@@ -343,7 +344,7 @@ export interface OutputLengthError {
   message: string;
 }
 /**
- * The turn ended without the answer in the form that its prompt asked for.
+ * The turn ended without the structured answer that its prompt asked for.
  */
 export interface StructuredOutputError {
   type: 'structured-output';
@@ -354,13 +355,13 @@ export interface StructuredOutputError {
   retries: number;
 }
 /**
- * Anything else; the message is all there is.
+ * Any other error; only its message is known.
  */
 export interface UnknownError {
   type: 'unknown';
   message: string;
   /**
-   * The message says itself what to do.
+   * The message itself says what to do.
    */
   explained?: boolean;
 }
@@ -404,7 +405,7 @@ export interface Attachment {
       };
 }
 /**
- * A file of the project, or one that a person's own code handed over.
+ * A file of the project, or one that a person's own code passed in.
  */
 export interface FileSource {
   type: 'file';
@@ -415,18 +416,18 @@ export interface FileSource {
   text: SourceText;
 }
 /**
- * The words of a prompt that name a source, and where they stand in it.
+ * The text in a prompt that names a source, and its position.
  */
 export interface SourceText {
   value: string;
   start: number;
   /**
-   * Characters from the prompt's beginning, as Python counts them; the end is behind the last.
+   * Characters from the prompt's beginning, as Python counts them; the end is exclusive.
    */
   end: number;
 }
 /**
- * A name in a file, as a language server finds it; only read: no language server runs here.
+ * A symbol in a file, as a language server reports it; only read from logs, none runs here.
  */
 export interface SymbolSource {
   type: 'symbol';
@@ -466,7 +467,7 @@ export interface BlobRef {
   mime: string;
 }
 /**
- * The spending limit of a session, and up to where a person let it go on.
+ * The spending limit of a session, and how far a person extended it.
  */
 export interface Budget {
   usd?: number;
@@ -517,7 +518,7 @@ export interface Choices {
   models: ModelChoice[];
   agents: AgentChoice[];
   /**
-   * The model that answers when nobody chose one.
+   * The model that answers when none was chosen.
    */
   model: string;
   agent: string;
@@ -530,16 +531,16 @@ export interface Choices {
    */
   skills: AgentChoice[];
   /**
-   * Agents to whom work can be handed; ``@name task`` is the prompt.
+   * Agents that can be given a task; ``@name task`` is the prompt.
    */
   subagents: AgentChoice[];
   modes: ModeChoice[];
   /**
-   * The mode of sessions for which nobody chose one.
+   * The mode of sessions for which none was chosen.
    */
   mode: string;
   /**
-   * What this project's files say that waits for a person's trust.
+   * Settings in this project's files that have no effect until a person trusts them.
    */
   untrusted: string[];
 }
@@ -549,11 +550,11 @@ export interface Choices {
 export interface ModelChoice {
   id: string;
   /**
-   * Tokens of context, as a person reads them.
+   * Size of the context window in tokens, formatted for a person.
    */
   window: string;
   /**
-   * Why it is here.
+   * Why the model is in the list.
    */
   because: string;
 }
@@ -565,7 +566,7 @@ export interface ModeChoice {
   description: string;
 }
 /**
- * What a session's log says was allowed and nobody allowed here: history, never a right.
+ * Permissions and settings that a log claims and that were not granted here: kept, but never applied.
  */
 export interface Claims {
   permission: Rule[];
@@ -582,13 +583,13 @@ export interface Rule {
   pattern: string;
   action: 'allow' | 'ask' | 'deny';
   /**
-   * A *limit* only tightens what all other rules say; so does a *lock*, whose question nothing
-   * answers beforehand.
+   * A *limit* only tightens what all other rules say; so does a *lock*, whose question no earlier
+   * "always" answers.
    */
   force?: 'limit' | 'lock';
 }
 /**
- * Make the last form of a segment that its cell did not get, since the page was reloaded.
+ * Build the final output of a segment that its cell did not get, since the page was reloaded.
  */
 export interface CloseSegment {
   id: string;
@@ -607,12 +608,12 @@ export interface SegmentCut {
   part: number;
   offset: number;
   /**
-   * What must be written at the cut, because it fell into a code fence.
+   * The text to insert at the cut, because it fell into a code fence.
    */
   joint: string;
 }
 /**
- * What every command has.
+ * The fields that every command has.
  */
 export interface CommandBase {
   /**
@@ -645,7 +646,7 @@ export interface CommandReply {
   watch_seconds?: number;
 }
 /**
- * What a page shows of a session before it has read it.
+ * The summary of a session that a page shows before it has the session's messages.
  */
 export interface SessionHead {
   session: string;
@@ -656,7 +657,7 @@ export interface SessionHead {
   status: Status;
   asks: Ask[];
   /**
-   * What the model asks the person.
+   * Questions of the model that wait for the person's answer.
    */
   questions: QuestionAsked[];
   /**
@@ -664,11 +665,11 @@ export interface SessionHead {
    */
   waiting: number;
   /**
-   * What a summary stands for is not told: a message that is not there may still be in the log.
+   * Messages that a summary replaced were not loaded: one that is missing may still be in the log.
    */
   partial: boolean;
   /**
-   * One sentence while nothing can be written, since the disk does not answer.
+   * One sentence while nothing can be written, since the disk does not respond.
    */
   problem?: string;
 }
@@ -691,7 +692,7 @@ export interface Retrying {
   next: number;
 }
 /**
- * The model asks the person something.
+ * The model asks the user a question.
  */
 export interface QuestionAsked {
   type: 'question.asked';
@@ -701,12 +702,12 @@ export interface QuestionAsked {
   call_id?: string;
 }
 /**
- * A question of the model for the person; it can always be answered in own words.
+ * A question from the model to the user, which can always be answered with free text.
  */
 export interface Question {
   question: string;
   /**
-   * A few words over it.
+   * A short heading.
    */
   header: string;
   options: QuestionOption[];
@@ -723,22 +724,22 @@ export interface QuestionOption {
   description: string;
 }
 /**
- * Put a summary in the place of what was said; one that runs already is joined.
+ * Replace older messages by a summary; a compaction that runs already is joined.
  */
 export interface Compact {
   id: string;
   type: 'compact';
   session?: string;
   /**
-   * What the summary keeps above all.
+   * What the summary should keep above all.
    */
   focus?: string;
   /**
-   * Writes this one summary.
+   * The model that writes this one summary.
    */
   model?: string;
   /**
-   * The agent goes on by itself after it.
+   * The agent goes on by itself after the summary.
    */
   auto: boolean;
 }
@@ -788,16 +789,16 @@ export interface CompactionPart {
   focus?: string;
   model?: ModelRef;
   /**
-   * The person wants the work to go on after the summary, as it does after one made by itself.
+   * The person wants the work to go on after the summary, as it does after an automatic one.
    */
   goes_on: boolean;
 }
 /**
- * What the newest request was full of.
+ * What filled the context window in the newest request.
  */
 export interface ContextFill {
   /**
-   * Estimated, as the kinds are.
+   * Estimated, like the numbers in ``kinds``.
    */
   tokens: number;
   kinds: {
@@ -809,7 +810,7 @@ export interface ContextFill {
   window: number;
   reserve: number;
   /**
-   * The answer that the request was for; its numbers are the provider's.
+   * The message that answers the request; it has the numbers that the provider reported.
    */
   message_id?: string;
 }
@@ -838,7 +839,7 @@ export interface ConvertPolicy {
   media_notice: string;
 }
 /**
- * The notebook goes on with this session from now on, or what a page shows of it changed without a record.
+ * This session is the notebook's current one from now on, or its summary changed without a record.
  */
 export interface CurrentNotice {
   kind: 'current';
@@ -866,12 +867,12 @@ export interface Decision {
   tokens_before: number;
   tokens_after: number;
   /**
-   * What a reader is told of it, made for a page from rule and numbers; a log holds none.
+   * Explanation for the user, generated for a page from rule and numbers; a log holds none.
    */
   words?: string;
 }
 /**
- * A decider decided.
+ * A decider made a decision.
  */
 export interface DecisionMade {
   type: 'decision';
@@ -879,13 +880,13 @@ export interface DecisionMade {
   facts?: Facts;
 }
 /**
- * What a decider was told, recorded, so that it can decide the same again.
+ * The inputs of a decider, recorded so that it can decide the same again.
  */
 export interface Facts {
   now: number;
   estimator: string;
   /**
-   * Real over estimated tokens, from the usage the provider reported.
+   * Ratio of real to estimated tokens, from the usage the provider reported.
    */
   calibration: number;
   /**
@@ -898,7 +899,7 @@ export interface Facts {
    */
   cache_age_seconds?: number;
   /**
-   * Estimate of the request before anything more is taken out of it, not calibrated.
+   * Estimated tokens of the request before any further reduction, not calibrated.
    */
   used_tokens?: number;
   versions: {
@@ -929,17 +930,17 @@ export interface Export {
 export interface ExportedFile {
   path: string;
   /**
-   * Relative to the project, where it is inside.
+   * The path relative to the project, if it is inside.
    */
   shown: string;
   bytes: number;
   /**
-   * A shared page, where it is small enough to be sent.
+   * The HTML of a shared page, if it is small enough to be sent.
    */
   content?: string;
 }
 /**
- * What became of one file.
+ * The change to one file.
  */
 export interface FileDiff {
   file: string;
@@ -974,7 +975,7 @@ export interface FilePart {
       };
 }
 /**
- * Begin a session in this notebook with all of another one, or all before a message.
+ * Begin a session in this notebook as a copy of another one, whole or up to a message.
  */
 export interface Fork {
   id: string;
@@ -1010,7 +1011,7 @@ export interface GuardPolicy {
   refusal: string;
 }
 /**
- * A page is there; it learns versions, project and session.
+ * Connect a page; the reply names versions, project and session.
  */
 export interface Hello {
   id: string;
@@ -1040,7 +1041,7 @@ export interface HygienePolicy {
   rule: 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
 }
 /**
- * Bring sessions in from a file or folder inside the project.
+ * Import sessions from a file or folder inside the project.
  */
 export interface Import {
   id: string;
@@ -1048,7 +1049,7 @@ export interface Import {
   path: string;
 }
 /**
- * What became of one session of an import.
+ * The result of importing one session.
  */
 export interface ImportedRow {
   id: string;
@@ -1057,7 +1058,7 @@ export interface ImportedRow {
   messages: number;
 }
 /**
- * Await the end of the run; where none runs, answer what a killed kernel left.
+ * Await the end of the running turn; if none runs, answer a prompt that a killed kernel left.
  */
 export interface Join {
   id: string;
@@ -1073,14 +1074,14 @@ export interface LimitPolicy {
   loose_key: boolean;
 }
 /**
- * List what is always allowed here, and take some of it back first.
+ * List what is always allowed here, after revoking the given entries.
  */
 export interface ListApprovals {
   id: string;
   type: 'approvals';
   session?: string;
   /**
-   * Numbers of the list as it was shown last; an empty list takes all of it back.
+   * Numbers in the list as it was shown last; an empty list revokes all of it.
    */
   revoke?: number[];
 }
@@ -1100,7 +1101,7 @@ export interface ListChoices {
   type: 'choices';
 }
 /**
- * List the hooks and MCP servers of this kernel, and try its servers again first.
+ * List the hooks and MCP servers of this kernel; with ``connect`` reconnect its servers first.
  */
 export interface ListExtensions {
   id: string;
@@ -1108,18 +1109,18 @@ export interface ListExtensions {
   connect: boolean;
 }
 /**
- * List the sessions of the project, newest first, or those that hold all of some words.
+ * List the sessions of the project, newest first, or those that contain all given words.
  */
 export interface ListSessions {
   id: string;
   type: 'sessions';
   words: string;
   /**
-   * Those that were put away; None asks for both.
+   * Whether to list archived sessions; None lists both kinds.
    */
   archived?: boolean;
   /**
-   * Where the page before ended, as it said.
+   * The cursor that the page before returned.
    */
   cursor?: string;
   limit?: number;
@@ -1149,7 +1150,7 @@ export interface UserMessage {
   agent: string;
   model: ModelRef;
   /**
-   * Words of the user for the system prompt of this turn.
+   * The user's addition to the system prompt of this turn.
    */
   system?: string;
   /**
@@ -1159,7 +1160,7 @@ export interface UserMessage {
     [k: string]: boolean;
   };
   /**
-   * What its turn did: ``diffs`` of files, and ``title`` and ``body`` in words, where a model noted them.
+   * What its turn did: ``diffs`` of files, and ``title`` and ``body`` as text, where a model wrote them.
    */
   summary?: {
     [k: string]: unknown;
@@ -1173,7 +1174,7 @@ export interface UserMessage {
   origin?: Origin;
   max_steps?: number;
   /**
-   * True when it was said into a turn that ran already and belongs to it.
+   * True when it was sent while a turn was running and belongs to that turn.
    */
   joins?: boolean;
 }
@@ -1183,12 +1184,65 @@ export interface UserMessage {
 export interface Origin {
   kind: 'cell' | 'panel' | 'api' | 'engine';
   /**
-   * Who asked, by login name; None for the engine, and where nobody knows.
+   * The login name of who asked; None for the engine, and where it is unknown.
    */
   user?: string;
   cell_id?: string;
   execution_count?: number;
   notebook?: string;
+}
+/**
+ * What the user did in the notebook since the last turn, as the model is told it with a prompt.
+ */
+export interface NotebookPart {
+  id: string;
+  session_id: string;
+  message_id: string;
+  type: 'notebook';
+  /**
+   * The cells with their outputs, between tags; sent as it stands, byte for byte.
+   */
+  text: string;
+  cells: NotedCell[];
+  /**
+   * Cells that ran and are only named in the text, for want of tokens.
+   */
+  omitted: NotedCell[];
+  /**
+   * Names the kernel whose runs these are.
+   */
+  kernel: string;
+  /**
+   * The newest run that was considered; later ones are told with the next prompt.
+   */
+  through: number;
+  /**
+   * Cells that ran and were kept from the agent by their tag or by ``%agent private``.
+   */
+  hidden: number;
+  /**
+   * Tokens of the text when it was written.
+   */
+  tokens?: number;
+}
+/**
+ * A run of a cell that a notebook part tells of.
+ */
+export interface NotedCell {
+  /**
+   * Counts the runs of one kernel from 1.
+   */
+  serial: number;
+  /**
+   * The execution count that stands beside the cell.
+   */
+  number?: number;
+  cell_id?: string;
+  status: 'running' | 'ok' | 'error' | 'stopped';
+  /**
+   * Grows with each output of the run; a higher one since means that more came out.
+   */
+  version: number;
 }
 /**
  * Files that a step changed.
@@ -1207,11 +1261,11 @@ export interface PatchPart {
    */
   files: string[];
   /**
-   * So many other files changed, too; the two snapshots say which.
+   * How many other files changed, too; the two snapshots show which.
    */
   more?: number;
   /**
-   * The snapshot behind the step.
+   * The snapshot after the step.
    */
   after?: string;
 }
@@ -1226,7 +1280,7 @@ export interface ReasoningPart {
   text: string;
   time?: Span;
   /**
-   * Provider data that must travel back, such as ``thinking_blocks`` with signatures.
+   * Provider data that must be sent back, such as ``thinking_blocks`` with signatures.
    */
   metadata?: {
     [k: string]: unknown;
@@ -1252,7 +1306,7 @@ export interface RetryPart {
   time: Span;
 }
 /**
- * The project's files as a prompt found them; with the prompt, once its first step knows.
+ * The project's files at the beginning of a turn, added to its prompt when its first step runs.
  */
 export interface SnapshotPart {
   id: string;
@@ -1277,7 +1331,7 @@ export interface StepFinishPart {
   cost?: number;
   tokens: Usage;
   /**
-   * How long it took, without the time in which a person was asked.
+   * How long it took, without the time spent waiting for a person.
    */
   seconds?: number;
   /**
@@ -1285,11 +1339,11 @@ export interface StepFinishPart {
    */
   waited_seconds?: number;
   /**
-   * What the context held at this request, as the provider counted it.
+   * Tokens in the context of this request, as the provider counted them.
    */
   context_tokens?: number;
   /**
-   * Of the model that answered; 0 where it has no limit.
+   * Context window of the model that answered; 0 where it has no limit.
    */
   window?: number;
 }
@@ -1322,7 +1376,7 @@ export interface SubtaskPart {
   command?: string;
 }
 /**
- * Words of the user, the model, or the engine.
+ * Text by the user, the model, or the engine.
  */
 export interface TextPart {
   id: string;
@@ -1420,7 +1474,7 @@ export interface ToolPending {
   raw: string;
 }
 /**
- * The tool works.
+ * The tool is running.
  */
 export interface ToolRunning {
   status: 'running';
@@ -1429,7 +1483,7 @@ export interface ToolRunning {
   };
   title?: string;
   /**
-   * ``output`` holds partial output while the tool works.
+   * ``output`` holds partial output while the tool runs.
    */
   metadata: {
     [k: string]: unknown;
@@ -1460,7 +1514,7 @@ export interface ModelInfo {
    */
   window: number;
   /**
-   * The window is our default because nobody knows the model.
+   * The window is our default because the model is unknown.
    */
   window_assumed: boolean;
   input_limit?: number;
@@ -1493,7 +1547,7 @@ export interface PriceTier {
   price: Price;
 }
 /**
- * Begin a new session in this notebook; one with a parent belongs to that, and is not its current one.
+ * Begin a new session in this notebook; one with a parent does not become the current session.
  */
 export interface NewSession {
   id: string;
@@ -1501,7 +1555,7 @@ export interface NewSession {
   title?: string;
   parent?: string;
   /**
-   * Rules as the settings write them, for this session alone.
+   * Permission rules in the form of the settings, for this session alone.
    */
   permission?:
     | {
@@ -1510,7 +1564,7 @@ export interface NewSession {
     | string;
 }
 /**
- * Go on with another session in this notebook.
+ * Make another session the current one of this notebook.
  */
 export interface OpenSession {
   id: string;
@@ -1518,7 +1572,7 @@ export interface OpenSession {
   session: string;
 }
 /**
- * What became of a command that took its time.
+ * The result of a command that was not finished when it was replied to.
  */
 export interface OutcomeNotice {
   kind: 'outcome';
@@ -1543,23 +1597,23 @@ export interface OutcomeNotice {
    */
   approvals?: ApprovalRow[];
   /**
-   * Beside it: the rules that hold for every agent, lowest first.
+   * The rules that hold for every agent, lowest precedence first.
    */
   rules?: RuleRow[];
   settings?: SettingRow[];
   /**
-   * What is wrong with settings, not used yet, or waits for trust; and hooks that cannot be loaded.
+   * Settings that are wrong, not used yet or wait for trust; and hooks that cannot be loaded.
    */
   remarks?: string[];
   storage?: StorageReport;
   hooks?: HookRow[];
   servers?: ServerRow[];
   /**
-   * A ``data:`` address, small enough for a page.
+   * A ``data:`` URL, small enough for a page.
    */
   image?: string;
   /**
-   * A segment in its last form, by MIME type.
+   * The final output of a closed segment, or the context report, by MIME type.
    */
   bundle?: {
     [k: string]: unknown;
@@ -1575,11 +1629,11 @@ export interface OutcomeNotice {
   unreadable?: UnreadableFile[];
   revert?: RevertPreview;
   /**
-   * What was changed in files.
+   * The changes in files.
    */
   diffs?: FileDiff[];
   /**
-   * Somebody else was first; nothing was done.
+   * The command came too late, for example after another answer; nothing was done.
    */
   late: boolean;
 }
@@ -1594,7 +1648,7 @@ export interface SessionRow {
   updated: number;
   messages: number;
   /**
-   * When it was put away.
+   * When it was archived, in milliseconds since 1970.
    */
   archived?: number;
   /**
@@ -1604,12 +1658,12 @@ export interface SessionRow {
   forked?: boolean;
   shared?: boolean;
   /**
-   * The beginning of what a model noted of it.
+   * The beginning of the summary that a model wrote of it.
    */
   about?: string;
 }
 /**
- * A rule that holds for every agent; of those that match a call, the last one holds.
+ * A rule that holds for every agent; of those that match a call, the last one decides.
  */
 export interface RuleRow {
   permission: string;
@@ -1618,7 +1672,7 @@ export interface RuleRow {
   origin: string;
 }
 /**
- * A setting, its value in words, and where that came from.
+ * A setting, its value as text, and where that came from.
  */
 export interface SettingRow {
   key: string;
@@ -1626,7 +1680,7 @@ export interface SettingRow {
   origin: string;
 }
 /**
- * What the project's folder takes, in bytes, and what may go of it.
+ * The disk usage of the project's folder, in bytes, and what of it may be deleted.
  */
 export interface StorageReport {
   total: number;
@@ -1637,24 +1691,24 @@ export interface StorageReport {
   other: number;
   sessions: StorageRow[];
   /**
-   * What is over the limits of age and size, and may go.
+   * Sessions over the limits of age and size that may be deleted.
    */
   due: StorageRow[];
   /**
-   * What is over them, and never goes.
+   * Sessions over the limits that are never deleted.
    */
   spared: StorageRow[];
   /**
-   * Of texts that no session needs any more, and that may go.
+   * Bytes of texts that no session needs any more, and that may be deleted.
    */
   unneeded: number;
   /**
-   * What was deleted, where it was asked for.
+   * The sessions that were deleted; None when deleting was not requested.
    */
   gone?: StorageRow[];
 }
 /**
- * What a session takes, with those that it began.
+ * The disk usage of a session, with the sessions that it began.
  */
 export interface StorageRow {
   id: string;
@@ -1662,11 +1716,11 @@ export interface StorageRow {
   bytes: number;
   updated: number;
   /**
-   * How many sessions go together.
+   * How many sessions are deleted together.
    */
   with_children: number;
   /**
-   * Why it is never taken.
+   * Why it is never deleted.
    */
   why?: string;
 }
@@ -1688,7 +1742,7 @@ export interface UnreadableFile {
   what: string;
 }
 /**
- * What taking back a message, or undoing that, would do, or did.
+ * What a revert, or its undoing, would do, or did.
  */
 export interface RevertPreview {
   message_id: string;
@@ -1699,7 +1753,7 @@ export interface RevertPreview {
   done: boolean;
 }
 /**
- * A message that a revert takes back.
+ * A message that a revert hides.
  */
 export interface RevertedMessage {
   id: string;
@@ -1730,7 +1784,7 @@ export interface OverflowPolicy {
   measured: boolean;
 }
 /**
- * New words of a part, coalesced per tick.
+ * New text of a part, coalesced per tick.
  *
  * ``field`` is a dotted path to a string: ``text``, ``state.raw`` or ``state.metadata.output``.
  */
@@ -1764,7 +1818,7 @@ export interface PermissionAsked {
   ask: Ask;
 }
 /**
- * Somebody answered.
+ * A permission ask was answered.
  */
 export interface PermissionReplied {
   type: 'permission.replied';
@@ -1777,11 +1831,11 @@ export interface PermissionReplied {
 export interface Reply {
   answer: 'once' | 'always' | 'reject';
   /**
-   * What to tell the model; a rejection with feedback does not end the turn.
+   * Text for the model; a rejection with feedback does not end the turn.
    */
   feedback?: string;
   /**
-   * How far an "always" reaches; the session, where nothing is said.
+   * How far an "always" reaches; None means the session.
    */
   scope?: 'session' | 'project';
   /**
@@ -1790,7 +1844,7 @@ export interface Reply {
   by: string;
 }
 /**
- * A question is open: a page that is there watches again, at once.
+ * A question is open; a page that receives this watches again, at once.
  */
 export interface PingNotice {
   kind: 'ping';
@@ -1944,7 +1998,7 @@ export interface PromptAdmitted {
   };
 }
 /**
- * Words for the agent; ``id`` is the prompt's id too.
+ * A prompt for the agent; ``id`` is the prompt's id too.
  */
 export interface PromptBase {
   id: string;
@@ -1967,7 +2021,7 @@ export interface PromptBase {
       };
   max_steps?: number;
   /**
-   * What goes with the words, such as the files of a prompt that was taken back.
+   * Files sent with the text, such as those of a prompt that was withdrawn.
    */
   files: Attachment[];
 }
@@ -1983,7 +2037,7 @@ export interface PromptDelivered {
   message_id?: string;
 }
 /**
- * Nobody answered.
+ * The model's question ended without an answer.
  */
 export interface QuestionRejected {
   type: 'question.rejected';
@@ -1994,7 +2048,7 @@ export interface QuestionRejected {
   by: string;
 }
 /**
- * The person answered.
+ * The user answered the model's question.
  */
 export interface QuestionReplied {
   type: 'question.replied';
@@ -2035,7 +2089,7 @@ export interface RecordsNotice {
    */
   resync?: string;
   /**
-   * In such an answer: the record that the first of these follows, none missing between them.
+   * In such an answer: the number of the record directly before the first of these.
    */
   after?: number;
   /**
@@ -2044,7 +2098,7 @@ export interface RecordsNotice {
   last: boolean;
 }
 /**
- * Make the outputs of a turn's cell again, where the notebook no longer has them.
+ * Build the outputs of a turn's cell again, where the notebook no longer has them.
  */
 export interface RecreateOutputs {
   id: string;
@@ -2053,9 +2107,9 @@ export interface RecreateOutputs {
   turn: string;
 }
 /**
- * The notebook is called otherwise now, and its sessions go with it.
+ * Note that the notebook was renamed, and move its sessions to the new name.
  *
- * Both paths are as the server tells them. Where the kernel's notebook is another one, or was
+ * Both paths are those that the server reports. If the kernel's notebook is another one, or was
  * renamed already, nothing happens.
  */
 export interface RenameNotebook {
@@ -2065,7 +2119,7 @@ export interface RenameNotebook {
   notebook: string;
 }
 /**
- * Tell everything after a sequence number again, or the whole session when ``after`` is None.
+ * Send everything after a sequence number again, or the whole session when ``after`` is None.
  */
 export interface Resync {
   id: string;
@@ -2075,7 +2129,7 @@ export interface Resync {
   client: string;
 }
 /**
- * Call a session otherwise.
+ * Change a session's title.
  */
 export interface Retitle {
   id: string;
@@ -2092,7 +2146,7 @@ export interface Retry {
   session?: string;
 }
 /**
- * Take back a message and what follows, undo that, make it final, or only look.
+ * Revert a message and what follows, undo that, make it final, or only preview it.
  */
 export interface Revert {
   id: string;
@@ -2104,7 +2158,7 @@ export interface Revert {
    */
   target: string;
   /**
-   * Files that are overwritten though somebody else changed them.
+   * Files to overwrite although they were changed outside the session.
    */
   overwrite: string[];
 }
@@ -2149,11 +2203,11 @@ export interface SessionInfo {
   policy?: Policy;
   policy_choice?: PolicyChoice;
   /**
-   * What was always allowed, as the log claims it; what holds is kept outside the project.
+   * Rules of "always" replies, as the log claims them; the effective ones are kept outside the project.
    */
   permission: Rule[];
   /**
-   * Rule sets of those who began this session: what one of them denies is denied here.
+   * Rule sets of the sessions or callers that began this one: what one of them denies is denied here.
    */
   limits: Rule[][];
   /**
@@ -2167,7 +2221,7 @@ export interface SessionInfo {
   cost?: number;
   tokens: Usage;
   /**
-   * Requests whose price nobody knows; ``cost`` leaves them out.
+   * Requests whose price is unknown; ``cost`` leaves them out.
    */
   unpriced?: number;
   below?: Spent;
@@ -2180,8 +2234,8 @@ export interface SessionInfo {
     [k: string]: unknown;
   };
   /**
-   * What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` in words, which
-   * tells it up to the turn of ``message_id``.
+   * What it did: counts of its changes (``additions``, ``deletions``, ``files``), and ``body`` as text,
+   * which covers it up to the turn of ``message_id``.
    */
   summary?: {
     [k: string]: unknown;
@@ -2190,7 +2244,7 @@ export interface SessionInfo {
     [k: string]: unknown;
   };
   /**
-   * Models of whose small window a person was told here.
+   * Models whose small window the user was warned of in this session.
    */
   warned_of: string[];
 }
@@ -2229,7 +2283,7 @@ export interface SessionDiff {
   }[];
 }
 /**
- * Something failed that a person is shown: an answer that ends with an error, or what belongs to none.
+ * A failure that the user is shown: of an answer that ends with an error, or outside of any answer.
  */
 export interface SessionError {
   type: 'session.error';
@@ -2237,7 +2291,7 @@ export interface SessionError {
   message_id?: string;
 }
 /**
- * A session as it is, in numbered pieces; a piece may arrive more than once.
+ * The present state of a session, in numbered pieces; a piece may arrive more than once.
  */
 export interface SessionStateNotice {
   kind: 'session-state';
@@ -2250,13 +2304,13 @@ export interface SessionStateNotice {
   inbox: PromptAdmitted[];
   info?: SessionInfo;
   /**
-   * What was answered, by the id of the tool call that asked.
+   * The answers to permission questions, by the id of the tool call that asked.
    */
   replies: {
     [k: string]: Reply;
   };
   /**
-   * What was left out for the model; it comes with the last piece.
+   * What was reduced in the context; it comes with the last piece.
    */
   decisions: Decision[];
   context_fill?: ContextFill;
@@ -2265,7 +2319,7 @@ export interface SessionStateNotice {
    */
   piece?: number;
   /**
-   * How many there are; the session is whole when all of them came.
+   * How many pieces there are; the session is complete when all of them came.
    */
   pieces?: number;
   last: boolean;
@@ -2293,7 +2347,7 @@ export interface SessionUpdated {
   session: SessionInfo;
 }
 /**
- * Limit what this session may spend in all; nothing takes the limit off.
+ * Limit what this session may spend in all; without ``usd`` and ``tokens`` the limit is removed.
  */
 export interface SetBudget {
   id: string;
@@ -2315,7 +2369,7 @@ export interface SetMode {
   mode: string;
 }
 /**
- * Make a page of the session that can be passed on, or make it anew.
+ * Write a page of the session that can be given to others, or write it anew.
  */
 export interface Share {
   id: string;
@@ -2323,7 +2377,7 @@ export interface Share {
   session?: string;
 }
 /**
- * Draw what fills the model's window, and what is gone from it.
+ * Draw what fills the model's context window, and what was removed from it.
  */
 export interface ShowContext {
   id: string;
@@ -2338,26 +2392,26 @@ export interface ShowImage {
   type: 'image';
   session?: string;
   /**
-   * As the attachment has it: ``blob:`` and a hash.
+   * The URL of the attachment: ``blob:`` and a hash.
    */
   url: string;
 }
 /**
- * Weigh the project's folder, and say what may go of it, or delete that first.
+ * Measure the project's folder, and list the sessions that may be deleted, or delete them first.
  */
 export interface ShowStorage {
   id: string;
   type: 'storage';
   /**
-   * Not used for so long; the configured number where nothing is said.
+   * Age in days from which an unused session may be deleted; None takes the configured number.
    */
   days?: number;
   /**
-   * Most that the folder takes: bytes, or words such as ``2GB``.
+   * Largest size of the folder: bytes, or text such as ``2GB``.
    */
   max_size?: number | string;
   /**
-   * What may go is deleted, for good.
+   * Delete the sessions that may be deleted, for good.
    */
   delete: boolean;
 }
@@ -2395,12 +2449,12 @@ export interface StepRequest {
    */
   message_id?: string;
   /**
-   * The prompts whose turns a request for a turn summary tells, oldest first; it asks about the last.
+   * The prompts whose turns a request for a turn summary includes, oldest first; it asks about the last.
    */
   turns: string[];
   model: ModelInfo;
   /**
-   * As handed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice.
+   * As passed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice.
    */
   parameters: {
     [k: string]: unknown;
@@ -2474,7 +2528,7 @@ export interface ToolSpec {
   };
 }
 /**
- * Believe what this project's files say about permissions, or believe it no more.
+ * Trust what this project's files say about permissions, or withdraw that trust.
  */
 export interface TrustProject {
   id: string;
@@ -2490,7 +2544,7 @@ export interface Unshare {
   session?: string;
 }
 /**
- * Tell this page no more.
+ * Send this page no more records.
  */
 export interface Unwatch {
   id: string;
@@ -2513,7 +2567,7 @@ export interface UsePolicy {
   words: [string, ...string[]];
 }
 /**
- * Tell this page what happens, for 20 seconds.
+ * Send this page the session's records for the next 20 seconds.
  */
 export interface Watch {
   id: string;
@@ -2529,7 +2583,7 @@ export interface Watch {
   pings: boolean;
 }
 /**
- * Take a waiting prompt back.
+ * Withdraw a waiting prompt.
  */
 export interface Withdraw {
   id: string;
@@ -2545,6 +2599,7 @@ export const PART_TYPES: readonly Part['type'][] = [
   'agent',
   'compaction',
   'file',
+  'notebook',
   'patch',
   'reasoning',
   'retry',

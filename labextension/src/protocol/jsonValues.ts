@@ -1,18 +1,18 @@
 /**
- * Values of unknown shape, read as what they should be.
+ * Reads JSON values of unknown type as the expected type.
  */
 
-/** Returns a list; an empty one for anything else. */
+/** Returns the value if it is a list, otherwise an empty one. */
 export function list(value: unknown): unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
-/** Returns a text; an empty one for anything else. */
+/** Returns the value if it is a string, otherwise an empty one. */
 export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Tells whether a value has fields. */
+/** Returns whether a value is an object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

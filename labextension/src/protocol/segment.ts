@@ -1,5 +1,5 @@
 /**
- * What an agent's cell saves: a stretch of a turn that can be drawn without a kernel.
+ * The segment that an agent's cell saves: a section of a turn that can be rendered without a kernel.
  */
 import type {
   Ask,
@@ -13,35 +13,35 @@ import { isObject, list, text } from './jsonValues';
 
 export const SEGMENT_MIME = 'application/vnd.palimpsest.segment+json';
 
-/** The newest form of a segment that this front end knows. */
+/** The newest version of the segment format that this front end knows. */
 export const SEGMENT_VERSION = 1;
 
 export interface ISegment {
   version: number;
   session: string;
   turn: string;
-  /** First and last journal record that the segment tells of. */
+  /** The first and the last journal record that the segment covers. */
   seq: [number, number];
-  /** More may come; false when the turn is over or an output of the cell follows. */
+  /** Whether it may still grow; false when the turn is over or another output of the cell follows. */
   open: boolean;
   messages: Message[];
-  /** Questions that wait for a person. */
+  /** Open permission questions. */
   asks: Ask[];
-  /** What the model asks a person; missing in segments of the first versions. */
+  /** The model's open questions to the user; missing in segments of the first versions. */
   questions?: QuestionAsked[] | undefined;
-  /** What a person answered, by the id of the tool call. */
+  /** The user's replies, by the id of the tool call. */
   replies: Partial<Record<string, Reply>>;
-  /** What was scraped off these parts for the model. */
+  /** Decisions that changed how these parts are shown to the model. */
   decisions: Decision[];
-  /** Number of the first step in this segment. */
+  /** The number of the segment's first step. */
   first_step: number;
-  /** How freely the agent worked when the turn began, where it was not asking each time. */
+  /** The permission mode at the turn's start, unless it was the mode that asks. */
   mode?: string | undefined;
-  /** What the agent waits for, as Markdown; only while the segment is open. */
+  /** What the agent is doing, as Markdown; only while the segment is open. */
   status: string;
-  /** What the turn did to files; with its last segment. */
+  /** The turn's changes to files; in its last segment. */
   changes?: readonly FileDiff[] | undefined;
-  /** It was taken back for good: its session no longer holds it. */
+  /** Whether it was reverted and removed from its session. */
   removed?: boolean | undefined;
   /** Where the segment begins in its turn; missing in segments of the first versions. */
   start?: ICut | undefined;
@@ -49,16 +49,16 @@ export interface ISegment {
   end?: ICut | undefined;
 }
 
-/** A place in a turn: before a character of a part. */
+/** A position in a turn: before a character of a part. */
 export interface ICut {
-  /** Number of the part among the parts that the turn shows. */
+  /** The index of the part among the shown parts of the turn. */
   part: number;
   offset: number;
-  /** What must be written at the cut, because it fell into a code fence. */
+  /** Text to insert at the cut when it is inside a code fence. */
   joint: string;
 }
 
-/** Reads what a notebook holds; null when it is no segment at all. */
+/** Reads the data of a notebook's output; null when it is not a segment. */
 export function readSegment(data: unknown): ISegment | null {
   if (!isObject(data) || typeof data.version !== 'number') {
     return null;

@@ -1,9 +1,9 @@
 /**
- * The end of a switch that knows every kind.
+ * Handles the default case of a switch that covers every kind of a union.
  *
- * A kind that is added to a union makes each such call a type error until it is handled. A value of
- * a newer kernel may be of a kind that is not known here; it is passed over, so that an older page
- * survives it.
+ * A kind that is added to the union makes each such call a type error until it is handled. A value of
+ * a newer kernel may have an unknown kind at run time; it yields the fallback, so that an older page
+ * still works.
  */
 export function unknownKind<T>(...[, instead]: [kind: never, instead: T]): T {
   return instead;

@@ -1,15 +1,15 @@
 /**
- * What the views ask of the place they are drawn in.
+ * The Host: the interface between the views and the environment in which they are drawn.
  *
- * The views know no JupyterLab. A notebook, the panel or a widget hands them a Host; text of a
- * model or a tool only ever reaches the page through it, or as plain text.
+ * The views do not depend on JupyterLab. A notebook, the panel or a widget provides a Host; text of a
+ * model or a tool reaches the page only through it, or as plain text.
  */
 import { createContext, useContext, type ComponentType } from 'react';
 
-/** Signs that the host has a picture for. */
+/** Icons that the host provides. */
 export type IconName = 'done' | 'failed' | 'stopped' | 'fold' | 'unfold';
 
-/** Words in the user's language; whole sentences only. */
+/** Translations into the user's language; whole sentences only. */
 export interface IWords {
   __(text: string, ...values: (string | number)[]): string;
   _n(
@@ -21,11 +21,11 @@ export interface IWords {
 }
 
 export interface IHost {
-  /** Draws the Markdown of a model: sanitised, code highlighted, maths typeset. */
+  /** Draws a model's Markdown: sanitised, with highlighted code and typeset maths. */
   Markdown: ComponentType<{ text: string }>;
   /** Draws code in the colours of the theme. */
   Code: ComponentType<{ text: string; language: string }>;
-  /** Draws what a program printed, with its terminal colours. */
+  /** Draws a program's output, with its terminal colours. */
   Printed: ComponentType<{ text: string }>;
   Icon: ComponentType<{ name: IconName }>;
   words: IWords;
@@ -35,7 +35,7 @@ const HostContext = createContext<IHost | null>(null);
 
 export const HostProvider = HostContext.Provider;
 
-/** Returns the host that the views around are drawn in. */
+/** Returns the host of the surrounding views. */
 export function useHost(): IHost {
   const host = useContext(HostContext);
   if (host === null) {

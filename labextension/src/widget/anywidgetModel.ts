@@ -1,5 +1,5 @@
 /**
- * What anywidget hands to a module: the kernel's half of the widget.
+ * The interface of the model that anywidget passes to a module: the kernel's side of the widget.
  */
 
 export interface IAnyWidgetModel {

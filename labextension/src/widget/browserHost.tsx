@@ -1,5 +1,5 @@
 /**
- * The Host that any page is: what a browser can draw by itself.
+ * The Host for views outside JupyterLab: everything is drawn by the browser.
  */
 import { AnsiUp } from 'ansi_up';
 import { useLayoutEffect, useRef, type ReactNode } from 'react';
@@ -8,7 +8,7 @@ import { sanitize } from '../views/dom/sanitizer';
 import { wrapInScrollBox } from '../views/dom/scrollBoxes';
 import { colour, drawMarkdown } from './markdown';
 
-/** Paths in a field of 24 by 24. */
+/** SVG paths in a view box of 24 by 24. */
 const PATHS: Record<IconName, string> = {
   done: 'M9 16.2 4.8 12l-1.4 1.4L9 19 21 7l-1.4-1.4z',
   failed:
@@ -71,7 +71,7 @@ function terminal(text: string): string {
   return ansi.ansi_to_html(text);
 }
 
-/** JupyterLab's own classes: where its styles are, they are followed. */
+/** JupyterLab's own classes, so that its styles apply where they are present. */
 function Rendered({ children }: { children: ReactNode }) {
   return (
     <div className="plm-Rendered">
@@ -88,7 +88,7 @@ interface IDrawnProps {
   as?: 'code' | 'pre';
 }
 
-/** Puts elements into the page that are not React's. */
+/** Adds elements to the page that React does not manage. */
 function Drawn({ text, draw, as: Place }: IDrawnProps) {
   const place = useRef<HTMLElement>(null);
   const drawn = useRef(draw);

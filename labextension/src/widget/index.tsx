@@ -1,7 +1,7 @@
 /**
  * `session.view()`: the panel's views as one module for anywidget, read-only.
  *
- * It needs ipywidgets and anywidget in the page, and nothing of our own extension.
+ * It needs ipywidgets and anywidget in the page, but not our labextension.
  */
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -23,7 +23,7 @@ interface IModelProps {
   model: IAnyWidgetModel;
 }
 
-/** Begins to follow, and draws where the widget's page of words stands. */
+/** Starts to follow the session, and draws it in the widget's saved HTML in cells. */
 function initialize({ model }: IModelProps): () => void {
   const followed = followedBy(model);
   const places = new MountPoints(mark(model), place => draw(place, followed));
@@ -34,7 +34,7 @@ function initialize({ model }: IModelProps): () => void {
   };
 }
 
-/** Draws where the widget itself stands, such as in a box of widgets. */
+/** Draws in the widget's own element, such as in a box of widgets. */
 function render({ model, el }: IModelProps & { el: HTMLElement }): () => void {
   return draw(el, followedBy(model));
 }
@@ -98,7 +98,7 @@ function WidgetContent({
   );
 }
 
-/** Looks while the place is in the page. */
+/** Watches the session while the element is in the page. */
 function useLook(place: HTMLElement, followed: WidgetSession): void {
   const end = useRef<(() => void) | null>(null);
   useEffect(() => {
@@ -122,7 +122,7 @@ function useLook(place: HTMLElement, followed: WidgetSession): void {
 
 const CHECK_MS = 1_000;
 
-/** Our extension, where it is, tells a screen reader what happens. */
+/** Whether our labextension is present and announces events to screen readers. */
 function isSaidElsewhere(): boolean {
   return document.querySelector('.plm-Announcer') !== null;
 }

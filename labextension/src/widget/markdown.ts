@@ -1,6 +1,7 @@
 /**
- * The Markdown of a model as elements of the page: parsed by marked, code coloured by
- * highlight.js, whatever came of it sanitized, and maths put in after that, made by Temml from the words.
+ * Renders Markdown to elements: parsed by marked, code coloured by highlight.js, then sanitized.
+ *
+ * Maths is added after that, made by Temml from its source text.
  */
 import hljs from 'highlight.js/lib/core';
 import bash from 'highlight.js/lib/languages/bash';
@@ -21,10 +22,10 @@ for (const [name, language] of Object.entries(LANGUAGES)) {
   hljs.registerLanguage(name, language);
 }
 
-/** A listing longer than this keeps one colour; colouring it would hold up the page. */
+/** A longer listing is not coloured, since that would block the page. */
 const COLOURED_CHARS = 50_000;
 
-/** Where maths goes: a beginning that nobody can know, and the number of the formula. */
+/** The placeholder of a formula: an unguessable prefix, followed by the formula's number. */
 const OPENING = [...crypto.getRandomValues(new Uint32Array(4))].join('-');
 
 interface IFormula {
@@ -32,10 +33,10 @@ interface IFormula {
   displayMode: boolean;
 }
 
-/** The formulas of the text that is parsed just now. */
+/** The formulas of the text that is being parsed. */
 let formulas: IFormula[] = [];
 
-/** Returns the Markdown as elements that can do nothing. */
+/** Returns the Markdown as harmless elements. */
 export function drawMarkdown(text: string): DocumentFragment {
   formulas = [];
   const html = MARKED.parse(text, { async: false });
@@ -53,7 +54,7 @@ export function drawMarkdown(text: string): DocumentFragment {
   return drawn;
 }
 
-/** Returns code with its colours, as HTML in which every character of the code is escaped. */
+/** Returns code with colours, as HTML in which every character of the code is escaped. */
 export function colour(code: string, language: string): string {
   return code.length > COLOURED_CHARS ||
     hljs.getLanguage(language) === undefined
@@ -89,7 +90,7 @@ function maths(
   };
 }
 
-/** Puts a formula where its words stand; words that are no maths stay as they were written. */
+/** Replaces a placeholder by its formula; invalid maths stays as it was written. */
 function typeset(place: Element, { tex, displayMode }: IFormula): void {
   const made = document.createElement('template');
   try {

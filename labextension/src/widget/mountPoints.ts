@@ -1,12 +1,12 @@
 /**
- * Where a session stands in the page.
+ * Finds the elements in which a session's view is drawn.
  *
- * A cell holds a page of words, which is what is saved. While the kernel lives, the live view is
- * put in its place: nothing of the widget is in the notebook, so none can be dead there. When
- * the words are written anew, the view moves with them and stays as the reader left it.
+ * A cell holds a static HTML rendering, which is what is saved. While the kernel lives, the live view
+ * is drawn over it: the notebook contains no widget that could be dead after a reload. When the HTML
+ * is written anew, the view moves with it and keeps its state.
  */
 
-/** Finds the pages of words of one widget, draws into each, and keeps looking for new ones. */
+/** Finds the saved HTML elements of one widget, draws into each, and keeps looking for new ones. */
 export class MountPoints {
   private readonly _drawn = new Map<Element, IMounted>();
   private readonly _observer: MutationObserver;
@@ -32,7 +32,7 @@ export class MountPoints {
     this._drawn.clear();
   }
 
-  /** Once for everything that changed in one go, before it is painted. */
+  /** Schedules one search for all changes of a task, before they are painted. */
   private _look(): void {
     if (this._planned) {
       return;
@@ -78,7 +78,7 @@ export class MountPoints {
 interface IMounted {
   place: HTMLElement;
   end: () => void;
-  /** Where the reader had scrolled to: a browser forgets it when the view moves. */
+  /** The reader's scroll position, which a browser forgets when the view moves. */
   top: number;
 }
 

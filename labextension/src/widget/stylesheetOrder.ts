@@ -1,18 +1,18 @@
 /**
- * The place of the view's style sheet among those of the page.
+ * Orders the view's style sheet among those of the page.
  */
 
-/** A rule that no sheet but the view's has. */
+/** A rule that only the view's sheet has. */
 const OWN = '.plm-View-title';
 
-/** Says that the style of our extension is in the page; see `style/extension.css`. */
+/** Marks that our labextension's styles are in the page; see `style/extension.css`. */
 const EXTENSION = '--plm-extension';
 
 /**
- * Puts the view's sheet before all others where our own extension is.
+ * Puts the view's sheet before all others if our labextension is present.
  *
- * Both have the same rules. anywidget appends its sheet, so that the panel's exceptions from a rule,
- * which are written behind it, would be overruled in the whole page.
+ * Both contain the same rules. anywidget appends its sheet, which would override the panel's own
+ * exceptions from these rules in the whole page.
  */
 export function deferToExtensionStyles(page: Document): void {
   const has = getComputedStyle(page.documentElement).getPropertyValue(

@@ -1,18 +1,18 @@
 /**
- * The colours of the page that a widget stands in.
+ * Applies a colour theme to a widget.
  */
 
 const DARK = '(prefers-color-scheme: dark)';
 
-/** Classes of editors that say that they are dark. */
+/** Classes of editors with a dark theme. */
 const DARK_HOSTS =
   '.vscode-dark, .vscode-high-contrast:not(.vscode-high-contrast-light)';
 
 /**
- * Gives a place the colours that its page does not have.
+ * Sets colours that the page does not define.
  *
- * JupyterLab and Notebook define theirs, and those are followed. Elsewhere the place gets our own,
- * dark where the editor or the system says so. Returns how to stop following the system.
+ * JupyterLab and Notebook define theirs, which are used. Elsewhere the element gets our own, dark if
+ * the editor or the system is. Returns a function that stops following the system.
  */
 export function applyTheme(place: HTMLElement): () => void {
   place.classList.add('plm-Widget');

@@ -1,8 +1,8 @@
 /**
  * One session, followed over the widget's comm.
  *
- * A comm is answered by a thread of its own where the kernel has subshells; elsewhere the kernel
- * answers when its cell is done, and until then the page shows what is saved.
+ * A comm is handled in a thread of its own if the kernel has subshells; otherwise the kernel answers
+ * when its cell is done, and until then the page shows the saved state.
  */
 import { newId } from '../protocol/ids';
 import type { KernelNotice } from '../state/store/kernelStore';
@@ -10,27 +10,26 @@ import { KernelStore, type IReadable } from '../state/store/kernelStore';
 import { EMPTY_TRANSCRIPT, type ITranscript } from '../state/store/transcript';
 import type { IAnyWidgetModel } from './anywidgetModel';
 
-/** The kernel tells for 20 s after it was asked. */
+/** The interval between watches; the kernel sends notices for 20 s after one. */
 const WATCH_MS = 10_000;
-/** Until the first answer it is asked more often: the kernel may be busy. */
+/** The interval until the first answer: the kernel may be busy. */
 const FIRST_MS = 1_000;
 
-/** The kernel's half is gone, or was cut off; Backbone calls its listeners with these. */
+/** The events of a comm that was closed or cut off; Backbone calls its listeners with them. */
 const ENDS = ['comm_live_update', 'comm:close', 'destroy'];
 
 interface IWidgetSession {
   transcript: ITranscript;
-  /** The session was read whole. */
+  /** Whether the session was read completely. */
   known: boolean;
-  /** Nobody tells any more. */
+  /** Whether the comm has ended. */
   ended: boolean;
 }
 
 /**
  * Follows the session of one widget.
  *
- * Responsibilities: ask the kernel to tell while somebody looks; fold what it tells; note when
- * it ended.
+ * Responsibilities: watch the kernel while the view is visible; fold its notices; detect its end.
  */
 export class WidgetSession implements IReadable<IWidgetSession> {
   private readonly _store: KernelStore;
@@ -47,7 +46,7 @@ export class WidgetSession implements IReadable<IWidgetSession> {
   constructor(private readonly _model: IAnyWidgetModel) {
     this._session = _model.get('session');
     this._store = new KernelStore((_, after) => {
-      // Other pages hear the answer, too, and tell it from their own by its id.
+      // Other pages receive the answer, too, and recognise their own by its id.
       this._send({ kind: 'resync', id: newId(), after });
     });
     this._store.subscribe(this._changed);
@@ -66,7 +65,7 @@ export class WidgetSession implements IReadable<IWidgetSession> {
 
   readonly getSnapshot = (): IWidgetSession => this._state;
 
-  /** Somebody looks, until the returned function is called. */
+  /** Marks the view as visible, until the returned function is called. */
   look(): () => void {
     this._lookers += 1;
     if (this._lookers === 1) {

@@ -1,4 +1,4 @@
-/** The link to a kernel, on a wire that the test holds. */
+/** The link to a kernel, with a fake transport. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KernelLink, SILENCE_MS } from '../../src/kernel/kernelLink';
 import type { ITransport } from '../../src/kernel/transport';
@@ -10,7 +10,7 @@ import {
 
 type Asked = Record<string, unknown>;
 
-/** A kernel that answers what the test lets it answer. */
+/** A fake kernel whose replies the test controls. */
 class Kernel implements ITransport {
   readonly id = 'kernel';
   readonly asked: Asked[] = [];

@@ -1,11 +1,11 @@
-/** The kernel is told its notebook's new name, also when it could not hear of it at once. */
+/** The kernel is told its notebook's new path, also when it could not receive it at once. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { describe, expect, it } from 'vitest';
 import type { ILink } from '../../src/kernel/kernelLink';
 import { reportRenames } from '../../src/notebook/notebookRename';
 import type { LinkState } from '../../src/state/store/kernelStore';
 
-/** A notebook, and a kernel that hears only when the test lets it. */
+/** Returns a notebook, and a kernel that answers only when the test allows it. */
 function notebook() {
   const told: string[] = [];
   const readers = new Set<() => void>();

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** What is written into the notebook when nobody will write the end. */
+/** The interruption mark written into a notebook whose kernel has ended. */
 import { describe, expect, it } from 'vitest';
 import { interruptedBundle } from '../../src/notebook/outputCompletion';
 import { SEGMENT_MIME } from '../../src/protocol/segment';

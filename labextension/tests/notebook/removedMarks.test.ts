@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** What a saved cell says when its session no longer holds it. */
+/** The mark in a saved cell whose session no longer holds it. */
 import { describe, expect, it } from 'vitest';
 import { removedBundle } from '../../src/notebook/removedMarks';
 import { readSegment, SEGMENT_MIME } from '../../src/protocol/segment';

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** A question that waits is brought into view once, and its notebook's tab is marked. */
+/** An open question is scrolled into view once, and its notebook's tab is marked. */
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ILink } from '../../src/kernel/kernelLink';
@@ -43,7 +43,7 @@ function view(...ids: string[]): IKernelView {
   };
 }
 
-/** A notebook whose cells the test draws, and a kernel that asks what the test says. */
+/** Returns a notebook with cells drawn by the test, and a link with the given questions. */
 function notebook() {
   const node = document.createElement('div');
   document.body.append(node);

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** The panel on a kernel that the test holds: which session it shows, and what the kernel complains of. */
+/** The panel's model with a fake kernel: which session it shows, and the kernel's problems. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -55,7 +55,7 @@ function headOf(session: string, more: Partial<SessionHead> = {}): SessionHead {
   };
 }
 
-/** A notebook with a kernel whose agent is at work on a session; its page draws when the test lets it. */
+/** Returns a notebook with a kernel whose agent works on a session; frames are drawn by the test. */
 async function open() {
   const asked: Record<string, unknown>[] = [];
   const wire: ITransport = {
@@ -165,7 +165,7 @@ it('sends words that follow a cell to the session which that cell began, and sho
   expect(container.textContent).toContain('Of old.');
   fireEvent.change(field, { target: { value: 'And here?' } });
 
-  // A cell with “%agent --new” ends; no frame has drawn that yet.
+  // A cell with “%agent --new” has ended; no frame has drawn that yet.
   tell({ kind: 'current', session: headOf('ses_2') });
   fireEvent.keyDown(field, { key: 'Enter' });
   const shown: string[] = [];

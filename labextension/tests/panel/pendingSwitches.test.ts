@@ -1,4 +1,4 @@
-/** Words that follow a person from one session to another. */
+/** Prompts sent during a session switch go to the new session. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PendingSwitches } from '../../src/panel/pendingSwitches';
 
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Tells whether what is awaited is over by now. */
+/** Returns whether a promise is resolved by now. */
 async function isOver(over: Promise<unknown>): Promise<boolean> {
   const seen = vi.fn();
   void over.then(seen);

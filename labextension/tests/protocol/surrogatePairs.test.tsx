@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** Whatever a model writes, and wherever it is cut, the page shows the same whole text. */
+/** Text with surrogate pairs is shown correctly, wherever a stream splits it. */
 import { cleanup, render } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Notice } from '../../src/protocol/generated';
@@ -14,7 +14,7 @@ afterEach(cleanup);
 
 const CASES = 400;
 
-/** Signs of every sort that has ever been trouble; each as likely as the next. */
+/** Characters of every kind that has caused trouble; all equally likely. */
 const SIGNS = [
   ...Array.from('aZ0 \n\t`*_#|<&>$\\[]()~'),
   '\0',
@@ -42,7 +42,7 @@ const SIGNS = [
   '\n\n'
 ];
 
-/** A generator of its own (mulberry32), so that a case that failed comes again. */
+/** A seeded random generator (mulberry32), so that a failing case can be repeated. */
 function dice(seed: number): (sides: number) => number {
   let state = seed;
   return sides => {
@@ -71,7 +71,7 @@ function sample(seed: number): { text: string; pieces: string[] } {
   return { text, pieces };
 }
 
-/** What Python gives for the same text: `encode('utf-16').decode('utf-16', 'replace')`. */
+/** Returns Python's result for the same text: `encode('utf-16').decode('utf-16', 'replace')`. */
 function expected(text: string): string {
   const units = new Uint16Array(text.length);
   for (let index = 0; index < text.length; index += 1) {
@@ -80,7 +80,7 @@ function expected(text: string): string {
   return new TextDecoder('utf-16le', { ignoreBOM: true }).decode(units);
 }
 
-/** Tells the pieces as a kernel does. */
+/** Folds the pieces as deltas of a kernel. */
 function folded(pieces: readonly string[]) {
   const part = build.text('', { id: 'prt', message_id: 'msg' });
   const { info } = build.assistant([], { id: 'msg' });
@@ -119,7 +119,7 @@ describe('a text of any signs, cut anywhere', () => {
     for (let seed = 1; seed <= CASES; seed += 1) {
       const { text, pieces } = sample(seed);
       const whole = expected(text);
-      // The half at the very end may still get its other one.
+      // The surrogate at the very end may still get its other half.
       const now = folded(pieces)?.replace(/[\ud800-\udbff]$/, '\ufffd');
 
       expect(now ?? '', `seed ${seed}`).toBe(whole);

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** `session.view()` in the page: it draws what it is told where its words stand, and runs nothing. */
+/** `session.view()` in the page: it draws the received session in its saved HTML, and runs nothing. */
 import { act, cleanup } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { SessionStateNotice } from '../../src/protocol/generated';
@@ -11,7 +11,7 @@ import { assistant, text, user } from '../builders';
 
 type Heard = (content: unknown) => void;
 
-/** The kernel's half: notes what the page sends, and says what a test wants. */
+/** A fake kernel side of the widget: records the page's messages, and sends the test's. */
 class Kernel implements IAnyWidgetModel {
   sent: { kind: string; after?: number | null; id?: string }[] = [];
   closed = false;
@@ -46,7 +46,7 @@ class Kernel implements IAnyWidgetModel {
     });
   }
 
-  /** Answers the watch as the kernel does, and the resync with one message. */
+  /** Answers a watch as the kernel does, and a resync with one message. */
   answer(words: string): void {
     this.say({ kind: 'current', session: head(3) });
     const asked = this.sent.findLast(({ kind }) => kind === 'resync');
@@ -87,7 +87,7 @@ function picture(words: string, resync: string): SessionStateNotice {
   };
 }
 
-/** Puts the words that a cell holds into the page. */
+/** Adds a cell's saved HTML to the page. */
 function cell(): HTMLElement {
   const page = document.createElement('div');
   page.className = 'plm-Saved plm-view-k1';
@@ -143,7 +143,7 @@ describe('the view of a session', () => {
     expect(page.querySelector('.plm-View')?.textContent).toContain('three');
     expect(page.querySelector('strong')?.textContent).toBe('three');
     expect(page.textContent).toContain('How many?');
-    // It is for looking: nothing of the session can be changed here.
+    // The view is read-only: nothing in it changes the session.
     expect(page.querySelector('.plm-TurnPrompt button')).toBeNull();
   });
 

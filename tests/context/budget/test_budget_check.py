@@ -1,4 +1,4 @@
-"""A request is weighed on the safe side before it is sent."""
+"""The conservative token estimate of a request before it is sent."""
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
 from palimpsest.transcript.context_values.neutral_messages import (

@@ -1,4 +1,4 @@
-"""A small window is told of before anybody sends to it, and refused when nothing can be done in it."""
+"""A model with a small window is flagged before it is prompted, and refused when it is too small."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""After a summary the work goes on where some is left, and nowhere else."""
+"""After a compaction the agent is told to continue only when work is unfinished."""
 
 import pytest
 from tests.builders import Builder
@@ -26,7 +26,7 @@ def finished(message: Message, finish: str | None = "stop") -> Message:
 
 
 def compacted(build: Builder) -> tuple[Message, Message]:
-    """Return a marker and its summary."""
+    """Return a compaction's marker and its summary."""
     marker = build.user(CompactionPart(id="prt_m", session_id="ses", message_id="msg", auto=True))
     summary = finished(build.assistant(build.text("We looked.")))
     info = summary.info.model_copy(update={"summary": True})

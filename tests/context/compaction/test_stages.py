@@ -1,4 +1,4 @@
-"""A history too long for one request is told in stretches, each message once."""
+"""A history too long for one summary request is split into stages that cover each message once."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What a summary is said to lack, and what good ones are not said to lack."""
+"""The check of a summary reports what it lacks, and accepts good summaries."""
 
 import time
 
@@ -21,7 +21,7 @@ def said(number: int, words: str) -> Message:
 
 
 def conversation(*words: str, auto: bool = False) -> Messages:
-    """Return prompts, and the marker of a compaction that keeps none of them."""
+    """Return prompts and a compaction's marker, without a tail."""
     part = CompactionPart(id="prt_m", session_id="ses_a", message_id="msg_m", auto=auto)
     marker = Message(info=user("msg_m").info, parts=(part,))
     return (*(said(number, one) for number, one in enumerate(words)), marker)

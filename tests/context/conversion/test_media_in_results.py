@@ -1,4 +1,4 @@
-"""Media stands inside a tool result only where the model's servers take it."""
+"""Media stays inside a tool result only when the model's servers accept it there."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Messages are made to fit a model, under the presets that do so before they are written."""
+"""Messages are adapted to a model before they are written, under the presets that do so."""
 
 from palimpsest.context.conversion.model_transform import transform
 from palimpsest.context.policy_overrides import preset_policy

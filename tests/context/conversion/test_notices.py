@@ -1,4 +1,4 @@
-"""A notice is for people: no summary's request tells it, but those of older logs are told as they were."""
+"""Notices are for people: summary requests leave them out, except those of older logs, which were sent."""
 
 from tests.builders import Builder
 

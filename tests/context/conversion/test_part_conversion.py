@@ -1,4 +1,4 @@
-"""Messages of parts become provider messages that keep every law."""
+"""Messages of parts become provider messages that keep every law of a valid context."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What changed since the system prompt was written is told with the next prompt, and only then."""
+"""Changes since the system prompt was written are told to the model with the next prompt, once."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ def told(messages: Messages, now: EnvironmentState) -> list[str]:
 
 
 def with_news(messages: Messages, now: EnvironmentState) -> Messages:
-    """Return the messages with what is told beside the newest prompt."""
+    """Return the messages with the changes added as synthetic parts to the newest prompt."""
     build = Builder()
     parts = [
         build.text(item.text, synthetic=True, metadata=dict(item.metadata))

@@ -1,4 +1,4 @@
-"""A recorded system prompt is taken apart into what a person tells apart."""
+"""A recorded system prompt is split into its sections."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Words that come in the middle of a turn get a reminder once, and keep it byte for byte."""
+"""A prompt that joins a running turn gets a reminder once, and keeps it byte for byte."""
 
 import asyncio
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def texts(messages: Messages) -> list[str]:
 
 
 def turn(*said: str | TextPart, build: Builder | None = None) -> Messages:
-    """Return a turn with one step done, into which words were said."""
+    """Return a turn with one finished step and the prompts that joined it."""
     build = build or Builder()
     asked = build.user("do it")
     step = build.assistant(build.ran("bash", "ok"), to=asked, finish="tool-calls")
@@ -132,7 +132,7 @@ def test_other_recorded_agents_send_words_as_they_are(name: str) -> None:
 
 @given(st.lists(st.text(max_size=20), max_size=5))
 def test_what_was_decided_shows_the_same_bytes_however_the_session_goes_on(said: list[str]) -> None:
-    """A reminder stands: what was sent once is sent the same in every later request."""
+    """A reminder is permanent: its first text is sent again in every later request."""
     build = Builder()
     messages: Messages = turn(build=build)
     decisions: tuple[Decision, ...] = ()

@@ -1,4 +1,4 @@
-"""The system prompt is a header for the model's family and a body about this session."""
+"""The system prompt has a header for the model's family and a body about this session."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Hygiene mends any history for any provider, and leaves a valid one as it is."""
+"""Message repair makes any history valid for any provider, and leaves a valid one unchanged."""
 
 from typing import Any, get_args
 

@@ -1,4 +1,4 @@
-"""A history is called valid only where no rule would change it, and most of our own are."""
+"""A history counts as valid only if no repair rule would change it, and most of our own are valid."""
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +23,7 @@ SAYS = NeutralMessage(role="assistant", blocks=(TextBlock(text="Two."),))
 
 
 def step(*names: str, first: int = 0, tool: str = "read", wrong: str = "") -> NeutralMessages:
-    """Return an answer with calls and their results, or with something wrong about the last."""
+    """Return an assistant message with calls and their results, or with a fault in the last one."""
     calls = [CallBlock(call_id=name, tool=tool, input={}) for name in names]
     results = [ResultBlock(call_id=name, tool=tool, text="1") for name in names]
     if wrong == "order":
@@ -41,7 +41,7 @@ def step(*names: str, first: int = 0, tool: str = "read", wrong: str = "") -> Ne
 
 @st.composite
 def nearly_valid(draw: st.DrawFn) -> NeutralMessages:
-    """Return a history like our own, in which now and then something is wrong."""
+    """Draw a history like our own, in which some steps are faulty."""
     found: list[NeutralMessage] = []
     numbers = iter(range(1_000))
     for _ in range(draw(st.integers(1, 6))):

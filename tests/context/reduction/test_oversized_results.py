@@ -1,4 +1,4 @@
-"""Recovery cuts results that are too long for the window, first each alone, then all together."""
+"""Recovery truncates tool results that are too long for the window: each alone, then all together."""
 
 from itertools import count as counter
 

@@ -23,10 +23,10 @@ from palimpsest.transcript.parts import ToolCompleted, ToolPart
 OURS = preset_policy("palimpsest")
 WINDOW, RESERVE = 12_800, 800
 PROTECT, MINIMUM = 4_000, 2_000
-"""A tenth of the numbers for a large window, since this window is a tenth of it."""
+"""A tenth of the default numbers, since this window is a tenth of the usual one."""
 BUDGET = WINDOW - RESERVE
 BIG = 2_500
-"""An output of so many tokens, at a token for each character."""
+"""Tokens of one output, at one token a character."""
 
 
 def outputs(view: View) -> dict[str, str]:
@@ -86,7 +86,7 @@ def ruled(**update: Any) -> Policy:
     return OURS.model_copy(update={"prune": OURS.prune.model_copy(update=update)})
 
 
-# ------------------------------------------------------------------ when, and which
+# ------------------------------------------------------------------ when it prunes, and which outputs
 
 
 def test_leaves_a_small_context_alone() -> None:
@@ -197,7 +197,7 @@ def test_an_unknown_size_is_not_taken_for_a_large_one() -> None:
     assert decide(view, facts=facts_of(view).model_copy(update={"used_tokens": None})) == ()
 
 
-# ------------------------------------------------------------------ what a person says
+# ------------------------------------------------------------------ pins, exclusions and restored outputs
 
 
 def test_a_restored_output_is_shown_again_and_stays() -> None:
@@ -251,7 +251,7 @@ def test_protected_tools_keep_their_outputs() -> None:
     assert decide(view, age=1_000.0) == ()
 
 
-# ------------------------------------------------------------------ for any session
+# ------------------------------------------------------------------ generated sessions
 
 CALLS = st.tuples(
     st.sampled_from(["bash", "read", "edit", "skill"]),

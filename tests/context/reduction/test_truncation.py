@@ -1,4 +1,4 @@
-"""Truncate shortens one tool output, and the whole text stays."""
+"""Truncate shortens one tool output, and the whole text stays in the transcript."""
 
 from hypothesis import given
 from hypothesis import strategies as st

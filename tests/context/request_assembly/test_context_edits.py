@@ -1,4 +1,4 @@
-"""What a person pinned is in every later request, what was left out in none, restored as before."""
+"""Pinned parts are in every later request, excluded ones in none, and restored ones are as before."""
 
 import json
 from collections.abc import Callable
@@ -37,7 +37,7 @@ MODELS: dict[ProviderFamily, ModelRef] = {
 def request(
     view: View, policy: Policy = DEFAULT, family: ProviderFamily = "openai"
 ) -> NeutralMessages:
-    """Return the messages that a model is sent."""
+    """Return the messages that would be sent to a model."""
     info = INFO.model_copy(update={"ref": MODELS[family]})
     found = project(view, system=("Be kind.",), tools=(), model=info, policy=policy, count=len)
     return found.messages
@@ -48,7 +48,7 @@ def words(messages: NeutralMessages) -> str:
 
 
 def edited(view: View, action: Any, name: str, ids: Callable[[], str]) -> View:
-    """Return the view after a person's wish."""
+    """Return the view after a person's context edit."""
     made = ContextEditor(view.messages, view.decisions, ids, lambda _: 1).edit_context(action, name)
     return View(view.messages, (*view.decisions, *made.decisions), view.texts)
 
@@ -62,7 +62,7 @@ Saying = TextPart | ReasoningPart | ToolPart
 
 
 def said(part: Saying) -> str:
-    """Return the words of a part that no other part has."""
+    """Return the text that only this part has."""
     return f"output of {part.id}" if isinstance(part, ToolPart) else part.text
 
 
@@ -70,7 +70,7 @@ TURN = st.lists(st.sampled_from(["text", "read", "python"]), min_size=1, max_siz
 
 
 def history(turns: list[list[str]], compacted: int | None) -> Messages:
-    """Build turns of answers and calls; the first ``compacted`` are behind a good summary."""
+    """Build turns of answers and calls; a good summary covers the first ``compacted`` turns."""
     build = Builder()
     messages: list[Message] = []
     for number, turn in enumerate(turns):
@@ -96,7 +96,7 @@ def history(turns: list[list[str]], compacted: int | None) -> Messages:
 
 
 def sayings(messages: Messages) -> list[Saying]:
-    """Return what a person can decide about, but the newest prompt."""
+    """Return the parts that a person can edit, without the newest prompt."""
     return [
         part
         for message in messages[:-1]

@@ -1,4 +1,4 @@
-"""Room is made in one order: reminders, old outputs, a summary, shorter results, and what is left is said."""
+"""A request is made to fit in a fixed order: reminders, pruning, a summary, truncated results, an error."""
 
 from itertools import count as counter
 
@@ -52,7 +52,7 @@ def inputs(chosen: Policy = OURS) -> FitInputs:
 
 
 def step(running: Fit, outcome: FitOutcome | None = None) -> FitEvent | FittedRequest | None:
-    """Go one yield further; the end is what it returned."""
+    """Resume the generator until its next yield; at its end return its result."""
     try:
         return running.send(outcome)
     except StopIteration as ended:

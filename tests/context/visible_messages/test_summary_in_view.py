@@ -1,4 +1,4 @@
-"""The summary stands for what it covers, and only a good one by default."""
+"""A summary replaces what it covers, and by default only a good one does."""
 
 from tests.builders import Builder
 

@@ -1,4 +1,4 @@
-"""``%agent --bg`` in a real kernel: the cell ends at once, cells run meanwhile, the answer can be fetched."""
+"""``%agent --bg`` in a real kernel: the cell ends at once, and its answer can be fetched later."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ SETUP = """
 from palimpsest.model.script import calls, says, stalls
 from palimpsest.tools.permission_rules.permissions import from_config
 from tests.harness.kernel_session import load
-room = load(get_ipython(), rules=from_config({'*': 'allow'}, home='/'))
+harness = load(get_ipython(), rules=from_config({'*': 'allow'}, home='/'))
 """
 
 SCENES = """
@@ -35,27 +35,27 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 
 
 def wait_for(kernel: Kernel, expression: str) -> None:
-    """Look from cells of their own, with an idle kernel between them."""
+    """Evaluate an expression in cells of their own until it is true, with an idle kernel between them."""
     eventually(lambda: kernel.client.value(expression) == "True")
 
 
 def test_the_cell_ends_at_once_and_says_where_it_goes_on(kernel: Kernel) -> None:
-    kernel.client.run("room.script(says('Here.').pauses(1.0))")
+    kernel.client.run("harness.script(says('Here.').pauses(1.0))")
 
     run = kernel.client.run("handle = %agent --bg Think about it.")
 
     assert run.status == "ok"
-    assert "works on this in the background" in run.story()
+    assert "works on this in the background" in run.markdown()
     assert kernel.client.value("handle.done") == "False"
     assert kernel.client.value("6 * 7") == "42"
-    status = kernel.client.run("%agent status").story()
+    status = kernel.client.run("%agent status").markdown()
     assert "runs" in status
     assert kernel.client.value("handle.wait().text") == "'Here.'"
     assert kernel.client.value("(handle.done, str(handle.answer))") == "(True, 'Here.')"
 
 
 def test_its_python_runs_in_the_idle_kernel_between_cells(kernel: Kernel) -> None:
-    kernel.client.run("room.script(calls('python', code='found = 41 + 1'), says('It is 42.'))")
+    kernel.client.run("harness.script(calls('python', code='found = 41 + 1'), says('It is 42.'))")
 
     kernel.client.run("handle = %agent --bg Compute.")
 
@@ -66,13 +66,13 @@ def test_its_python_runs_in_the_idle_kernel_between_cells(kernel: Kernel) -> Non
 
 def test_waiting_runs_its_python_and_shows_the_answer(kernel: Kernel) -> None:
     kernel.client.run(
-        "room.script(says('Hm.').pauses(0.5).calls('python', code='found = 7'), says('Seven.'))"
+        "harness.script(says('Hm.').pauses(0.5).calls('python', code='found = 7'), says('Seven.'))"
     )
     kernel.client.run("%agent --bg Compute.")
 
     run = kernel.client.run("%agent wait")
 
-    assert run.story() == "Seven."
+    assert run.markdown() == "Seven."
     assert kernel.client.value("found") == "7"
     again = kernel.client.run("answer = %agent wait")
     assert again.status == "ok"
@@ -80,11 +80,11 @@ def test_waiting_runs_its_python_and_shows_the_answer(kernel: Kernel) -> None:
 
 
 def test_the_stop_button_ends_the_waiting_and_stop_ends_the_turn(kernel: Kernel) -> None:
-    kernel.client.run("room.script(says('Well').stalls())")
+    kernel.client.run("harness.script(says('Well').stalls())")
     kernel.client.run("handle = %agent --bg Compute.")
     cell = kernel.client.send("print('waiting'); get_ipython().run_line_magic('agent', 'wait')")
     kernel.client.wait_text("waiting")
-    kernel.client.stands_in("CellWait.run")
+    kernel.client.wait_until_running("CellWait.run")
 
     kernel.interrupt()
     run = kernel.client.finish(cell)
@@ -100,73 +100,73 @@ def test_what_is_refused_is_refused_at_once(kernel: Kernel) -> None:
     run = kernel.client.run("%agent --bg --agent nobody Compute.")
 
     assert "There is no agent 'nobody'" in str(run.reply["content"]["evalue"])
-    assert kernel.client.value("len(room.model.requests)") == "0"
+    assert kernel.client.value("len(harness.model.requests)") == "0"
 
 
 def test_a_second_prompt_waits_behind_it(kernel: Kernel) -> None:
-    kernel.client.run("room.script(says('One.').pauses(0.4), says('Two.'))")
+    kernel.client.run("harness.script(says('One.').pauses(0.4), says('Two.'))")
     kernel.client.run("first = %agent --bg Compute.")
 
     run = kernel.client.run("%agent And then?")
 
-    assert "Two." in run.story()
+    assert "Two." in run.markdown()
     assert kernel.client.value("first.answer.text") == "'One.'"
 
 
 def test_a_prompt_is_steered_into_the_turn_that_runs(kernel: Kernel) -> None:
     kernel.client.run(
-        "room.script(says('Hm.').pauses(1.5).calls('python', code='1'), says('In log scale.'))"
+        "harness.script(says('Hm.').pauses(1.5).calls('python', code='1'), says('In log scale.'))"
     )
     kernel.client.run("first = %agent --bg Plot it.")
 
     kernel.client.run("second = %agent --steer Use a log scale.")
 
     assert kernel.client.value("second.wait().text") == "'In log scale.'"
-    sent = kernel.client.value("str(room.model.requests[-1].messages)")
+    sent = kernel.client.value("str(harness.model.requests[-1].messages)")
     assert "Use a log scale." in sent
-    assert kernel.client.value("len(room.model.requests)") == "2"
+    assert kernel.client.value("len(harness.model.requests)") == "2"
 
 
 def test_waiting_prompts_are_taken_back(kernel: Kernel) -> None:
-    kernel.client.run("room.script(says('One.').pauses(2.0), says('Two.'))")
+    kernel.client.run("harness.script(says('One.').pauses(2.0), says('Two.'))")
     kernel.client.run("first = %agent --bg First.")
     kernel.client.run("second = %agent --bg Second.")
     kernel.client.run("third = %agent --bg Third.")
 
-    assert "Withdrawn." in kernel.client.run("%agent withdraw").story()
-    assert "Withdrawn." in kernel.client.run("%agent withdraw all").story()
-    assert "No prompt was waiting." in kernel.client.run("%agent withdraw").story()
+    assert "Withdrawn." in kernel.client.run("%agent withdraw").markdown()
+    assert "Withdrawn." in kernel.client.run("%agent withdraw all").markdown()
+    assert "No prompt was waiting." in kernel.client.run("%agent withdraw").markdown()
 
     assert kernel.client.value("first.wait().text") == "'One.'"
-    assert kernel.client.value("len(room.model.requests)") == "1"
+    assert kernel.client.value("len(harness.model.requests)") == "1"
 
 
 def test_a_turn_that_failed_is_tried_again(kernel: Kernel) -> None:
     kernel.client.run(
         "from palimpsest.model.script import fails\n"
-        "room.script(fails(401, 'No such key.'), says('Here I am.'))"
+        "harness.script(fails(401, 'No such key.'), says('Here I am.'))"
     )
     kernel.client.run("%agent Hello?")
 
     again = kernel.client.run("%agent retry")
 
-    assert "Here I am." in again.story()
+    assert "Here I am." in again.markdown()
     nothing = kernel.client.run("%agent retry").reply["content"]
     assert "nothing to try again" in str(nothing.get("evalue"))
 
 
 def test_waiting_asks_what_the_model_asks(kernel: Kernel) -> None:
     ask = "calls('question', questions=[{'question': 'Which?', 'options': [{'label': 'Red'}]}])"
-    kernel.client.run(f"room.script({ask}, says('Red it is.'))")
+    kernel.client.run(f"harness.script({ask}, says('Red it is.'))")
     kernel.client.run("handle = %agent --bg Paint it.")
-    wait_for(kernel, "bool(room.workspace._open[handle.session].snapshot().questions)")
+    wait_for(kernel, "bool(harness.workspace._open[handle.session].snapshot().questions)")
 
-    status = kernel.client.run("%agent status").story()
+    status = kernel.client.run("%agent status").markdown()
     run_id = kernel.client.send("%agent wait", stdin=True)
     assert "1  Red" in kernel.client.question()
     kernel.client.answer("1")
 
-    assert kernel.client.finish(run_id).story() == "Red it is."
+    assert kernel.client.finish(run_id).markdown() == "Red it is."
     assert "waits for your answer in the page, or in %agent wait: Which?" in status
     assert "0 prompts, 1 question" in status
 

@@ -1,4 +1,4 @@
-"""What the model asks is typed at the cell where no page is, or answered by a page."""
+"""The model's questions are answered at the cell when no page is present, otherwise by a page."""
 
 import pytest
 from tests.harness.kernel import Kernel
@@ -62,8 +62,8 @@ class TestInAKernel:
         run = kernel.finish(run_id)
 
         assert run.status == "ok"
-        assert "As you like." in run.story()
-        assert "-> Red" in run.story()
+        assert "As you like." in run.markdown()
+        assert "-> Red" in run.markdown()
         assert "three or four" in kernel.requests()
 
     def test_empty_lines_skip_it(self, kernel: Kernel) -> None:
@@ -74,7 +74,7 @@ class TestInAKernel:
             kernel.question()
             kernel.answer("")
 
-        assert "Then red." in kernel.finish(run_id).story()
+        assert "Then red." in kernel.finish(run_id).markdown()
         assert "chose not to answer" in kernel.requests()
 
     def test_where_nobody_can_type_the_model_is_told(self, kernel: Kernel) -> None:
@@ -82,7 +82,7 @@ class TestInAKernel:
 
         run = kernel.run("answer = %agent hi")
 
-        assert "Then red." in run.story()
+        assert "Then red." in run.markdown()
         assert "Nobody is here to answer" in kernel.requests()
 
     def test_yes_answers_no_question(self, kernel: Kernel) -> None:
@@ -93,8 +93,8 @@ class TestInAKernel:
         kernel.interrupt()
         run = kernel.finish(run_id)
 
-        assert "Stopped" in run.story()
-        assert kernel.value("len(room.model.requests)") == "1"
+        assert "Stopped" in run.markdown()
+        assert kernel.value("len(harness.model.requests)") == "1"
 
     def test_a_page_answers_and_closes_the_question_here(self, kernel: Kernel) -> None:
         kernel.script(ASKS, "says('Done.')")
@@ -106,7 +106,7 @@ class TestInAKernel:
         run = kernel.finish(run_id)
 
         assert run.status == "ok"
-        assert "-> Blue" in run.story()
+        assert "-> Blue" in run.markdown()
 
     def test_a_todo_list_is_in_the_saved_notebook(self, kernel: Kernel) -> None:
         todos = "[{'content': 'Load', 'status': 'completed'}, {'content': 'Plot'}]"
@@ -114,9 +114,9 @@ class TestInAKernel:
 
         run = kernel.run("%agent hi")
 
-        assert "[x] Load\n" in run.story()
-        assert "1 of 2 done" in run.story()
-        told = kernel.run("%agent todo").story()
+        assert "[x] Load\n" in run.markdown()
+        assert "1 of 2 done" in run.markdown()
+        told = kernel.run("%agent todo").markdown()
         assert "1 of 2 done." in told
         assert "- [x] Load\n- [ ] Plot" in told
 
@@ -125,4 +125,4 @@ class TestInAKernel:
         begun = kernel.run("%agent --new hi")
         assert begun.status == "ok", begun.reply
 
-        assert "keeps no todo list" in kernel.run("%agent todo").story()
+        assert "keeps no todo list" in kernel.run("%agent todo").markdown()

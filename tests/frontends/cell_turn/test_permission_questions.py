@@ -1,4 +1,4 @@
-"""Questions are asked at the cell when no page is there, and answered once."""
+"""Permission questions are asked at the cell when no page is present, and answered once."""
 
 import pytest
 from tests.harness.kernel import Kernel
@@ -62,8 +62,8 @@ class TestInAKernel:
         run = kernel.finish(run_id)
 
         assert run.status == "ok"
-        assert "\n42\n" in run.story()
-        assert "allowed once" in run.story()
+        assert "\n42\n" in run.markdown()
+        assert "allowed once" in run.markdown()
 
     def test_what_follows_stands_below_the_question_and_its_figures(self, kernel: Kernel) -> None:
         code = "display({'text/html': '<b>figure</b>'}, raw=True)"
@@ -89,8 +89,8 @@ class TestInAKernel:
         kernel.answer("2")
         run = kernel.finish(run_id)
 
-        assert "always allowed" in run.story()
-        assert "43" in run.story()
+        assert "always allowed" in run.markdown()
+        assert "43" in run.markdown()
         kernel.run("answer = %agent --new -q hi")
 
     def test_what_is_no_answer_is_asked_again(self, kernel: Kernel) -> None:
@@ -112,7 +112,7 @@ class TestInAKernel:
         kernel.answer("3 take the other file")
         run = kernel.finish(run_id)
 
-        assert "I see." in run.story()
+        assert "I see." in run.markdown()
         assert "take the other file" in kernel.requests()
 
     def test_a_plain_no_ends_the_turn(self, kernel: Kernel) -> None:
@@ -123,8 +123,8 @@ class TestInAKernel:
         kernel.answer("3")
         run = kernel.finish(run_id)
 
-        assert "refused" in run.story()
-        assert "not reached" not in run.story()
+        assert "refused" in run.markdown()
+        assert "not reached" not in run.markdown()
 
     def test_an_interrupt_at_the_question_stops_the_turn(self, kernel: Kernel) -> None:
         kernel.script(ONE, "says('not reached')")
@@ -135,8 +135,8 @@ class TestInAKernel:
         run = kernel.finish(run_id)
 
         assert run.status == "error"
-        assert "Stopped" in run.story()
-        assert kernel.value("len(room.model.requests)") == "1"
+        assert "Stopped" in run.markdown()
+        assert kernel.value("len(harness.model.requests)") == "1"
         assert kernel.run("1 + 1").status == "ok"
 
     def test_where_nobody_can_type_the_answer_is_a_recorded_no(self, kernel: Kernel) -> None:
@@ -144,8 +144,8 @@ class TestInAKernel:
 
         run = kernel.run("answer = %agent hi")
 
-        assert "Then not." in run.story()
-        assert "nobody was there to ask" in run.story()
+        assert "Then not." in run.markdown()
+        assert "nobody was there to ask" in run.markdown()
         replies = "[p for p in answer.parts if p.type == 'tool'][0].state.status"
         assert kernel.value(replies) == "'error'"
 
@@ -156,7 +156,7 @@ class TestInAKernel:
         kernel.question()
         kernel.answer("\x04")
 
-        assert "nobody was there to ask" in kernel.finish(run_id).story()
+        assert "nobody was there to ask" in kernel.finish(run_id).markdown()
 
     def test_yes_answers_permissions_but_no_doom_loop(self, kernel: Kernel) -> None:
         kernel.script(ONE, ONE, ONE, ONE, "says('done')")
@@ -178,5 +178,5 @@ class TestInAKernel:
         run = kernel.finish(run_id)
 
         assert run.status == "ok"
-        assert "\n42\n" in run.story()
-        assert "done" in run.story()
+        assert "\n42\n" in run.markdown()
+        assert "done" in run.markdown()

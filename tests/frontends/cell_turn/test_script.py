@@ -1,4 +1,4 @@
-"""A script's prompt asks at the terminal, and waits for nobody where there is none."""
+"""A prompt in a Python script asks permission at the terminal, and without a terminal refuses at once."""
 
 import os
 import pty
@@ -45,7 +45,7 @@ def begun(folder: Path, answers: str, stdin: int) -> "subprocess.Popen[str]":
 
 
 def typed(folder: Path, answers: str, until: str, line: bytes) -> str:
-    """Run a script at a terminal where a line is typed when it has said these words; return the rest."""
+    """Run a script at a terminal, type a line once it has printed ``until``; return the whole output."""
     ours, its = pty.openpty()
     running = begun(folder, answers, its)
     os.close(its)
@@ -106,9 +106,9 @@ def test_without_a_terminal_nobody_is_waited_for(tmp_path: Path, answers: str) -
 
 
 def interrupted(running: "subprocess.Popen[str]") -> tuple[str, str]:
-    """Interrupt a script as a person does: once more, when nothing comes of it.
+    """Interrupt a script with SIGINT, repeatedly until it ends; return its output.
 
-    A signal in the instant before the reading begins is met by nothing, as with any ``input()``.
+    A signal just before the reading begins has no effect, as with any ``input()``.
     """
     for _ in range(4):
         running.send_signal(signal.SIGINT)

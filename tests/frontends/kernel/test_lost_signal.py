@@ -1,4 +1,4 @@
-"""A signal with which the main thread fell asleep is sent once more, and ends what it waits for."""
+"""An interrupt that arrives just before the main thread blocks is sent again, and ends the wait."""
 
 import asyncio
 import signal
@@ -13,7 +13,7 @@ from palimpsest.frontends.kernel.interrupts import InterruptHold, Interrupts
 
 
 class Waiting:
-    """Something that may be interrupted anywhere."""
+    """A running piece of code that may be interrupted anywhere."""
 
     interrupted = False
     everywhere = True
@@ -47,7 +47,7 @@ def caught(
 
 
 def number_only(interrupts: Interrupts) -> None:
-    """Let the engine hear of a signal whose handler does not run: the main thread sleeps already."""
+    """Simulate a signal that reaches the engine, but no handler, since the main thread is blocked."""
     pair = interrupts._pair
     assert pair is not None
     pair[1].send(bytes([signal.SIGINT]))
@@ -85,7 +85,7 @@ def test_code_that_began_right_after_a_signal_and_never_awaits_ends(
         running = Awaiting()
         running.task = asyncio.current_task()
         interrupts.running = running  # type: ignore[assignment]
-        # Here no user code stands on the main thread, so the task is to be cancelled.
+        # No user code runs on the main thread here, so the task must be cancelled.
         signal.raise_signal(signal.SIGINT)
         began = time.monotonic()
         await shell.run_code(code)
@@ -120,13 +120,13 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
 
     def stop() -> None:
         told.append("first")
-        interrupts.interrupt_main()  # as for a question of a turn that is stopped
+        interrupts.interrupt_main()  # as when a turn with an open question is stopped
 
     first = interrupts.catch(stop)
     assert first is not None
     interrupts.running = Waiting()
 
-    # The engine hears of the signal first, so one run of the handler meets both.
+    # The engine receives the signal first, so one run of the handler gets both.
     def hear() -> None:
         number_only(interrupts)
         threading.Event().wait(30)

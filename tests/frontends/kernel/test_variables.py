@@ -1,4 +1,4 @@
-"""Variables are described in words and never touched."""
+"""Variables are described in text without calling any of the user's code."""
 
 import math
 from types import SimpleNamespace
@@ -109,7 +109,7 @@ def greet(patient: str = "Ada", *rest: int, **more: int) -> tuple[Any, ...]:
 
 
 class Watched:
-    """An object that notes whatever is asked of it."""
+    """An object that records every access to it."""
 
     asked: ClassVar[list[str]] = []
 
@@ -136,7 +136,7 @@ class Watched:
 
 
 class WatchedList(list[int]):
-    """A list that notes whatever is asked of it."""
+    """A list that records every access to it."""
 
     def __len__(self) -> int:
         Watched.asked.append("len")

@@ -1,4 +1,4 @@
-"""The words after %agent are read into options, a prompt, or a subcommand."""
+"""The text after %agent is parsed into options and a prompt, or a subcommand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Calls of %agent at the start of a line are awaited, and nothing else is touched."""
+"""``%agent`` at the start of a line becomes an awaited call, and other lines are unchanged."""
 
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager

@@ -1,4 +1,4 @@
-"""A kernel knows its notebook by what its front end named, relative to where it started."""
+"""A kernel learns its notebook's path from its front end, relative to the kernel's folder."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -63,6 +63,6 @@ def test_the_outermost_cell_is_the_one_that_asks() -> None:
     cells.begin(SimpleNamespace(cell_id=None))
     assert (cells.running, cells.cell_id) == (2, "outer")
 
-    for _ in range(3):  # IPython tells of the end of an empty cell without its beginning
+    for _ in range(3):  # IPython reports the end of an empty cell without its beginning
         cells.end()
     assert cells.running == 0

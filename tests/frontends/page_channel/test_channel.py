@@ -1,4 +1,4 @@
-"""Pages command by control messages while a cell runs, and are told by notices while they watch."""
+"""Pages send commands as control messages while a cell runs, and receive notices while they watch."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ def page(kernel: Kernel) -> Iterator[Kernel]:
 
 
 def record(kernel: Kernel, kind: str, since: int = 0, **fields: Any) -> Message:
-    """Wait for a journal record in a notice."""
+    """Wait for a journal record of one type in a notice."""
 
     def found(message: Message) -> Message | None:
         for one in message["content"].get("records", ()):
@@ -181,7 +181,7 @@ def test_an_approval_reaches_a_waiting_cell(page: Kernel, cell: str) -> None:
     run = page.finish(run_id)
 
     assert run.status == "ok"
-    assert "\n42\n" in run.story()
+    assert "\n42\n" in run.markdown()
     assert record(page, "permission.replied", mark)["reply"]["by"] == "person"
 
 
@@ -196,7 +196,7 @@ def test_a_steer_joins_the_turn_that_runs(page: Kernel) -> None:
     page.request(type="reply", ask_id=ask["id"], answer="once")
     run = page.finish(run_id)
 
-    assert "as you say" in run.story()
+    assert "as you say" in run.markdown()
     assert "and be brief" in page.requests()
 
 
@@ -226,7 +226,7 @@ def test_the_same_command_twice_does_nothing_more(page: Kernel) -> None:
     outcome(page, "next")
 
     assert (first["repeated"], again["repeated"]) == (False, True)
-    assert page.value("len(room.model.requests)") == "2"
+    assert page.value("len(harness.model.requests)") == "2"
 
 
 def test_the_first_answer_wins_and_both_clients_hear_of_it(page: Kernel) -> None:
@@ -244,7 +244,7 @@ def test_the_first_answer_wins_and_both_clients_hear_of_it(page: Kernel) -> None
 
         assert outcome(page, "second")["late"] is True
         run = page.finish(run_id)
-        assert "\n42\n" in run.story()
+        assert "\n42\n" in run.markdown()
         for client in (page.client, other):
             assert record(client, "permission.replied")["reply"]["answer"] == "once"
         other.request(type="unwatch", client="other")
@@ -327,7 +327,7 @@ def test_a_prompt_for_whatever_session_is_current_follows_the_new_one(page: Kern
     page.run("first = %agent hi")
     first = page.value("first.session").strip("'")
 
-    page.request(type="new", id=f"next-{first}")  # what becomes of it is not awaited
+    page.request(type="new", id=f"next-{first}")  # its outcome is not awaited
     page.request(type="prompt", text="And now?", id=f"then-{first}")
 
     second = outcome(page, f"next-{first}")["session"]["session"]
@@ -453,7 +453,7 @@ def test_the_outputs_of_a_turn_are_made_again_as_its_cell_had_them(page: Kernel)
     for again, was in ((shown[0], saved[0]), (shown[2], saved[2])):
         assert again["text/markdown"] == was["text/markdown"]
         assert again["text/plain"] == was["text/plain"]
-        # A stretch that was closed when its call ended does not know yet how its step ended.
+        # A segment that was closed when its call ended does not have the end of its step yet.
         parts = [[one["parts"] for one in made[mime]["messages"]] for made in (again, was)]
         assert parts[0] == parts[1]
         same = {"seq": was[mime]["seq"], "messages": was[mime]["messages"]}
@@ -523,7 +523,7 @@ def test_a_question_waits_until_a_page_is_back(page: Kernel) -> None:
     eventually(lambda: page.request(type="hello", protocol=1)["session"]["asks"])
     page.request(type="unwatch", client="page")
 
-    status = page.run("%agent status").story()
+    status = page.run("%agent status").markdown()
     assert "waits for your answer in the page, or in %agent wait, or for %agent stop" in status
     page.request(type="watch", client="another")
     head = page.request(type="hello", protocol=1, version="0.1.0", client="another")["session"]

@@ -1,4 +1,4 @@
-"""What a page is told of a session, piece by piece, is the session as its log says it."""
+"""The notices about a session, in bounded pieces, add up to the session's log."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +16,7 @@ SIZES = (100_000, 1_000_000, 10_000_000)
 
 
 def log(characters: int) -> list[Record]:
-    """Return the records of a session that is about this long."""
+    """Return the records of a session with about this many characters."""
     build, records = Builder(), list[Record]()
     for number in range(20):
         asked = build.user(f"Look at {number}.")
@@ -30,8 +30,8 @@ def log(characters: int) -> list[Record]:
 
 
 @dataclass
-class Told:
-    """What the notices read of a session."""
+class FakeSession:
+    """The parts of a session that the notices read."""
 
     records: list[Record]
     id: str = SESSION
@@ -53,7 +53,7 @@ class Told:
 
 @pytest.mark.parametrize("characters", SIZES)
 def test_numbered_pieces_hold_each_message_once(characters: int) -> None:
-    session: Any = Told(log(characters))
+    session: Any = FakeSession(log(characters))
 
     told = list(session_states(session, "again"))
 
@@ -67,7 +67,7 @@ def test_numbered_pieces_hold_each_message_once(characters: int) -> None:
 
 @pytest.mark.parametrize("characters", SIZES)
 def test_each_batch_of_records_says_what_it_follows(characters: int) -> None:
-    session: Any = Told(log(characters))
+    session: Any = FakeSession(log(characters))
 
     told = list(records_since(session, 30, "again"))
 
@@ -77,7 +77,7 @@ def test_each_batch_of_records_says_what_it_follows(characters: int) -> None:
 
 
 def test_an_answer_without_records_says_what_it_follows() -> None:
-    session: Any = Told(log(1000))
+    session: Any = FakeSession(log(1000))
 
     [told] = records_since(session, len(session.records), "again")
 

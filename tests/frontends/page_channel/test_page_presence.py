@@ -1,4 +1,4 @@
-"""A question waits for a page that answers pings, and for nobody else for long."""
+"""A question waits for a page that answers pings, and not longer than that."""
 
 import asyncio
 from pathlib import Path
@@ -22,7 +22,7 @@ QUESTION = calls("question", questions=[{"question": "Which one?", "options": []
 
 
 class Page:
-    """A clock, what was pinged, and whether a page watches by the old rule."""
+    """A fake clock, a count of pings, and whether a page without pings watches."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -108,7 +108,7 @@ async def test_who_went_away_is_waited_for_and_then_the_answer_is_a_recorded_no(
 
 @pytest.mark.slow
 class TestInAKernel:
-    """With a client that behaves as a page does."""
+    """In a kernel, with a client that behaves like a page."""
 
     def test_a_dead_page_does_not_hold_a_cell_up(self, kernel: Kernel) -> None:
         kernel.script(ONE, "says('Without it.')")
@@ -118,8 +118,8 @@ class TestInAKernel:
         kernel.wait(lambda m: m["content"].get("kind") == "ping", timeout=15)
         run = kernel.finish(run_id, timeout=10)
 
-        assert "Without it." in run.story()
-        assert "nobody was there to ask" in run.story()
+        assert "Without it." in run.markdown()
+        assert "nobody was there to ask" in run.markdown()
 
     def test_a_page_that_answers_pings_is_waited_for(self, kernel: Kernel) -> None:
         kernel.script(ONE, "says('Done.')")
@@ -134,7 +134,7 @@ class TestInAKernel:
         kernel.request(type="reply", ask_id=ask["id"], answer="once")
         kernel.request(type="unwatch", client="alive")
 
-        assert "Done." in kernel.finish(run_id).story()
+        assert "Done." in kernel.finish(run_id).markdown()
 
     @pytest.mark.parametrize("asks", [ONE, "calls('question', questions=[{'question': 'Which?'}])"])
     def test_a_background_turn_of_a_cell_without_input_waits_for_nobody(

@@ -1,4 +1,4 @@
-"""A page asks what the magic says of settings, storage, the window and rules, and gets it as values."""
+"""Page commands return as values what the magic prints about settings, storage, the context and rules."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 def outcome(kernel: Kernel, **command: Any) -> dict[str, Any]:
-    """Send a command and return what became of it."""
+    """Send a command and return its outcome."""
     reply = kernel.request(**command)
     assert reply["status"] == "ok", reply
     message = kernel.wait(
@@ -71,7 +71,7 @@ def test_what_python_names_right_after_loading_is_of_the_kernel_and_no_second_ap
         )
 
         assert run.stream() == "1 True 0\n['build', 'plan']\n"
-        status = kernel.client.run("%agent status").story()
+        status = kernel.client.run("%agent status").markdown()
         assert "| `cost so far` | \\$0 |" in status
 
 
@@ -80,7 +80,7 @@ def test_a_session_with_lost_lines_and_texts_goes_on_and_says_so(tmp_path: Path)
     with Kernel(cwd=tmp_path, env=env) as kernel:
         kernel.client.run("%load_ext palimpsest")
         kernel.client.run("%agent -m rehearsal/rules Hello.")
-        whole = kernel.client.run("%agent status").story()
+        whole = kernel.client.run("%agent status").markdown()
     kept = tmp_path / ".palimpsest"
     (log,) = kept.glob("sessions/*/log-1.jsonl")
     lines = log.read_bytes().splitlines(keepends=True)
@@ -89,14 +89,14 @@ def test_a_session_with_lost_lines_and_texts_goes_on_and_says_so(tmp_path: Path)
     with Kernel(cwd=tmp_path, env=env) as kernel:
         kernel.client.run("%load_ext palimpsest\nimport palimpsest")
 
-        status = kernel.client.run("%agent status").story()
+        status = kernel.client.run("%agent status").markdown()
         answer = kernel.client.run("%agent Hello again.")
         python = kernel.client.run("print(len(palimpsest.current_session().problems()))")
 
         assert "not readable" not in whole
         assert "2 lines of the log, left out; the first is ses_" in status
-        assert "Hello!" in answer.story()
-        assert "✗" not in answer.story()
+        assert "Hello!" in answer.markdown()
+        assert "✗" not in answer.markdown()
         assert python.stream() == "2\n"
 
 
@@ -113,10 +113,10 @@ def test_a_second_kernel_sees_what_the_first_one_changed(tmp_path: Path) -> None
         first.client.run("%agent -y -m rehearsal/writes Write it.")
         second.client.run("%load_ext palimpsest")
 
-        told = second.client.run("%agent diff last").story()
+        told = second.client.run("%agent diff last").markdown()
         refused = second.client.run("%agent revert").reply["content"]
 
-        assert "read-only" in second.client.run("%agent status").story()
+        assert "read-only" in second.client.run("%agent status").markdown()
         assert "new.txt" in told
         assert "+one" in told
         assert "Another kernel" in refused["evalue"]

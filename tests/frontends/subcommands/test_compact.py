@@ -1,4 +1,4 @@
-"""``%agent compact`` in a real kernel: the summary stands in the cell, and the session goes on behind it."""
+"""``%agent compact`` in a real kernel: the cell shows the summary, and the session continues after it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +15,8 @@ SUMMARY = (
 SETUP = f"""
 from palimpsest.model.script import calls, says, stalls
 from tests.harness.kernel_session import load
-room = load(get_ipython())
-room.script(says('The mean is 43.92. ' * 400), says('{SUMMARY}'), says('It was 43.92.'))
+harness = load(get_ipython())
+harness.script(says('The mean is 43.92. ' * 400), says('{SUMMARY}'), says('It was 43.92.'))
 heavy = [1, 2, 3]
 """
 
@@ -29,7 +29,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 
 
 def sent(kernel: Kernel, number: int) -> str:
-    return kernel.client.value(f"str(room.model.requests[{number}].messages)")
+    return kernel.client.value(f"str(harness.model.requests[{number}].messages)")
 
 
 def test_puts_a_summary_in_the_place_of_what_was_said(kernel: Kernel) -> None:
@@ -38,15 +38,15 @@ def test_puts_a_summary_in_the_place_of_what_was_said(kernel: Kernel) -> None:
     run = kernel.client.run("%agent compact focus on the numbers")
 
     assert run.status == "ok"
-    assert "Summary of what came before" in run.story()
-    assert "know the penguins" in run.story()
+    assert "Summary of what came before" in run.markdown()
+    assert "know the penguins" in run.markdown()
     assert "keeps this above all: the numbers" in sent(kernel, 1)
     again = kernel.client.run("%agent And the mean?")
-    assert "It was 43.92." in again.story()
+    assert "It was 43.92." in again.markdown()
     after = sent(kernel, 2)
     assert "know the penguins" in after
     assert "What is the mean?" not in after
-    # What the kernel holds was looked at, not summarised.
+    # The kernel's variables were looked at, not summarised.
     assert "- heavy: list" in after
 
 
@@ -59,13 +59,13 @@ def test_says_what_is_missing_when_nothing_was_said(kernel: Kernel) -> None:
 
 def test_a_summary_that_is_no_good_is_said_to_be_none(kernel: Kernel) -> None:
     kernel.client.run(
-        "room.script(says('The mean is 43.92. ' * 400), says('No.'), says('Still here.'))"
+        "harness.script(says('The mean is 43.92. ' * 400), says('No.'), says('Still here.'))"
     )
     kernel.client.run("%agent What is the mean?")
 
     run = kernel.client.run("%agent compact")
 
-    assert "too short to be of use" in run.story()
+    assert "too short to be of use" in run.markdown()
     kernel.client.run("%agent And now?")
     assert "What is the mean?" in sent(kernel, 2)
 
@@ -77,7 +77,7 @@ def test_other_words_after_compact_are_a_prompt(kernel: Kernel) -> None:
 
 
 def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
-    kernel.client.run("room.script(says('The mean is 43.92. ' * 400), stalls())")
+    kernel.client.run("harness.script(says('The mean is 43.92. ' * 400), stalls())")
     kernel.client.run("%agent What is the mean?")
     cell = kernel.client.send("%agent compact")
     kernel.client.wait_text("compacts older turns")
@@ -85,7 +85,7 @@ def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
     kernel.interrupt()
     run = kernel.client.finish(cell)
 
-    assert f"{run.story()}{run.of('error')}".count("Stopped.") == 1
+    assert f"{run.markdown()}{run.of('error')}".count("Stopped.") == 1
 
 
 NARROW = """
@@ -94,14 +94,14 @@ from tests.harness.kernel_session import INFO
 chosen = preset_policy('palimpsest')
 def use(window=8_000, recovery={}, **compact):
     info = INFO.model_copy(update={'window': window, 'output_limit': 1_000})
-    object.__setattr__(room.services, 'info', lambda name, variant: info)
+    object.__setattr__(harness.services, 'info', lambda name, variant: info)
     guard = chosen.guard.model_copy(update={'hard_minimum': 4_000})
     update = {
         'guard': guard,
         'compact': chosen.compact.model_copy(update=compact),
         'recovery': chosen.recovery.model_copy(update=recovery),
     }
-    object.__setattr__(room.services, 'policy', chosen.model_copy(update=update))
+    object.__setattr__(harness.services, 'policy', chosen.model_copy(update=update))
 """
 
 
@@ -110,20 +110,20 @@ def test_what_parts_were_summarised_as_can_be_looked_at(kernel: Kernel) -> None:
     run(NARROW)
     run("use(window=60_000)")
     run(
-        "room.script(*[says('The mean is 43.92. ' * 800).in_pieces(4_000)] * 3, "
+        "harness.script(*[says('The mean is 43.92. ' * 800).in_pieces(4_000)] * 3, "
         f"says('{SUMMARY}- of the first part'), says('{SUMMARY}- of all'), says('Yes.'))"
     )
     for number in range(3):
         run(f"%agent What is mean {number}?")
     run("use(window=12_000)")
 
-    shown = run("%agent compact").story()
+    shown = run("%agent compact").markdown()
 
     assert shown.index("Summary so far, of a part of it") < shown.index(
         "Summary of what came before"
     )
     after = kernel.client.run("%agent Well?")
-    assert "Yes." in after.story()
+    assert "Yes." in after.markdown()
     assert "of the first part" not in sent(kernel, 5)
     assert "of all" in sent(kernel, 5)
 
@@ -132,10 +132,10 @@ def test_a_summary_that_does_not_come_is_given_up_with_a_sentence(kernel: Kernel
     run = kernel.client.run
     run(NARROW)
     run("use(window=100_000, recovery={'compaction_seconds': 0.3})")
-    run("room.script(says('The mean is 43.92. ' * 400), stalls(), says('Still here.'))")
+    run("harness.script(says('The mean is 43.92. ' * 400), stalls(), says('Still here.'))")
     run("%agent What is the mean?")
 
-    shown = run("%agent compact").story()
+    shown = run("%agent compact").markdown()
 
     assert "did not come within 0.3 seconds" in shown
     assert "compaction.model" in shown
@@ -149,16 +149,16 @@ def test_a_model_for_summaries_that_is_not_there_is_told_in_the_cell(kernel: Ker
     run("use(window=100_000, model='nobody')")
     run("""
 from palimpsest.transcript.errors import ConfigError
-known = room.services.info
+known = harness.services.info
 def info(name, variant):
     if name == 'nobody':
         raise ConfigError("There is no model 'nobody'.")
     return known(name, variant)
-object.__setattr__(room.services, 'info', info)
+object.__setattr__(harness.services, 'info', info)
 """)
     run("%agent What is the mean?")
 
-    shown = run("%agent compact").story()
+    shown = run("%agent compact").markdown()
 
     assert "nobody cannot write this summary, so the session's model does" in shown
     assert "Attempt" not in shown
@@ -173,10 +173,10 @@ def info(name, variant):
         raise ConfigError("There is no model 'nobody'; did you mean 'somebody'?")
     provider, _, plain = name.partition('/')
     return FIRST.model_copy(update={'ref': FIRST.ref.model_copy(update={'provider': provider, 'name': plain})})
-FIRST = room.services.info('', None)
-object.__setattr__(room.services, 'info', info)
+FIRST = harness.services.info('', None)
+object.__setattr__(harness.services, 'info', info)
 """
-ASKED = "', '.join(f'{one.purpose} {one.model.ref.name}' for one in room.model.requests)"
+ASKED = "', '.join(f'{one.purpose} {one.model.ref.name}' for one in harness.model.requests)"
 
 
 def test_the_model_that_is_named_writes_and_the_agent_goes_on(kernel: Kernel) -> None:
@@ -185,7 +185,7 @@ def test_the_model_that_is_named_writes_and_the_agent_goes_on(kernel: Kernel) ->
     run("%agent What is the mean?")
 
     refused = run("%agent compact --model test/nobody --auto")
-    shown = run("%agent compact --model test/writer --auto focus on the numbers").story()
+    shown = run("%agent compact --model test/writer --auto focus on the numbers").markdown()
 
     assert "did you mean 'somebody'" in refused.reply["content"]["evalue"]
     assert "know the penguins" in shown
@@ -200,7 +200,7 @@ def test_the_page_names_the_model_too(kernel: Kernel) -> None:
 
     kernel.client.request(type="compact", model="test/writer", auto=True)
 
-    eventually(lambda: kernel.client.value("len(room.model.requests)") == "3")
+    eventually(lambda: kernel.client.value("len(harness.model.requests)") == "3")
     assert kernel.client.value(ASKED) == "'step scripted, compaction writer, step scripted'"
 
 
@@ -209,23 +209,23 @@ def test_one_that_runs_already_is_joined_from_a_cell(kernel: Kernel) -> None:
     run(NARROW)
     run("use(window=100_000)")
     run(
-        "room.script(says('The mean is 43.92. ' * 400), "
+        "harness.script(says('The mean is 43.92. ' * 400), "
         f"says('{SUMMARY}').drips(0.01), says('Never sent.'))"
     )
     run("%agent What is the mean?")
     run("""
 async def summarise():
-    return await (await room.workspace.current(None)).compact()
-other = room.engine.submit(summarise())
+    return await (await harness.workspace.current(None)).compact()
+other = harness.engine.submit(summarise())
 """)
-    purpose = "room.model.requests[-1].purpose"
+    purpose = "harness.model.requests[-1].purpose"
     eventually(lambda: kernel.client.value(purpose) == "'compaction'")
 
-    shown = run("%agent compact").story()
+    shown = run("%agent compact").markdown()
 
     assert "know the penguins" in shown
     assert kernel.client.value("other.result(5).error is None")
-    assert kernel.client.value("len(room.model.requests)") == "2"
+    assert kernel.client.value("len(harness.model.requests)") == "2"
 
 
 LESSON = """
@@ -239,17 +239,17 @@ register_scenario("lesson", [{"says": f"Step {number}. " + "More was said. " * 4
 def test_a_rehearsed_scenario_goes_on_where_it_was_also_in_a_new_kernel(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path) as kernel:
         assert kernel.run(f"%load_ext palimpsest\n{LESSON}").status == "ok"
-        told = [kernel.run("%agent --new -m rehearsal/lesson Begin.", timeout=60).story()]
-        told += [kernel.run(f"%agent Go on, {number}.").story() for number in range(2)]
+        told = [kernel.run("%agent --new -m rehearsal/lesson Begin.", timeout=60).markdown()]
+        told += [kernel.run(f"%agent Go on, {number}.").markdown() for number in range(2)]
 
         compacted = kernel.run("%agent compact", timeout=60)
 
-        assert "Summary of what came before" in compacted.story()
-        told += [kernel.run("%agent Go on.").story() for _ in range(2)]
+        assert "Summary of what came before" in compacted.markdown()
+        told += [kernel.run("%agent Go on.").markdown() for _ in range(2)]
         assert kernel.run("%agent compact").status == "ok"
         known = kernel.run("import palimpsest\nprint(palimpsest.current_session().id)").stream()
     with Kernel(cwd=tmp_path) as kernel:
         kernel.run(f"%load_ext palimpsest\n{LESSON}")
         kernel.run(f"%agent open {known.strip()}")
-        told.append(kernel.run("%agent And the last.", timeout=60).story())
+        told.append(kernel.run("%agent And the last.", timeout=60).markdown())
     assert [story.count(f"Step {at}.") for at, story in enumerate(told)] == [1] * 6

@@ -1,4 +1,4 @@
-"""``%agent context`` in a real kernel: what the cell keeps, and that looking does nothing."""
+"""``%agent context`` in a real kernel: what the cell stores, and that it changes nothing."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,7 +116,7 @@ def test_a_saved_notebook_is_valid_and_tells_it_everywhere(kernel: Kernel) -> No
 
 def test_other_words_after_context_are_a_prompt(kernel: Kernel) -> None:
     run = kernel.client.run("%agent --model rehearsal/reads context of this project, please")
-    assert "And again." in run.story() or "Read, with" in run.story()
+    assert "And again." in run.markdown() or "Read, with" in run.markdown()
 
     kernel.client.run("%agent context of this project, please")
 

@@ -1,4 +1,4 @@
-"""``%agent pin``, ``exclude`` and ``restore`` in a real kernel: by id, at once, undone again."""
+"""``%agent pin``, ``exclude`` and ``restore`` in a real kernel: by id, at once, and reversible."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +12,8 @@ SUMMARY = "## Goal\\n- know the penguins\\n\\n## Numbers and facts\\n- 43.92\\n"
 SETUP = f"""
 from palimpsest.model.script import calls, says
 from tests.harness.kernel_session import load
-room = load(get_ipython())
-room.script(
+harness = load(get_ipython())
+harness.script(
     calls('read', path='a.csv'), says('It lists penguins. ' * 400), says('Two.'), says('Three.'),
     says('{SUMMARY}'), says('Four.'), says('Five.'),
 )
@@ -53,7 +53,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 
 
 def sent(kernel: Kernel, number: int) -> str:
-    return kernel.client.value(f"str(room.model.requests[{number}].messages)")
+    return kernel.client.value(f"str(harness.model.requests[{number}].messages)")
 
 
 @pytest.mark.slow
@@ -71,16 +71,16 @@ def test_a_person_chooses_what_the_model_sees(kernel: Kernel) -> None:
     client.run("%agent compact")
     client.run("%agent What was the mass?")
 
-    assert "nothing to choose" in nothing.story()
-    assert "Left out the call read" in out.story()
-    assert "left out" in listed.story()
+    assert "nothing to choose" in nothing.markdown()
+    assert "Left out the call read" in out.markdown()
+    assert "left out" in listed.markdown()
     assert "Adelie" not in sent(kernel, 2)
-    assert "Restored the call read" in back.story()
+    assert "Restored the call read" in back.markdown()
     assert "Adelie" in sent(kernel, 3)
     assert "know the penguins" in sent(kernel, 5)
     assert "Adelie,3750" in sent(kernel, 5)
-    assert "pinned, quoted after the summary" in client.run("%agent pin").story()
-    assert client.run("%agent restore summary").story().startswith("The compaction is undone")
+    assert "pinned, quoted after the summary" in client.run("%agent pin").markdown()
+    assert client.run("%agent restore summary").markdown().startswith("The compaction is undone")
     client.run("%agent And now?")
     assert "Read it" not in sent(kernel, 5)
     assert "Read it" in sent(kernel, 6)

@@ -1,4 +1,4 @@
-"""Agents, commands and skills are listed with where they come from, completed, and run from a cell."""
+"""Agents, commands and skills are listed with their source, completed, and run from a cell."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every subcommand of %agent in a real kernel: it answers in words, whatever it is given."""
+"""Every subcommand of %agent in a real kernel prints text or a clear error, whatever its arguments."""
 
 from collections.abc import Iterator
 
@@ -10,21 +10,21 @@ from palimpsest.frontends.magic.line_parser import COMMANDS
 pytestmark = pytest.mark.slow
 
 GOES = frozenset({"archive"})
-"""What puts the session away, so that there is none for the others; it has tests of its own."""
+"""Subcommands that close the session, so that the others would have none; they have tests of their own."""
 
 
 def said(run: Run) -> str:
-    """Return what a person reads below the cell: words, or the sentence of a refusal."""
+    """Return the text below the cell: the output, or the message of the error."""
     refusal = run.reply["content"].get("ename", "")
     assert refusal in {"", "UsageError"}
-    return run.story() + run.stream("stdout") + run.stream("stderr")
+    return run.markdown() + run.stream("stdout") + run.stream("stderr")
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
-    """A kernel in which nobody has asked anything yet."""
+    """A kernel in which nothing was prompted yet."""
     with Kernel(cwd=tmp_path_factory.mktemp("empty")) as kernel:
-        kernel.load_room()
+        kernel.load_scripted_model()
         yield kernel
 
 
@@ -38,7 +38,7 @@ def test_answers_where_there_is_no_session_yet(empty: Kernel, command: str) -> N
 
 @pytest.fixture(scope="module")
 def asked(kernel: Kernel) -> Kernel:
-    """A kernel with a session in which a question was answered."""
+    """A kernel with a session in which a prompt was answered."""
     kernel.script("says('Good morning.')")
     kernel.client.run("%agent Good morning?")
     return kernel

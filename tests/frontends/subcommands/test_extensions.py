@@ -1,4 +1,4 @@
-"""Hooks and MCP servers in a real kernel: listed, used, and told of when they fail."""
+"""Hooks and MCP servers in a real kernel: listed, used, and reported when they fail."""
 
 import sys
 from pathlib import Path
@@ -54,21 +54,21 @@ def outcome(kernel: Kernel, command: str) -> dict[str, Any]:
 def test_they_are_listed_used_and_told_of(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, env=settings(tmp_path / "home")) as kernel:
         assert kernel.client.run(SETUP).status == "ok"
-        before = kernel.client.run("%agent mcp").story()
+        before = kernel.client.run("%agent mcp").markdown()
         assert "waiting (stdio)" in before
-        tried = kernel.client.run("%agent mcp connect", timeout=60).story()
+        tried = kernel.client.run("%agent mcp connect", timeout=60).markdown()
         assert "connected (stdio)" in tried
         assert "there is no program 'no-such-program'" in tried
 
         asked = kernel.client.run("%agent --model rehearsal/adds 2 and 3", timeout=60)
 
-        story = asked.story()
+        story = asked.markdown()
         assert asked.status == "ok"
         assert "It is five." in story
         assert "50" in story
         assert "hook/swap changed what it was given" in story
         assert "the calendar is gone" in story
-        hooks = kernel.client.run("%agent hooks").story()
+        hooks = kernel.client.run("%agent hooks").markdown()
         assert "swap" in hooks
         assert "failed: ValueError: the calendar is gone" in hooks
         assert "a cell" in hooks

@@ -110,14 +110,14 @@ def test_an_amount_that_is_none_is_said_and_sends_nothing(kernel: Kernel, amount
 
 
 def said(kernel: Kernel, line: str) -> str:
-    """Return what a cell shows, or the sentence with which it refuses."""
+    """Return a cell's output, or the message of its error."""
     run = kernel.client.run(line)
-    return run.story() if run.status == "ok" else str(run.reply["content"]["evalue"])
+    return run.markdown() if run.status == "ok" else str(run.reply["content"]["evalue"])
 
 
 @pytest.mark.slow
 class TestInAKernel:
-    """What a person sees of these lines."""
+    """The same lines in a real kernel."""
 
     def test_a_mode_is_shown_and_changed(self, kernel: Kernel) -> None:
         assert "`* ask`" in said(kernel, "%agent mode")

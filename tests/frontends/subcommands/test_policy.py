@@ -1,4 +1,4 @@
-"""``%agent policy`` shows the context policy, changes it from the next request on, and goes back."""
+"""``%agent policy`` shows the context policy, changes it from the next request on, and resets it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,7 @@ from palimpsest.transcript.context_values.policies import Policy
 SETUP = """
 from palimpsest.model.script import says
 from tests.harness.kernel_session import load
-room = load(get_ipython(), *[says('Well.')] * 9)
+harness = load(get_ipython(), *[says('Well.')] * 9)
 """
 
 
@@ -93,9 +93,9 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 def test_changes_the_policy_of_the_next_request(kernel: Kernel) -> None:
     policy = """
 from palimpsest.review.reconstruction.requests import policy_of, requests
-session = room.engine.submit(room.workspace.current(None)).result()
+session = harness.engine.submit(harness.workspace.current(None)).result()
 session.journal.flush_sync()
-policies = [policy_of(room.services.store, one) for one in requests(room.services.store, session.id)]
+policies = [policy_of(harness.services.store, one) for one in requests(harness.services.store, session.id)]
 """
     kernel.client.run("%agent One.")
 
@@ -105,9 +105,9 @@ policies = [policy_of(room.services.store, one) for one in requests(room.service
     kernel.client.run("%agent policy default")
     kernel.client.run("%agent Three.")
 
-    assert "opencode-1.18 with 1 number changed, chosen for this session" in chosen.story()
-    assert "`prune.protect_tokens` | 10,000 | 40,000 | this session" in chosen.story()
-    assert "`truncate.max_bytes` | 51,200" in shown.story()
+    assert "opencode-1.18 with 1 number changed, chosen for this session" in chosen.markdown()
+    assert "`prune.protect_tokens` | 10,000 | 40,000 | this session" in chosen.markdown()
+    assert "`truncate.max_bytes` | 51,200" in shown.markdown()
     kernel.client.run(policy)
     names = kernel.client.value("[(p.name, p.prune.protect_tokens) for p in policies]")
     wanted = [("palimpsest", 40_000), ("opencode-1.18", 10_000), ("palimpsest", 40_000)]
@@ -123,5 +123,6 @@ def test_wrong_words_get_one_sentence_and_change_nothing(kernel: Kernel) -> None
     assert "did you mean prune.protect_tokens?" in words
     assert "Traceback" not in str(run.messages)
     assert (
-        "palimpsest, as it comes, from the settings" in kernel.client.run("%agent policy").story()
+        "palimpsest, as it comes, from the settings"
+        in kernel.client.run("%agent policy").markdown()
     )

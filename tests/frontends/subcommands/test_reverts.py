@@ -1,4 +1,4 @@
-"""``%agent revert`` and its kin are read, done and said in words."""
+"""``%agent revert``, ``unrevert`` and ``cleanup`` are parsed, carried out and reported."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -57,7 +57,7 @@ def test_a_misspelt_word_is_asked_about() -> None:
 
 
 async def do(name: str, text: str, session: Any) -> tuple[str, str]:
-    """Run a line as the magic does, whose thread waits for the engine's."""
+    """Run a subcommand in a thread, as the magic does; return its Markdown and its plain text."""
     loop = asyncio.get_running_loop()
 
     def submit(work: Coroutine[Any, Any, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The subcommands about kept sessions: what is one and what is a prompt, and what each says."""
+"""The subcommands about sessions: which lines are subcommands and which prompts, and what each prints."""
 
 import re
 from collections.abc import Iterator
@@ -81,9 +81,9 @@ def ids(text: str) -> list[str]:
 
 
 def last(client: Client, line: str) -> str:
-    """Run a line; the error's sentence where it fails."""
+    """Run a line; return its last output, or the message of its error."""
     run = client.run(line)
-    return run.story() if run.status == "ok" else str(run.reply["content"]["evalue"])
+    return run.markdown() if run.status == "ok" else str(run.reply["content"]["evalue"])
 
 
 @pytest.mark.slow

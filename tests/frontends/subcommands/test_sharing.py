@@ -1,4 +1,4 @@
-"""A session is shared, exported and imported from a cell, by a page, and from Python."""
+"""A session is shared, exported and imported from a cell, from a page, and from Python."""
 
 import json
 from collections.abc import Iterator
@@ -101,7 +101,7 @@ register_scenario("tells", [says("It is **told**, with {KEY}."), says("And again
 def test_a_session_is_given_out_from_a_cell(kernel: Kernel, tmp_path: Path) -> None:
     run = kernel.client.run
 
-    shared = run("%agent share").story()
+    shared = run("%agent share").markdown()
     (page,) = (tmp_path / ".palimpsest" / "share").iterdir()
     assert page.name in shared
     assert "<strong>told</strong>" in page.read_text(encoding="utf-8")
@@ -109,15 +109,15 @@ def test_a_session_is_given_out_from_a_cell(kernel: Kernel, tmp_path: Path) -> N
     run("%agent share")
     assert list((tmp_path / ".palimpsest" / "share").iterdir()) == [page], "made anew, in its place"
 
-    assert "out.ipynb" in run("%agent export out.ipynb").story()
+    assert "out.ipynb" in run("%agent export out.ipynb").markdown()
     assert "told" in (tmp_path / "out.ipynb").read_text(encoding="utf-8")
     again = run("%agent export out.ipynb")
     assert "there already" in str(again.reply["content"]["evalue"])
     run("%agent export json out.json")
     assert KEY not in (tmp_path / "out.json").read_text(encoding="utf-8")
-    assert "deleted" in run("%agent unshare").story()
+    assert "deleted" in run("%agent unshare").markdown()
     assert not page.exists()
-    assert "was not shared" in run("%agent unshare").story()
+    assert "was not shared" in run("%agent unshare").markdown()
 
 
 @pytest.mark.slow
@@ -125,9 +125,9 @@ def test_sessions_come_in_from_a_cell_and_are_gone_on_with(kernel: Kernel, tmp_p
     run = kernel.client.run
     sample("opencode_storage", tmp_path)
 
-    told = run("%agent import ./opencode_storage").story()
+    told = run("%agent import ./opencode_storage").markdown()
     assert "Plan requirements review for ESQL notes" in told
-    assert "here already" in run("%agent import ./opencode_storage").story()
+    assert "here already" in run("%agent import ./opencode_storage").markdown()
     assert "There is no" in str(run("%agent import ./nothing.json").reply["content"]["evalue"])
 
     run("%agent use ses_11111111aaaaMockOpenCode01")

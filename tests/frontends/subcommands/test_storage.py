@@ -1,4 +1,4 @@
-"""``%agent storage`` says what no session needs any more, and deletes it when told to."""
+"""``%agent storage`` lists stored data that no session needs any more, and deletes it on request."""
 
 import os
 import time
@@ -58,8 +58,8 @@ def test_deletes_only_what_is_due_and_only_with_yes(kernel: Kernel, tmp_path: Pa
     there = lost.exists()
     gone = client.run("%agent storage prune --yes")
 
-    assert "1 kept text (23 bytes) is no longer needed and kept for 1 day" in first.story()
-    assert "%agent storage prune --yes deletes it" in due.story()
+    assert "1 kept text (23 bytes) is no longer needed and kept for 1 day" in first.markdown()
+    assert "%agent storage prune --yes deletes it" in due.markdown()
     assert there
-    assert "Deleted 1 kept text (23 bytes)." in gone.story()
+    assert "Deleted 1 kept text (23 bytes)." in gone.markdown()
     assert not lost.exists()

@@ -1,4 +1,4 @@
-"""What a cell shows and a notebook keeps: segments around native outputs, capped, scrubbed, in place."""
+"""The outputs of a cell and what a notebook saves: segments around native outputs, capped and redacted."""
 
 import json
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 
 def kinds(run: Run) -> list[str]:
-    """Name the outputs of a cell, in order."""
+    """Return the types of a cell's outputs, in order."""
     names = []
     for output in run.outputs():
         data = output["data"]
@@ -48,7 +48,7 @@ def test_a_figure_stands_after_the_call_that_made_it(kernel: Kernel) -> None:
     assert all(not s["open"] for s in segments(run))
     infos = [m["info"] for s in segments(run) for m in s["messages"]]
     assert all(info["time"].get("completed") for info in infos)
-    assert "running" not in run.story()
+    assert "running" not in run.markdown()
 
 
 def test_figures_go_to_the_model_as_images(kernel: Kernel) -> None:
@@ -95,7 +95,7 @@ def test_printed_text_is_in_the_card_and_nowhere_else(kernel: Kernel) -> None:
     run = kernel.run("%%agent -y\nhi")
 
     for words in ("by print", "by stderr", "by a child", "by a thread", "by a logger", "by value"):
-        assert run.story().count(words) >= 1
+        assert run.markdown().count(words) >= 1
         assert words in kernel.requests()
     assert run.stream() == run.stream("stderr") == ""
 
@@ -117,8 +117,8 @@ def test_clearing_the_output_spares_the_story(kernel: Kernel) -> None:
     run = kernel.run("%%agent -y\nhi")
 
     assert run.of("clear_output") == []
-    assert "Before." in run.story()
-    assert "\nnew\n" in run.story()
+    assert "Before." in run.markdown()
+    assert "\nnew\n" in run.markdown()
 
 
 def test_an_error_of_the_agents_code_is_no_error_of_the_cell(kernel: Kernel) -> None:
@@ -128,8 +128,8 @@ def test_an_error_of_the_agents_code_is_no_error_of_the_cell(kernel: Kernel) -> 
 
     assert run.status == "ok"
     assert run.of("error") == []
-    assert "ZeroDivisionError" in run.story()
-    assert "\x1b[" not in run.story()
+    assert "ZeroDivisionError" in run.markdown()
+    assert "\x1b[" not in run.markdown()
 
 
 def test_help_that_the_agent_asks_for_goes_to_the_agent(kernel: Kernel) -> None:
@@ -144,7 +144,7 @@ def test_help_that_the_agent_asks_for_goes_to_the_agent(kernel: Kernel) -> None:
 def test_a_semicolon_hides_a_value(kernel: Kernel) -> None:
     kernel.script("calls('python', code='6 * 7;').says('')", "says('done')")
 
-    assert "42" not in kernel.run("%%agent -y\nhi").story()
+    assert "42" not in kernel.run("%%agent -y\nhi").markdown()
 
 
 def test_more_figures_than_a_cell_takes_are_counted(kernel: Kernel) -> None:
@@ -156,8 +156,8 @@ def test_more_figures_than_a_cell_takes_are_counted(kernel: Kernel) -> None:
     run = kernel.run("%%agent -y\nhi")
 
     assert len(run.outputs()) <= MOST_OUTPUTS + 1
-    assert "more figures or tables were made" in run.story()
-    assert "done" in run.story()
+    assert "more figures or tables were made" in run.markdown()
+    assert "done" in run.markdown()
 
 
 def test_a_long_answer_is_cut_into_segments_and_costs_its_own_length(kernel: Kernel) -> None:
@@ -167,11 +167,11 @@ def test_a_long_answer_is_cut_into_segments_and_costs_its_own_length(kernel: Ker
     run = kernel.run("%%agent\nhi")
 
     sent = sum(len(json.dumps(m["content"])) for m in run.messages)
-    length = len(run.story())
+    length = len(run.markdown())
     assert length > 50_000
     assert 6 <= len(segments(run)) <= 9
     assert sent < 15 * length
-    assert [run.story().count(f"Paragraph {i} ") for i in range(170)] == [1] * 170
+    assert [run.markdown().count(f"Paragraph {i} ") for i in range(170)] == [1] * 170
 
 
 def test_the_notebook_keeps_little_of_a_large_tool_output(kernel: Kernel) -> None:
@@ -180,7 +180,7 @@ def test_the_notebook_keeps_little_of_a_large_tool_output(kernel: Kernel) -> Non
     run = kernel.run("%%agent -y\nhi")
 
     assert len(json.dumps([output["data"] for output in run.outputs()])) < 12_000
-    assert "done" in run.story()
+    assert "done" in run.markdown()
 
 
 def test_keys_are_taken_out_of_everything_shown(kernel: Kernel) -> None:
@@ -196,13 +196,13 @@ def test_keys_are_taken_out_of_everything_shown(kernel: Kernel) -> None:
     shown = json.dumps([m["content"] for m in run.messages])
     assert "hunter2hunter2-xyz" not in shown
     assert "sk-abcdefghijklmnopqrstuvwx" not in shown
-    assert "[redacted]" in run.story()
+    assert "[redacted]" in run.markdown()
 
 
 def test_markup_of_the_model_stays_text(kernel: Kernel) -> None:
     kernel.script("says('<img src=x onerror=alert(1)> <script>x</script>')")
 
-    story = kernel.run("%%agent\nhi").story()
+    story = kernel.run("%%agent\nhi").markdown()
 
     assert "<img" not in story
     assert "<script" not in story
@@ -216,7 +216,7 @@ def test_a_retry_is_counted_down(kernel: Kernel) -> None:
     counted = [str(c["data"]) for c in run.of("update_display_data") + run.of("display_data")]
     assert any("in 2 s" in text for text in counted)
     assert any("in 1 s" in text for text in counted)
-    assert "At last." in run.story()
+    assert "At last." in run.markdown()
 
 
 def test_words_come_while_the_model_speaks(kernel: Kernel) -> None:
@@ -248,9 +248,9 @@ def test_outputs_land_in_the_right_cell_while_another_one_runs(kernel: Kernel) -
         gate.open()
         runs[mine] = kernel.finish(mine)
 
-    assert "And done." in runs[mine].story()
+    assert "And done." in runs[mine].markdown()
     assert "image/png" in kinds(runs[mine])
-    assert "from the agent" in runs[mine].story()
+    assert "from the agent" in runs[mine].markdown()
     assert runs[mine].stream() == ""
     assert runs[other].outputs() == []
     assert runs[other].stream().count("from the other") == 3
@@ -275,7 +275,7 @@ def test_only_steps_are_refreshed_while_a_page_watches(kernel: Kernel) -> None:
     kernel.script(answer, answer)
 
     def halves(run: Run) -> set[str]:
-        """Return what was shown of the answer while it was not finished."""
+        """Return the texts that were shown of the answer before it was complete."""
         texts = [shown["data"].get("text/plain", "") for shown in run.of("update_display_data")]
         said = [" ".join(word for word in words if f"{word} " in text) for text in texts]
         return {text for text in said if text} - {" ".join(words[:-1])}
@@ -289,7 +289,7 @@ def test_only_steps_are_refreshed_while_a_page_watches(kernel: Kernel) -> None:
     assert len(halves(watched)) <= 1, (
         "the first words are shown once, and then nothing until a step"
     )
-    assert "twelve" in watched.story()
+    assert "twelve" in watched.markdown()
 
 
 def test_a_cell_knows_its_id_and_number(kernel: Kernel) -> None:
@@ -297,7 +297,7 @@ def test_a_cell_knows_its_id_and_number(kernel: Kernel) -> None:
 
     kernel.run("answer = %agent hi", cellId="cell-7")
 
-    origin = "room.workspace._open[answer.session].snapshot().messages[-2].info.origin"
+    origin = "harness.workspace._open[answer.session].snapshot().messages[-2].info.origin"
     assert kernel.value(f"({origin}.kind, {origin}.cell_id)") == "('cell', 'cell-7')"
     assert kernel.value(f"{origin}.execution_count == get_ipython().execution_count - 1") == "True"
 
@@ -314,7 +314,7 @@ def test_a_mistake_in_showing_does_not_end_the_turn(kernel: Kernel) -> None:
         kernel.run("cell.bundle = kept")
 
     assert run.status == "ok"
-    assert "cannot be shown here" in run.story()
+    assert "cannot be shown here" in run.markdown()
     assert kernel.value("str(answer)") == "'The answer.'"
 
 
@@ -329,7 +329,7 @@ def test_halves_of_a_character_break_no_cell(kernel: Kernel) -> None:
 
     assert run.status == "ok"
     assert run.stream("stderr") == ""
-    assert "It is 😀." in run.story()
+    assert "It is 😀." in run.markdown()
     tools = "[p.state for p in answer.parts if p.type == 'tool']"
     assert kernel.value(f"[one.status for one in {tools}]") == "['completed', 'completed']"
     assert kernel.value("answer.text") == repr("It is 😀.")

@@ -1,4 +1,4 @@
-"""A closed segment of a cell stays as it was until its message is complete, and is shown once more then."""
+"""A closed segment of a cell is not updated until its message is complete, and then once more."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -35,7 +35,7 @@ def answer(state: Any, *, completed: int | None = None, text: str = "") -> Messa
 
 
 class Feed:
-    """A turn's feed whose newest message the test sets."""
+    """A fake feed of a turn whose newest message the test sets."""
 
     first_seq = 1
     turn_id = "msg_0"

@@ -1,4 +1,4 @@
-"""A turn is cut into segments that together are the turn: nothing is lost, nothing told twice."""
+"""A turn is split into segments that together are the whole turn, without loss or repetition."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,7 +57,7 @@ def message(*parts: Part, id: str = "m") -> Message:
 
 
 def cut(messages: list[Message]) -> list[Segment]:
-    """Cut a turn as a cell does."""
+    """Split a turn as a cell does."""
     open_, done = Segment(0, Position()), []
     while (closed := cut_when_long(messages, open_)) is not None:
         done.append(closed)
@@ -164,7 +164,7 @@ PARTS = st.lists(
 
 @given(PARTS)
 def test_segments_together_are_the_turn(parts: list[str]) -> None:
-    """Whatever is said and called, the segments tell all of it once and in order."""
+    """For any texts and calls, the segments hold each of them once and in order."""
     made = [call(i) if one == "call" else text(i, one) for i, one in enumerate(parts)]
     messages = [message(*made)]
 

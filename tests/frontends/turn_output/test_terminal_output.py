@@ -1,4 +1,4 @@
-"""A terminal prints each thing once, in the words of every other view."""
+"""A terminal prints each item once, in the same words as every other view."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ from palimpsest.transcript.session_record.sessions import Idle
 
 
 class Feed:
-    """What a turn's feed tells a view."""
+    """A fake feed of a turn's messages."""
 
     def __init__(self, *messages: Message) -> None:
         self.changes = 0
@@ -86,7 +86,7 @@ def test_every_part_is_told_but_what_is_streamed_or_still_waits(
 ) -> None:
     html = told.render_message(assistant(part))
     still = part.type == "tool" and part.state.status in ("pending", "running")
-    still = still or (part.type == "text" and "\n" not in part.text)  # a line that is written
+    still = still or (part.type == "text" and "\n" not in part.text)  # a line still being written
     elsewhere = part.type == "retry" or (part.type == "step-finish" and part.reason != "length")
 
     made = printed(Feed(assistant(part)), capsys)

@@ -1,4 +1,4 @@
-"""The last picture of a turn waits for the records that it shows, however long the disk takes."""
+"""The last update of a turn waits until the journal has published its records, however slow the disk is."""
 
 import asyncio
 from pathlib import Path
@@ -25,7 +25,7 @@ async def test_the_end_of_a_turn_waits_until_its_last_record_was_told(
     await ask(session, "Hello")
     await harness.records(session)
     clock = iter(range(10_000))
-    # A second passes whenever somebody looks.
+    # A second passes at each reading of the clock.
     hurried = SimpleNamespace(monotonic=lambda: next(clock))
     monkeypatch.setattr(module, "time", hurried, raising=False)
 

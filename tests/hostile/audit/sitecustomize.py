@@ -1,4 +1,4 @@
-"""Write down which files a Python process opens, and what it starts and calls: put on PYTHONPATH by a test."""
+"""Log the files, programs and connections that a Python process opens; tests put it on PYTHONPATH."""
 
 import os
 import sys
@@ -37,7 +37,7 @@ if _target:
 
 
 def _watched(name: str) -> None:
-    """Tell of looks at files that are not there, too: no audit event does."""
+    """Log calls that look for a file without opening it, for which there is no audit event."""
     look = getattr(os, name)
 
     def looking(path: Any, *arguments: Any, **named: Any) -> Any:

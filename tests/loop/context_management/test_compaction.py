@@ -1,4 +1,4 @@
-"""When a conversation no longer fits, a summary takes its place for the model, and nothing is lost."""
+"""When a conversation no longer fits, the model gets a summary instead, and the transcript loses nothing."""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +24,7 @@ from palimpsest.transcript.session_record.events import DecisionMade, SessionCom
 
 
 async def test_makes_room_before_a_request_that_would_not_fit(tmp_path: Path) -> None:
-    room, model, session = await talked(tmp_path, says(SUMMARY), says("It is 43.92."))
+    harness, model, session = await talked(tmp_path, says(SUMMARY), says("It is 43.92."))
 
     answer = await ask(session, "What was the mean? " + "word " * 1_600)
 
@@ -37,15 +37,15 @@ async def test_makes_room_before_a_request_that_would_not_fit(tmp_path: Path) ->
     assert "know the penguins" in after
     assert "What was the mean?" in after
     assert "First question" not in after
-    # Nothing is lost: the transcript has every word.
+    # The transcript still has the whole text.
     messages = session.snapshot().messages
     assert LONG.strip() in str(messages)
     [summary] = summaries(messages)
     assert summary.error is None
     assert markers(messages)[0].auto
-    records = await room.records(session)
+    records = await harness.records(session)
     assert [r.event for r in records if isinstance(r.event, SessionCompacted)]
-    rebuilt = list(rebuild_all(room.store, session.id, records))
+    rebuilt = list(rebuild_all(harness.store, session.id, records))
     assert all(one.matches for one in rebuilt)
     assert [list(one.request.messages) for one in rebuilt] == [
         list(request.messages) for request in model.requests
@@ -53,10 +53,10 @@ async def test_makes_room_before_a_request_that_would_not_fit(tmp_path: Path) ->
 
 
 async def test_keeps_the_newest_turns_word_for_word(tmp_path: Path) -> None:
-    room, model = make_harness(
+    harness, model = make_harness(
         tmp_path, says(LONG), says(LONG), says("A short answer."), says(SUMMARY), says("Done.")
     )
-    session = await room.session()
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
     await ask(session, "A short question")
@@ -72,27 +72,29 @@ async def test_keeps_the_newest_turns_word_for_word(tmp_path: Path) -> None:
 async def test_a_question_that_the_summary_covers_is_said_again(tmp_path: Path) -> None:
     (tmp_path / "big.txt").write_text("line of text\n" * 1_500)
     question = "How many lines has big.txt, and what do they say? " + "word " * 1_200
-    room, model = make_harness(
+    harness, model = make_harness(
         tmp_path,
         calls("read", path="big.txt"),
         calls("read", path="big.txt"),
         says(SUMMARY),
         says("1,500 lines."),
     )
-    session = await room.session()
+    session = await harness.session()
 
     answer = await ask(session, question)
 
     assert answer.text == "1,500 lines."
     assert [r.purpose for r in model.requests][-2:] == ["compaction", "step"]
     assert question in sent(model, len(model.requests) - 1)
-    records = await room.records(session)
-    assert all(one.matches for one in rebuild_all(room.store, session.id, records))
+    records = await harness.records(session)
+    assert all(one.matches for one in rebuild_all(harness.store, session.id, records))
 
 
 async def test_makes_room_when_the_provider_refuses(tmp_path: Path) -> None:
-    room, _ = make_harness(tmp_path, says("One."), overflows(), says(SUMMARY), says("Now it fits."))
-    session = await room.session()
+    harness, _ = make_harness(
+        tmp_path, says("One."), overflows(), says(SUMMARY), says("Now it fits.")
+    )
+    session = await harness.session()
     await ask(session, "First question " + "word " * 1_500)
 
     answer = await ask(session, "Second question")
@@ -119,7 +121,7 @@ async def test_makes_room_when_the_provider_refuses(tmp_path: Path) -> None:
 async def test_a_summary_that_is_no_good_cuts_nothing(
     tmp_path: Path, answer: ModelAnswer, words: str
 ) -> None:
-    room, model, session = await talked(tmp_path, answer, says("Never sent."))
+    harness, model, session = await talked(tmp_path, answer, says("Never sent."))
 
     result = await ask(session, "What was the mean? " + "word " * 1_600)
 
@@ -128,7 +130,7 @@ async def test_a_summary_that_is_no_good_cuts_nothing(
     assert [request.purpose for request in model.requests][-1] == "compaction"
     [summary] = summaries(session.snapshot().messages)
     assert summary.error is not None
-    assert not [r for r in await room.records(session) if isinstance(r.event, SessionCompacted)]
+    assert not [r for r in await harness.records(session) if isinstance(r.event, SessionCompacted)]
 
 
 async def test_a_summary_asked_for_again_says_that_there_is_room(tmp_path: Path) -> None:
@@ -160,8 +162,8 @@ async def test_stops_while_it_is_summarising(tmp_path: Path) -> None:
 
 async def test_a_second_summary_that_helps_no_more_ends_the_turn(tmp_path: Path) -> None:
     answers = [says("One."), overflows(), says(SUMMARY), overflows(), says(SUMMARY)]
-    room, model = make_harness(tmp_path, *answers)
-    session = await room.session()
+    harness, model = make_harness(tmp_path, *answers)
+    session = await harness.session()
     await ask(session, "First question " + "word " * 1_500)
 
     result = await ask(session, "Second question")
@@ -175,10 +177,10 @@ async def test_tries_no_more_often_than_the_policy_says(tmp_path: Path) -> None:
     base = DEFAULT
     compact = base.compact.model_copy(update={"max_attempts": 2, "judge": False})
     answers = [says("One."), *(overflows(), says(SUMMARY)) * 2, overflows()]
-    room, model = make_harness(
+    harness, model = make_harness(
         tmp_path, *answers, policy=base.model_copy(update={"compact": compact})
     )
-    session = await room.session()
+    session = await harness.session()
     await ask(session, "First question")
 
     result = await ask(session, "Second question")
@@ -190,8 +192,8 @@ async def test_tries_no_more_often_than_the_policy_says(tmp_path: Path) -> None:
 async def test_a_first_prompt_that_is_too_large_is_refused_before_anything_is_sent(
     tmp_path: Path,
 ) -> None:
-    room, model = make_harness(tmp_path)
-    session = await room.session()
+    harness, model = make_harness(tmp_path)
+    session = await harness.session()
 
     result = await ask(session, "word " * 40_000)
 
@@ -200,13 +202,13 @@ async def test_a_first_prompt_that_is_too_large_is_refused_before_anything_is_se
 
 
 async def test_the_report_names_what_the_summary_lost(tmp_path: Path) -> None:
-    room, _, session = await talked(
+    harness, _, session = await talked(
         tmp_path, says(SUMMARY.replace("43.92", "some number")), says("It is 43.92.")
     )
 
     await ask(session, "What was the mean? " + "word " * 1_600)
 
-    records = await room.records(session)
+    records = await harness.records(session)
     decisions = [r.event.decision for r in records if isinstance(r.event, DecisionMade)]
     [told] = [one for one in decisions if "retention" in one.numbers]
     assert told.numbers["retention"]["numbers"]["names"] == ["43.92"]
@@ -226,7 +228,7 @@ async def test_is_off_where_the_policy_says_so(tmp_path: Path) -> None:
 
 
 async def test_the_next_compaction_merges_the_summary_before(tmp_path: Path) -> None:
-    room, model, session = await talked(
+    harness, model, session = await talked(
         tmp_path, says(SUMMARY), says(LONG), says(SUMMARY), says("Done.")
     )
     await ask(session, "Third question " + "word " * 1_600)
@@ -239,15 +241,19 @@ async def test_the_next_compaction_merges_the_summary_before(tmp_path: Path) -> 
     assert f"<prior-summary>\n{SUMMARY.strip()}\n</prior-summary>" in asked
     assert "Third question" in asked
     assert "First question" not in asked
-    records = await room.records(session)
-    assert all(one.matches for one in rebuild_all(room.store, session.id, records))
+    records = await harness.records(session)
+    assert all(one.matches for one in rebuild_all(harness.store, session.id, records))
 
 
 async def test_the_agent_for_summaries_may_have_words_of_its_own(tmp_path: Path) -> None:
-    room, model = make_harness(tmp_path, says(LONG), says(LONG), says(SUMMARY), says("Done."))
-    scribe = room.services.agents["compaction"].model_copy(update={"prompt": "Sum it up in verse."})
-    object.__setattr__(room.services, "agents", {**room.services.agents, "compaction": scribe})
-    session = await room.session()
+    harness, model = make_harness(tmp_path, says(LONG), says(LONG), says(SUMMARY), says("Done."))
+    scribe = harness.services.agents["compaction"].model_copy(
+        update={"prompt": "Sum it up in verse."}
+    )
+    object.__setattr__(
+        harness.services, "agents", {**harness.services.agents, "compaction": scribe}
+    )
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
 
@@ -255,5 +261,5 @@ async def test_the_agent_for_summaries_may_have_words_of_its_own(tmp_path: Path)
 
     [asked] = [one for one in model.requests if one.purpose == "compaction"]
     assert asked.messages[0] == {"role": "system", "content": "Sum it up in verse."}
-    rebuilt = list(rebuild_all(room.store, session.id, await room.records(session)))
+    rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert all(one.matches for one in rebuilt)

@@ -1,6 +1,6 @@
-"""After a compaction that failed, the next one summarises what it planned to, under every preset.
+"""After a failed compaction, the next one summarises what the first should have, under every preset.
 
-The newest recorded OpenCode puts a tail in front even where its summary failed, and hides what came
+The newest recorded OpenCode moves a tail to the front even if its summary failed, and hides the messages
 before it (tests/golden/test_fold.py); so does its preset.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.harness.replay_checks import check_log_laws
 from tests.harness.session import SessionHarness, ask
-from tests.loop.context_management.test_fit_driver import SUMMARY, rebuilt, room
+from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, rebuilt
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
@@ -21,16 +21,16 @@ from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy
 
 TURNS = {"First": 2_000, "Second": 300, "Third": 300}
-"""Words of the answers in each turn."""
+"""The number of words in each turn's answer."""
 
 
 async def talked(
     tmp_path: Path, preset: str, *later: ModelAnswer, tail_tokens: int = 820
 ) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
-    """Return a session of three turns, of which a compaction keeps one and a half."""
+    """Return a session of three turns, of which a compaction keeps one and a half as its tail."""
     policy = policy_with_changes(PRESETS[preset], {"compact.tail_tokens": tail_tokens})
     answers = [says(f"{turn} answer." + " word" * words) for turn, words in TURNS.items()]
-    harness, model = room(tmp_path, *answers, *later, window=60_000, policy=policy)
+    harness, model = make_fit_harness(tmp_path, *answers, *later, window=60_000, policy=policy)
     session = await harness.session()
     for turn in TURNS:
         await ask(session, f"{turn} prompt, in a sentence of several words.")
@@ -38,7 +38,7 @@ async def talked(
 
 
 def told(model: ScriptedModel, number: int) -> list[str]:
-    """Return which turns' words a request holds."""
+    """Return the turns whose prompt or answer is in a request."""
     words = str(model.requests[number].messages)
     pieces = (f"{turn} {what}" for turn in (*TURNS, "Fourth") for what in ("prompt", "answer"))
     return [piece for piece in pieces if piece in words]
@@ -58,10 +58,10 @@ async def test_a_compaction_after_a_failed_one_tells_what_it_does_not_keep(
     summarised, kept = told(model, 4), told(model, 5)
     match preset:
         case "opencode-1.1":
-            # There a failed summary cuts like a good one.
+            # With this preset a failed summary shortens the history like a good one.
             assert (summarised, kept) == ([], ["Fourth prompt"])
         case "opencode-1.18":
-            # The tail of the failed one is all that the second one saw.
+            # The second compaction saw only the tail of the failed one.
             assert summarised == ["Second answer"]
             assert kept == ["Third prompt", "Third answer", "Fourth prompt"]
         case _:
@@ -88,7 +88,7 @@ async def test_a_compaction_that_did_not_fit_itself_hides_nothing_under_the_newe
 async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_it_too(
     tmp_path: Path,
 ) -> None:
-    """The tail goes up to the marker (spec/session-engine.md 1.10 and 1.14), live and in a what-if."""
+    """The tail reaches up to the marker (spec/session-engine.md 1.10 and 1.14), live and in a what-if."""
     harness, model, session = await talked(
         tmp_path, "opencode-1.18", overflows(), says(SUMMARY), says("Well.")
     )

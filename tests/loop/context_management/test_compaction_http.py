@@ -1,4 +1,4 @@
-"""A compaction meets a real HTTP server and its faults; what the server received is rebuilt from the log."""
+"""Compactions with a real HTTP server and its faults; received requests are rebuilt from the log."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ TURNS = 10
 
 
 class Small(HttpSessionHarness):
-    """A session in a window of 8,000 tokens, with a server that knows what it is asked for."""
+    """A session in a window of 8,000 tokens, with a server that distinguishes summary requests."""
 
     def narrow(self, policy: Policy = DEFAULT, window: int = 8_000) -> None:
         info = self.harness.info(self.id)
@@ -37,7 +37,7 @@ class Small(HttpSessionHarness):
             self.opened._configured = self.opened._prompt_resolver._configured = made
 
     async def grow(self, turns: int = TURNS) -> None:
-        """Say so much that one request cannot tell it."""
+        """Add turns until one summary request cannot hold them."""
         self.narrow(window=60_000)
         for number in range(turns):
             self.server.script(says(f"The mean of column {number} is 43.92. " * 100).in_pieces(900))
@@ -58,7 +58,7 @@ def harness(
 
 
 def by_purpose(request: Arrived) -> ModelAnswer:
-    """Summarise what is to be summarised, and answer what is asked."""
+    """Answer summary requests with a summary, and others with a sentence."""
     summary = "You write summaries" in str(request.body)
     return says(SUMMARY if summary else "It is 43.92.")
 

@@ -1,4 +1,4 @@
-"""A summary is written by the model and after the words that the settings name for it."""
+"""A summary is written by the model and with the instructions that the settings name for it."""
 
 from pathlib import Path
 from typing import Any
@@ -38,23 +38,23 @@ async def two_models(
     policy: Policy = NAMED,
     writer: ModelInfo = WRITER,
 ) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
-    """Return a session nearly full, and another model for its summaries."""
+    """Return a session whose window is nearly full, with another model for its summaries."""
     works = ScriptedModel(says(LONG), says(LONG), *answers)
-    room = SessionHarness(root, works, info=INFO)
+    harness = SessionHarness(root, works, info=INFO)
 
     def info(name: str, variant: str | None = None) -> ModelInfo:
         if name.endswith("nobody"):
             raise ConfigError(f"There is no model {name!r}.")
-        return writer if name == writer.ref.id else room.info(name, variant)
+        return writer if name == writer.ref.id else harness.info(name, variant)
 
     models: dict[str, Any] = {"writer": writes}
-    object.__setattr__(room.services, "policy", policy)
-    object.__setattr__(room.services, "info", info)
-    object.__setattr__(room.services, "model", lambda one: models.get(one.ref.name, works))
-    session = await room.session()
+    object.__setattr__(harness.services, "policy", policy)
+    object.__setattr__(harness.services, "info", info)
+    object.__setattr__(harness.services, "model", lambda one: models.get(one.ref.name, works))
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
-    return room, works, session
+    return harness, works, session
 
 
 def notices(session: LiveSession) -> list[str]:
@@ -72,20 +72,20 @@ async def summarise(session: LiveSession) -> Any:
 
 async def test_the_model_that_is_named_for_summaries_writes_them(tmp_path: Path) -> None:
     writes = ScriptedModel(says(SUMMARY), says(SUMMARY))
-    room, works, session = await two_models(tmp_path, writes, says("It is 43.92."))
+    harness, works, session = await two_models(tmp_path, writes, says("It is 43.92."))
 
     answer = await summarise(session)
 
     assert (answer.text, answer.error) == ("It is 43.92.", None)
     assert [request.purpose for request in works.requests] == ["step"] * 3
-    # Its window is the smaller one, so it needs two requests where the session's needs one.
+    # The writer's window is smaller, so it needs two requests where the session's model needs one.
     assert [request.purpose for request in writes.requests] == ["compaction"] * 2
     [summary] = summaries(session.snapshot().messages)
     assert summary.model == WRITER.ref
     assert notices(session) == []
-    asked = [one.request for one in requested(await room.records(session))]
+    asked = [one.request for one in requested(await harness.records(session))]
     assert [one.facts.window for one in asked if one.purpose == "compaction"] == [6_000] * 2
-    await assert_rebuilt(room, session, works, writes)
+    await assert_rebuilt(harness, session, works, writes)
 
 
 async def test_the_cost_of_a_summary_counts_for_the_session(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ async def test_a_model_that_cannot_be_used_is_told_once_and_the_sessions_own_wri
     tmp_path: Path, name: str, fault: ModelAnswer, words: str
 ) -> None:
     writes = ScriptedModel(fault)
-    room, works, session = await two_models(
+    harness, works, session = await two_models(
         tmp_path,
         writes,
         *[by_purpose] * 4,
@@ -136,7 +136,7 @@ async def test_a_model_that_cannot_be_used_is_told_once_and_the_sessions_own_wri
     [summary] = summaries(session.snapshot().messages)
     assert (summary.model.name, summary.error) == ("model", None)
     models = (works, writes) if writes.requests else (works,)
-    await assert_rebuilt(room, session, *models)
+    await assert_rebuilt(harness, session, *models)
 
 
 async def test_a_model_with_too_small_a_window_is_not_asked(tmp_path: Path) -> None:
@@ -159,18 +159,18 @@ async def test_a_model_with_too_small_a_window_is_not_asked(tmp_path: Path) -> N
 
 async def test_a_key_that_ends_between_two_parts_costs_no_words(tmp_path: Path) -> None:
     writes = ScriptedModel(says(SUMMARY + "- half of it"), fails(401, "The key has expired."))
-    room, works, session = await two_models(tmp_path, writes, *[by_purpose] * 5)
+    harness, works, session = await two_models(tmp_path, writes, *[by_purpose] * 5)
 
     answer = await summarise(session)
 
     assert (answer.text, answer.error) == ("It is 43.92.", None)
     assert len(writes.requests) == 2
     assert len(notices(session)) == 1
-    # The session's model begins anew, and what the other wrote is a draft that nobody goes on with.
+    # The session's model starts again, and the other's text stays as a draft.
     told = [str(one.messages[-1]["content"]) for one in works.requests[2:]]
     assert "First question" in told[0]
     assert not any("half of it" in text for text in told)
-    await assert_rebuilt(room, session, works, writes)
+    await assert_rebuilt(harness, session, works, writes)
 
 
 @pytest.mark.slow
@@ -205,9 +205,9 @@ async def test_what_another_model_could_not_do_either_is_an_error(tmp_path: Path
 async def test_own_words_for_a_summary_take_the_place_of_ours(tmp_path: Path) -> None:
     own = "Write a haiku about each variable, then list the open questions."
     works = ScriptedModel(says(LONG), says(LONG), says(SUMMARY), says("Done."))
-    room = SessionHarness(tmp_path, works, info=INFO)
-    object.__setattr__(room.services, "policy", with_compact(DEFAULT, prompt=own))
-    session = await room.session()
+    harness = SessionHarness(tmp_path, works, info=INFO)
+    object.__setattr__(harness.services, "policy", with_compact(DEFAULT, prompt=own))
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
 
@@ -218,7 +218,7 @@ async def test_own_words_for_a_summary_take_the_place_of_ours(tmp_path: Path) ->
     assert "<template>" not in asked
     assert "keeps this above all: the means" in asked
     assert "<conversation>" in asked
-    await assert_rebuilt(room, session, works)
+    await assert_rebuilt(harness, session, works)
 
 
 async def test_the_settings_name_both(tmp_path: Path) -> None:

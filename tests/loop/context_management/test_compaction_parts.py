@@ -1,4 +1,4 @@
-"""A conversation that is too long for one summary is summarised in parts, and every part is on record."""
+"""A conversation that is too long for one summary is summarised in parts, each of which is recorded."""
 
 import asyncio
 import itertools
@@ -30,23 +30,23 @@ WIDE = INFO.model_copy(update={"window": 60_000})
 
 
 def part(number: int) -> str:
-    """Return the summary that a request answers with, told apart by its number."""
+    """Return the summary of one request, which differs by its number."""
     return SUMMARY + f"- part {number}\n"
 
 
 async def grown(
     root: Path, *answers: ModelAnswer, policy: Policy = DEFAULT, turns: int = TURNS
 ) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
-    """Return a session of some 20,000 tokens whose model now reads 8,000 at most."""
+    """Return a session of some 20,000 tokens whose model now has a window of 8,000."""
     said = [says(f"The mean of column {number} is 43.92. " * 100) for number in range(turns)]
     model = ScriptedModel(*said, *answers)
-    room = SessionHarness(root, model, info=WIDE)
-    object.__setattr__(room.services, "policy", policy)
-    session = await room.session()
+    harness = SessionHarness(root, model, info=WIDE)
+    object.__setattr__(harness.services, "policy", policy)
+    session = await harness.session()
     for number in range(turns):
         await ask(session, f"Question {number} " + "word " * 700)
-    room.narrow(INFO)
-    return room, model, session
+    harness.narrow(INFO)
+    return harness, model, session
 
 
 def asked(model: ScriptedModel) -> list[str]:
@@ -71,7 +71,7 @@ async def test_each_part_goes_on_with_the_summary_of_those_before(tmp_path: Path
     assert (answer.text, answer.error) == ("It is 43.92.", None)
     first, second, third = asked(model)
     told = [questions(text) for text in (first, second, third)]
-    # Nothing is told twice, nothing is passed over, and the newest turns stay word for word.
+    # Each message is summarised once, and the newest turns are kept unchanged.
     assert list(itertools.chain(*told)) == list(range(sum(map(len, told))))
     assert "<prior-summary>" not in first
     assert f"<prior-summary>\n{part(1).strip()}\n</prior-summary>" in second
@@ -89,20 +89,20 @@ async def test_each_part_goes_on_with_the_summary_of_those_before(tmp_path: Path
 
 
 async def test_every_part_is_rebuilt_from_the_log(tmp_path: Path) -> None:
-    room, model, session = await grown(
+    harness, model, session = await grown(
         tmp_path, says(part(1)), says(part(2)), says(part(3)), says("Done."), says("Yes.")
     )
     await ask(session, "And now?")
     await ask(session, "Sure?")
 
-    records = await room.records(session)
+    records = await harness.records(session)
     stages = [
         record.event.decision.numbers["stage"]
         for record in records
         if isinstance(record.event, DecisionMade) and "stage" in record.event.decision.numbers
     ]
     assert stages == [1, 2, 3]
-    await assert_rebuilt(room, session, model)
+    await assert_rebuilt(harness, session, model)
 
 
 async def test_what_a_part_wrote_is_kept_as_a_draft(tmp_path: Path) -> None:
@@ -135,12 +135,12 @@ async def test_a_call_and_its_result_are_told_in_one_part(tmp_path: Path) -> Non
         *(says(part(number)) for number in range(1, 9)),
         says("Done."),
     )
-    room = SessionHarness(tmp_path, model, info=WIDE)
-    object.__setattr__(room.services, "policy", with_compact(result_chars=20_000))
-    session = await room.session()
+    harness = SessionHarness(tmp_path, model, info=WIDE)
+    object.__setattr__(harness.services, "policy", with_compact(result_chars=20_000))
+    session = await harness.session()
     await ask(session, "Read them. " + "word " * 700)
     await ask(session, "More. " + "word " * 1_000)
-    room.narrow(INFO.model_copy(update={"window": 5_000}))
+    harness.narrow(INFO.model_copy(update={"window": 5_000}))
 
     await ask(session, "And now?")
 
@@ -159,13 +159,13 @@ async def test_a_message_too_large_for_any_request_is_left_out_with_a_note(tmp_p
         *(says(part(number)) for number in range(1, 5)),
         says("Done."),
     )
-    room = SessionHarness(tmp_path, model, info=WIDE)
-    object.__setattr__(room.services, "policy", DEFAULT)
-    session = await room.session()
+    harness = SessionHarness(tmp_path, model, info=WIDE)
+    object.__setattr__(harness.services, "policy", DEFAULT)
+    session = await harness.session()
     await ask(session, "Take this: " + "penguin " * 9_000)
     await ask(session, "And two?")
     await ask(session, "And three? " + "word " * 2_000)
-    room.narrow(INFO)
+    harness.narrow(INFO)
 
     answer = await ask(session, "And now?")
 
@@ -185,23 +185,23 @@ async def test_a_part_that_fails_cuts_nothing(
     tmp_path: Path, which: int, fault: ModelAnswer, sentence: str
 ) -> None:
     good = [says(part(number)) for number in range(1, which)]
-    room, model, session = await grown(tmp_path, *good, fault)
+    harness, model, session = await grown(tmp_path, *good, fault)
 
     answer = await ask(session, "And now?")
 
     assert answer.error is not None
     assert sentence in answer.error.message
     assert len(asked(model)) == which
-    assert not [r for r in await room.records(session) if isinstance(r.event, SessionCompacted)]
+    assert not [r for r in await harness.records(session) if isinstance(r.event, SessionCompacted)]
     [summary] = summaries(session.snapshot().messages)
     assert summary.error is not None
-    await assert_whole(room, session, model)
+    await assert_whole(harness, session, model)
 
 
 @pytest.mark.parametrize("which", [1, 2, 3])
 async def test_is_stopped_in_the_middle_of_any_part(tmp_path: Path, which: int) -> None:
     good = [says(part(number)) for number in range(1, which)]
-    room, model, session = await grown(tmp_path, *good, says("## Goal\n- know").stalls())
+    harness, model, session = await grown(tmp_path, *good, says("## Goal\n- know").stalls())
     waiting = asyncio.create_task(ask(session, "And now?"))
     await until(lambda: len(asked(model)) == which)
     await until(lambda: "- know" in str(session.snapshot().messages[-1].parts[-1]))
@@ -211,12 +211,12 @@ async def test_is_stopped_in_the_middle_of_any_part(tmp_path: Path, which: int) 
 
     assert isinstance(answer.error, AbortedError)
     assert model.closed == 1
-    await assert_whole(room, session, model)
+    await assert_whole(harness, session, model)
 
 
-async def assert_whole(room: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
-    """The next request holds the whole history, and nothing of the summary that came to nothing."""
-    room.narrow(WIDE)
+async def assert_whole(harness: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
+    """Assert that the next request has the whole history, and nothing of the failed summary."""
+    harness.narrow(WIDE)
     model.script(says("Here."))
     answer = await ask(session, "Still there?")
     assert answer.text == "Here."
@@ -258,7 +258,7 @@ async def test_summaries_that_grow_too_long_themselves_end_it(tmp_path: Path) ->
 
 
 async def test_tries_again_from_the_beginning(tmp_path: Path) -> None:
-    room, model, session = await grown(
+    harness, model, session = await grown(
         tmp_path,
         says(part(1)),
         fails(400, "Not today."),
@@ -275,17 +275,17 @@ async def test_tries_again_from_the_beginning(tmp_path: Path) -> None:
     assert "<prior-summary>" not in texts[2]
     assert "Question 0" not in str(model.requests[-1].messages)
     assert "What did we do so far?" in str(model.requests[-1].messages)
-    await assert_rebuilt(room, session, model)
+    await assert_rebuilt(harness, session, model)
 
 
 async def test_nobody_waits_for_a_part_that_stalls_for_ever(tmp_path: Path) -> None:
     recovery = DEFAULT.recovery.model_copy(update={"compaction_seconds": 0.1})
     policy = DEFAULT.model_copy(update={"recovery": recovery})
-    room, model, session = await grown(tmp_path, says(part(1)), stalls(), policy=policy)
+    harness, model, session = await grown(tmp_path, says(part(1)), stalls(), policy=policy)
 
     answer = await ask(session, "And now?")
 
     assert answer.error is not None
     assert "did not come within 0.1 seconds" in answer.error.message
     assert model.closed == 1
-    await assert_whole(room, session, model)
+    await assert_whole(harness, session, model)

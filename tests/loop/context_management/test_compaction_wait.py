@@ -1,4 +1,4 @@
-"""Who waits for a compaction goes on when it has ended, and one that takes too long is given up."""
+"""Whoever waits for a compaction continues at its end, and one that takes too long is given up."""
 
 import asyncio
 import time
@@ -36,19 +36,19 @@ from palimpsest.transcript.session_record.sessions import Idle
 QUESTION = "What was the mean? " + "word " * 1_600
 WIDE = INFO.model_copy(update={"window": 60_000})
 SLOW = says(SUMMARY).drips(0.002)
-"""Takes about a fifth of a second."""
+"""A summary that takes about a fifth of a second."""
 
 
 async def compacting(session: LiveSession, model: ScriptedModel) -> "asyncio.Task[Any]":
-    """Ask what does not fit, and return while the summary is being written."""
+    """Send a prompt that overflows, and return while the summary is streaming."""
     asking = asyncio.create_task(ask(session, QUESTION))
     await until(lambda: model.requests[-1].purpose == "compaction")
     return asking
 
 
-def take(room: SessionHarness, session: LiveSession, policy: Policy) -> None:
-    """Let a session go by a policy from now on: what was said before had all the time it took."""
-    object.__setattr__(room.services, "policy", policy)
+def take(harness: SessionHarness, session: LiveSession, policy: Policy) -> None:
+    """Change the policy of a session, so that its time limits hold from now on."""
+    object.__setattr__(harness.services, "policy", policy)
     session._configured = session._prompt_resolver._configured = type(session._configured)(
         policy, {}
     )
@@ -106,7 +106,7 @@ async def test_an_answer_that_takes_longer_than_the_policy_waits_is_not_waited_f
     )
     asking = await compacting(session, model)
 
-    # The summary takes several windows of waiting; only the answer after it is given up.
+    # The summary lasts several wait limits; only the answer after it is given up.
     assert await asyncio.wait_for(session.wait_compaction(), 5) is False
     await until(lambda: model.requests[-1].purpose == "step")
     session.cancel()
@@ -146,7 +146,7 @@ async def test_closing_the_session_wakes_whoever_waits(tmp_path: Path) -> None:
 
 async def test_a_summary_that_takes_too_long_is_given_up_and_history_stays(tmp_path: Path) -> None:
     policy = with_recovery(compaction_seconds=0.1)
-    room, model, session = await talked(
+    harness, model, session = await talked(
         tmp_path, says("## Goal\n- know").stalls(), says("Still here."), policy=policy
     )
 
@@ -160,22 +160,22 @@ async def test_a_summary_that_takes_too_long_is_given_up_and_history_stays(tmp_p
     assert isinstance(picture.status, Idle)
     assert picture.session is not None
     assert picture.session.time.compacting is None
-    room.narrow(WIDE)
+    harness.narrow(WIDE)
     await ask(session, "Well?")
     after = sent(model, 3)
     assert "First question" in after
     assert "Second question" in after
     assert "What did we do so far?" not in after
     assert "## Goal" not in after
-    # The transcript keeps what was written of it.
+    # The transcript keeps the unfinished summary.
     assert "## Goal" in str(picture.messages)
-    await assert_rebuilt(room, session, model)
+    await assert_rebuilt(harness, session, model)
 
 
 @pytest.mark.slow
 async def test_a_summary_is_tried_again_after_it_was_given_up(tmp_path: Path) -> None:
     policy = with_recovery(compaction_seconds=0.5)
-    room, model, session = await talked(tmp_path, stalls(), *[by_purpose] * 3, policy=policy)
+    harness, model, session = await talked(tmp_path, stalls(), *[by_purpose] * 3, policy=policy)
     failed = await ask(session, QUESTION)
     assert isinstance(failed.error, ApiError)
 
@@ -185,7 +185,7 @@ async def test_a_summary_is_tried_again_after_it_was_given_up(tmp_path: Path) ->
     good, bad = (summaries(session.snapshot().messages)[at] for at in (1, 0))
     assert (good.error, bad.error is None) == (None, False)
     assert "First question" not in sent(model, -1)
-    await assert_rebuilt(room, session, model)
+    await assert_rebuilt(harness, session, model)
 
 
 async def test_who_joins_is_told_that_it_took_too_long(tmp_path: Path) -> None:
@@ -203,17 +203,19 @@ async def test_who_joins_is_told_that_it_took_too_long(tmp_path: Path) -> None:
 async def cut_answer(
     tmp_path: Path, policy: Policy
 ) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
-    """Return a session whose last answer was cut off before a compaction that took too long."""
+    """Return a session whose last answer was cut off, and whose next compaction times out."""
     half = says("Half of it. " * 40).finishes("length").reports(input=7_500, output=100)
-    room, model = make_harness(tmp_path, says("One."), half, stalls(), says("Here."), policy=policy)
-    session = await room.session()
+    harness, model = make_harness(
+        tmp_path, says("One."), half, stalls(), says("Here."), policy=policy
+    )
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
-    return room, model, session
+    return harness, model, session
 
 
 def reported(snapshot: str) -> Policy:
-    """Return a policy that compacts by reported tokens, and goes on from such a snapshot."""
+    """Return a policy that compacts by reported tokens, and continues from the given snapshot."""
     policy = with_recovery(compaction_seconds=0.1, snapshot=snapshot)
     overflow = policy.overflow.model_copy(update={"rule": "opencode-1.18"})
     return policy.model_copy(update={"overflow": overflow})
@@ -223,7 +225,7 @@ def reported(snapshot: str) -> Policy:
 async def test_after_a_timeout_the_messages_of_before_go_on_as_the_policy_says(
     tmp_path: Path, snapshot: str, *, stays: bool
 ) -> None:
-    room, model, session = await cut_answer(tmp_path, reported(snapshot))
+    harness, model, session = await cut_answer(tmp_path, reported(snapshot))
 
     await ask(session, "Well?")
 
@@ -231,7 +233,7 @@ async def test_after_a_timeout_the_messages_of_before_go_on_as_the_policy_says(
     assert "Second question" in after
     assert ("Half of it." in after) is stays
     assert "What did we do so far?" not in after
-    records = await room.records(session)
+    records = await harness.records(session)
     aside = [
         record.event.decision.numbers
         for record in records
@@ -239,8 +241,8 @@ async def test_after_a_timeout_the_messages_of_before_go_on_as_the_policy_says(
     ]
     assert aside
     assert all(one == {"source": "pre-compaction", "timed_out": True} for one in aside)
-    await assert_rebuilt(room, session, model)
-    # Nothing is lost: what the model does not see is in the transcript.
+    await assert_rebuilt(harness, session, model)
+    # The messages that the model does not see are in the transcript.
     texts = [
         p.text for m in session.snapshot().messages for p in m.parts if isinstance(p, TextPart)
     ]
@@ -252,8 +254,10 @@ async def test_an_answer_that_is_whole_stays_though_a_compaction_after_it_took_t
 ) -> None:
     policy = reported("continuable")
     done = says("The whole of it.").reports(input=7_500, output=100)
-    room, model = make_harness(tmp_path, says("One."), done, stalls(), says("Here."), policy=policy)
-    session = await room.session()
+    harness, model = make_harness(
+        tmp_path, says("One."), done, stalls(), says("Here."), policy=policy
+    )
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
 
@@ -263,8 +267,8 @@ async def test_an_answer_that_is_whole_stays_though_a_compaction_after_it_took_t
 
 
 async def test_the_session_reopens_with_the_messages_of_before(tmp_path: Path) -> None:
-    room, _, session = await cut_answer(tmp_path, reported("whole"))
-    records = await room.records(session)
+    harness, _, session = await cut_answer(tmp_path, reported("whole"))
+    records = await harness.records(session)
 
     state = State()
     for record in records:
@@ -274,12 +278,12 @@ async def test_the_session_reopens_with_the_messages_of_before(tmp_path: Path) -
     assert state.decisions == session.decisions()
 
 
-# The turn's own limit
+# The turn's own time limit
 
 
 async def test_a_turn_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
-    room, _ = make_harness(tmp_path, stalls(), policy=with_recovery(turn_seconds=0.1))
-    session = await room.session()
+    harness, _ = make_harness(tmp_path, stalls(), policy=with_recovery(turn_seconds=0.1))
+    session = await harness.session()
 
     answer = await ask(session, "Are you there?")
 
@@ -289,8 +293,8 @@ async def test_a_turn_is_stopped_at_its_time_limit(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_the_limit_waits_once_for_a_compaction_that_runs(tmp_path: Path) -> None:
-    room, model, session = await talked(tmp_path, SLOW, stalls())
-    take(room, session, with_recovery(turn_seconds=0.1, compaction_seconds=1.0))
+    harness, model, session = await talked(tmp_path, SLOW, stalls())
+    take(harness, session, with_recovery(turn_seconds=0.1, compaction_seconds=1.0))
     began = time.monotonic()
 
     answer = await ask(session, QUESTION)
@@ -309,13 +313,13 @@ async def test_the_limit_waits_no_second_time(tmp_path: Path) -> None:
     parts = [says(SUMMARY).pauses(0.5) for _ in range(3)]
     said = [says(f"The mean of column {number} is 43.92. " * 100) for number in range(10)]
     model = ScriptedModel(*said, *parts, says("Here."))
-    room = SessionHarness(tmp_path, model, info=WIDE)
-    object.__setattr__(room.services, "policy", DEFAULT)
-    session = await room.session()
+    harness = SessionHarness(tmp_path, model, info=WIDE)
+    object.__setattr__(harness.services, "policy", DEFAULT)
+    session = await harness.session()
     for number in range(10):
         await ask(session, f"Question {number} " + "word " * 700)
-    take(room, session, policy)
-    room.narrow(INFO)
+    take(harness, session, policy)
+    harness.narrow(INFO)
 
     answer = await ask(session, "And now?")
 

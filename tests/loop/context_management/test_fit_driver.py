@@ -1,4 +1,4 @@
-"""Room is made by what costs least: old outputs first, then a summary, then shorter results."""
+"""A request is made to fit by the cheapest means first: pruning, then a summary, then truncated results."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ CLEARED = "[Old tool result content cleared"
 SUMMARY = "## Goal\n- read the logs\n\n## Numbers and facts\n- 0 errors\n" + "- none\n" * 40
 
 
-def room(
+def make_fit_harness(
     tmp_path: Path,
     *answers: ScriptedAnswer,
     window: int = 24_000,
@@ -33,7 +33,7 @@ def room(
     caching: bool = False,
     provider: str = "scripted",
 ) -> tuple[SessionHarness, ScriptedModel]:
-    """Return a harness whose model has a small window, with six files to read."""
+    """Return a harness whose model has a small window, with eight files to read."""
     for number in range(8):
         lines = [f"{number} {line} all is well with this line of a log" for line in range(250)]
         (tmp_path / f"log{number}.txt").write_text("\n".join(lines) + "\n")
@@ -66,7 +66,7 @@ async def decisions(harness: SessionHarness, session: LiveSession, rule: str) ->
 
 
 async def rebuilt(harness: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
-    """Every request that was sent is rebuilt from the log, to the byte."""
+    """Assert that every sent request is rebuilt from the log, to the byte."""
     found = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert all(one.matches for one in found)
     assert [list(one.request.messages) for one in found] == [
@@ -75,7 +75,7 @@ async def rebuilt(harness: SessionHarness, session: LiveSession, model: Scripted
 
 
 def decide_again(harness: SessionHarness, records: Sequence[Record]) -> list[Decision]:
-    """Decide what prune decided from the log alone: from the view before it, and its facts."""
+    """Repeat prune's decisions from the log alone: from the view before each, and its facts."""
     state = State()
     found: list[Decision] = []
     for record in records:
@@ -95,7 +95,7 @@ def decide_again(harness: SessionHarness, records: Sequence[Record]) -> list[Dec
 
 
 async def test_old_outputs_are_cleared_in_the_middle_of_a_long_turn(tmp_path: Path) -> None:
-    harness, model = room(tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."))
+    harness, model = make_fit_harness(tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."))
     session = await harness.session()
 
     answer = await ask(session, "Read the logs.")
@@ -110,12 +110,12 @@ async def test_old_outputs_are_cleared_in_the_middle_of_a_long_turn(tmp_path: Pa
     assert made[0].facts is not None
     assert made[0].facts.used_tokens
     await rebuilt(harness, session, model)
-    # Nothing is lost: the transcript holds every line.
+    # The transcript holds every line.
     assert "0 249 all is well" in str(session.snapshot().messages)
 
 
 async def test_what_was_pruned_is_decided_again_from_the_log(tmp_path: Path) -> None:
-    harness, _ = room(tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."))
+    harness, _ = make_fit_harness(tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."))
     session = await harness.session()
     await ask(session, "Read the logs.")
 
@@ -131,7 +131,7 @@ async def test_what_was_pruned_is_decided_again_from_the_log(tmp_path: Path) -> 
 async def test_a_cleared_output_stays_cleared_and_the_prefix_stays_the_same(
     tmp_path: Path,
 ) -> None:
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path, *reads(0, 1, 2, 3, 4, 5), says("All is well."), says("Yes."), says("Yes.")
     )
     session = await harness.session()
@@ -145,7 +145,7 @@ async def test_a_cleared_output_stays_cleared_and_the_prefix_stays_the_same(
 
 
 async def test_a_cold_cache_is_used_to_clear_what_is_old(tmp_path: Path) -> None:
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path,
         *reads(0, 1, 2, 3, 4, 5),
         says("All is well."),
@@ -176,7 +176,7 @@ async def test_a_cold_cache_is_used_to_clear_what_is_old(tmp_path: Path) -> None
 async def test_pruning_turned_off_compacts_instead(tmp_path: Path) -> None:
     base = PRESETS["palimpsest"]
     off = base.model_copy(update={"prune": base.prune.model_copy(update={"rule": "none"})})
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path, *reads(0, 1, 2, 3, 4, 5), says(SUMMARY), says("Well."), policy=off
     )
     session = await harness.session()
@@ -194,7 +194,7 @@ async def test_where_a_summary_fails_long_results_are_cut_and_the_work_goes_on(
 ) -> None:
     base = PRESETS["palimpsest"]
     off = base.model_copy(update={"prune": base.prune.model_copy(update={"rule": "none"})})
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path,
         *reads(0, 1, 2, 3, 4, 5),
         says("Too short."),
@@ -224,7 +224,7 @@ async def test_where_a_summary_fails_long_results_are_cut_and_the_work_goes_on(
 async def test_what_the_provider_refuses_again_and_again_ends_in_a_sentence(
     tmp_path: Path,
 ) -> None:
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path,
         *reads(0, 1),
         overflows(),
@@ -252,7 +252,7 @@ async def test_refusals_are_answered_by_as_many_summaries_as_the_policy_says(
 ) -> None:
     base = PRESETS["palimpsest"]
     once = base.model_copy(update={"recovery": base.recovery.model_copy(update={"compactions": 1})})
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path, *reads(0), overflows(), says(SUMMARY), overflows(), window=100_000, policy=once
     )
     session = await harness.session()
@@ -267,7 +267,7 @@ async def test_refusals_are_answered_by_as_many_summaries_as_the_policy_says(
 async def test_a_prompt_that_was_cut_in_silence_is_asked_again_after_a_summary(
     tmp_path: Path,
 ) -> None:
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path,
         *reads(0, 1),
         says("All of it is well, I guess.").reports(input=61_000, output=10),
@@ -291,7 +291,7 @@ async def test_the_seeds_agent_prunes_when_its_turn_has_ended(tmp_path: Path) ->
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     big = [calls("read", path=f"big{number}.txt") for number in range(8)]
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path,
         *big,
         says("Read."),
@@ -321,7 +321,7 @@ async def test_the_newest_openclaw_cuts_results_before_it_asks_for_a_summary(
 ) -> None:
     lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
     (tmp_path / "long.txt").write_text("\n".join(lines))
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path,
         calls("read", path="long.txt", limit=600).reports_nothing(),
         calls("read", path="log1.txt", limit=180).reports_nothing(),

@@ -1,9 +1,9 @@
-"""A request that fits in no way says why, and names the one command that helps."""
+"""A request that cannot be made to fit ends in an error with the reason and the one helpful command."""
 
 from pathlib import Path
 
 from tests.harness.session import ask
-from tests.loop.context_management.test_fit_driver import SUMMARY, reads, room
+from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.model.script import calls, fails, says
@@ -17,7 +17,7 @@ ALONE = policy_with_changes(Policy(), {"overflow.auto": False})
 async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
     (tmp_path / "small.txt").write_text("a line\n" * 300)
     small = calls("read", path="small.txt").reports_nothing()
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path,
         *reads(*range(8)),
         small,
@@ -54,7 +54,7 @@ async def test_pins_that_fill_the_window_are_named(tmp_path: Path) -> None:
 
 async def test_a_summariser_that_fails_is_named(tmp_path: Path) -> None:
     policy = policy_with_changes(Policy(), {"recovery.truncations": 0, "prune.rule": "none"})
-    harness, _ = room(
+    harness, _ = make_fit_harness(
         tmp_path,
         *reads(*range(8)),
         says("Well."),
@@ -78,9 +78,9 @@ async def test_a_summariser_that_fails_is_named(tmp_path: Path) -> None:
 async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
     tmp_path: Path,
 ) -> None:
-    """What was cut instead of a summary made too little room."""
+    """Truncated results, tried after a failed summary, freed too little."""
     policy = policy_with_changes(Policy(), {"prune.rule": "none", "compact.max_attempts": 1})
-    harness, model = room(
+    harness, model = make_fit_harness(
         tmp_path,
         *reads(*range(8)),
         says("Well. " * 9_000),
@@ -102,7 +102,7 @@ async def test_cut_results_that_are_not_enough_after_a_failed_summary_say_so(
 
 
 async def test_a_prompt_that_is_longer_than_the_window_is_named(tmp_path: Path) -> None:
-    harness, model = room(tmp_path, says("Well."), window=17_000)
+    harness, model = make_fit_harness(tmp_path, says("Well."), window=17_000)
     session = await harness.session()
 
     refused = await ask(session, "Count these birds: " + "tern, auk and gull, " * 6_000)
@@ -120,7 +120,7 @@ async def test_a_prompt_that_is_longer_than_the_window_is_named(tmp_path: Path) 
 
 
 async def test_a_system_prompt_that_fills_the_window_is_named(tmp_path: Path) -> None:
-    harness, model = room(tmp_path, says("Well."), window=17_000)
+    harness, model = make_fit_harness(tmp_path, says("Well."), window=17_000)
     session = await harness.session()
 
     refused = await ask(session, "Hello?", system="Be good to the birds of the north. " * 2_500)
@@ -134,7 +134,9 @@ async def test_a_system_prompt_that_fills_the_window_is_named(tmp_path: Path) ->
 
 async def test_a_conversation_that_fills_the_window_can_begin_anew(tmp_path: Path) -> None:
     policy = policy_with_changes(ALONE, {"recovery.truncations": 0, "prune.rule": "none"})
-    harness, model = room(tmp_path, *reads(*range(8)), says("Well."), policy=policy, window=60_000)
+    harness, model = make_fit_harness(
+        tmp_path, *reads(*range(8)), says("Well."), policy=policy, window=60_000
+    )
     session = await harness.session()
     await ask(session, "Read the logs.")
     sent = len(model.requests)

@@ -1,4 +1,4 @@
-"""A summary that lacks what it must hold is written again once, and cuts nothing if it lacks it still."""
+"""A summary that fails its check is requested again once, and hides nothing if it fails again."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tests.harness.compacted_sessions import (
 )
 from tests.harness.replay_checks import check_log_laws
 from tests.harness.session import ask
-from tests.loop.context_management.test_fit_driver import reads, room
+from tests.loop.context_management.test_fit_driver import make_fit_harness, reads
 
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, fails, says
@@ -32,12 +32,12 @@ REFUSAL = (
     "else that you would like to talk about, such as penguins in general, please let me know, and I will "
     "gladly do so."
 )
-"""As it was seen: 290 characters and more, so not too short."""
+"""A recorded refusal: 290 characters and more, so not too short."""
 PROSE = "We talked about penguins for a while and everything went well in the end. " * 12
 
 
 def rejected(session: LiveSession) -> list[TextPart]:
-    """Return the texts that were put aside to be written again."""
+    """Return the texts of summaries that failed the check."""
     return [
         part
         for message in session.snapshot().messages
@@ -50,7 +50,7 @@ def rejected(session: LiveSession) -> list[TextPart]:
 async def test_a_summary_that_lacks_something_is_written_again(
     tmp_path: Path, bad: str, lack: str
 ) -> None:
-    room, model, session = await talked(tmp_path, says(bad), says(SUMMARY), says("It is 43.92."))
+    harness, model, session = await talked(tmp_path, says(bad), says(SUMMARY), says("It is 43.92."))
 
     answer = await ask(session, "What was the mean? " + "word " * 1_600)
 
@@ -66,12 +66,14 @@ async def test_a_summary_that_lacks_something_is_written_again(
     [summary] = [one for one in session.snapshot().messages if getattr(one.info, "summary", False)]
     titles = [item.title for item in outline_message(summary) if isinstance(item, ReasoningItem)]
     assert REJECTED in titles
-    await assert_rebuilt(room, session, model)
-    check_log_laws(room.store, session.id)
+    await assert_rebuilt(harness, session, model)
+    check_log_laws(harness.store, session.id)
 
 
 async def test_two_that_lack_something_cut_nothing_and_say_what_was_missing(tmp_path: Path) -> None:
-    room, model, session = await talked(tmp_path, says(REFUSAL), says(REFUSAL), says("Never sent."))
+    harness, model, session = await talked(
+        tmp_path, says(REFUSAL), says(REFUSAL), says("Never sent.")
+    )
 
     answer = await ask(session, "What was the mean? " + "word " * 1_600)
 
@@ -89,19 +91,19 @@ async def test_two_that_lack_something_cut_nothing_and_say_what_was_missing(tmp_
         if isinstance(part, TextPart)
     ]
     assert LONG in shown
-    await assert_rebuilt(room, session, model)
-    check_log_laws(room.store, session.id)
+    await assert_rebuilt(harness, session, model)
+    check_log_laws(harness.store, session.id)
 
 
 async def test_a_second_summary_in_a_turn_that_failed_one_is_asked_for_once(tmp_path: Path) -> None:
-    """However often summaries fail, a turn sends three requests for them at most."""
+    """However often summaries fail, a turn sends at most three requests for them."""
     policy = with_recovery(DEFAULT, truncations=9)
     left = [*reads(*range(8)), *reads(*range(8)), *reads(*range(8)), *reads(*range(8))]
 
     def answer(request: ModelRequest) -> ModelAnswer:
         return says(REFUSAL) if request.purpose == "compaction" else left.pop(0)
 
-    harness, model = room(tmp_path, *[answer] * 60, policy=policy)
+    harness, model = make_fit_harness(tmp_path, *[answer] * 60, policy=policy)
     session = await harness.session()
 
     answered = await ask(session, "Read the logs.", yes=True)
@@ -113,7 +115,7 @@ async def test_a_second_summary_in_a_turn_that_failed_one_is_asked_for_once(tmp_
 
 async def test_by_hand_what_was_asked_last_must_be_told(tmp_path: Path) -> None:
     policy = with_compact(DEFAULT, tail_turns=0)
-    room, model = make_harness(
+    harness, model = make_harness(
         tmp_path,
         says(LONG),
         says(LONG),
@@ -121,7 +123,7 @@ async def test_by_hand_what_was_asked_last_must_be_told(tmp_path: Path) -> None:
         says(SUMMARY + "- asked: which islands were visited by expeditions\n"),
         policy=policy,
     )
-    session = await room.session()
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Which islands did expeditions visit?")
 
@@ -132,16 +134,16 @@ async def test_by_hand_what_was_asked_last_must_be_told(tmp_path: Path) -> None:
         "Which islands did expeditions visit?" in sent(model, 3).rpartition("could not be used")[2]
     )
     assert [one.error for one in summaries(session.snapshot().messages)] == [None]
-    check_log_laws(room.store, session.id)
+    check_log_laws(harness.store, session.id)
 
 
 async def test_names_that_people_wrote_must_be_there(tmp_path: Path) -> None:
     policy = with_compact(DEFAULT, tail_turns=0)
     named = SUMMARY + "- files: data/islands.csv, mean_by_island\n"
-    room, model = make_harness(
+    harness, model = make_harness(
         tmp_path, says(LONG), says(LONG), says(SUMMARY), says(named), policy=policy
     )
-    session = await room.session()
+    session = await harness.session()
     await ask(session, "Load data/islands.csv into mean_by_island")
     await ask(session, "Know the penguins: bill length, please")
 
@@ -151,18 +153,20 @@ async def test_names_that_people_wrote_must_be_there(tmp_path: Path) -> None:
     assert "data/islands.csv" in told_again
     assert "mean_by_island" in told_again
     assert len(markers(session.snapshot().messages)) == 1
-    check_log_laws(room.store, session.id)
+    check_log_laws(harness.store, session.id)
 
 
 async def test_a_failure_of_the_second_request_keeps_the_history(tmp_path: Path) -> None:
-    room, model, session = await talked(tmp_path, says(REFUSAL), fails(400, "No."), says("Never."))
+    harness, model, session = await talked(
+        tmp_path, says(REFUSAL), fails(400, "No."), says("Never.")
+    )
 
     answer = await ask(session, "What was the mean? " + "word " * 1_600)
 
     assert answer.error is not None
     assert "No." in answer.error.message
     assert len(model.requests) == 4
-    check_log_laws(room.store, session.id)
+    check_log_laws(harness.store, session.id)
 
 
 async def test_a_policy_may_do_without(tmp_path: Path) -> None:

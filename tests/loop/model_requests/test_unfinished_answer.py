@@ -1,4 +1,4 @@
-"""What an unfinished or unfit answer asks for is never done, and a wait before another attempt can be seen and stopped."""
+"""Calls of an unfinished or invalid answer never run; a wait before a retry is shown and can be stopped."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -37,7 +37,7 @@ class Number(BaseModel):
 
 
 class Count:
-    """Notes which calls really ran, and how many at once."""
+    """A tool that records its calls, and how many ran at once."""
 
     name = "count"
     description = "Counts."
@@ -49,7 +49,7 @@ class Count:
         self.ran: list[int] = []
         self.at_once = 0
         self.together = 1
-        """So many wait for each other."""
+        """Each call waits until so many have started."""
         self._now = 0
 
     async def run(self, arguments: Any, _context: ToolContext) -> ToolOutcome:

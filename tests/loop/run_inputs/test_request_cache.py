@@ -1,4 +1,4 @@
-"""A request that is put together from the one before equals the request made from the whole session."""
+"""A request assembled incrementally from the previous one equals the request made from the whole session."""
 
 from collections.abc import Callable
 
@@ -86,7 +86,7 @@ def test_the_next_request_is_the_one_that_the_whole_session_gives(
 
 
 class Counts:
-    """Counts letters, and which texts it was asked about."""
+    """A counter of characters that records the texts it counted."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -97,7 +97,7 @@ class Counts:
 
 
 def worked(seed: int, edits: int = 60) -> RandomlyEditedSession:
-    """Return a session in which nothing stands in the way of writing pieces alone."""
+    """Return a session whose requests can be assembled incrementally."""
     edited = RandomlyEditedSession(seed, tidy=True)
     edited.prompt()
     for _ in range(edits):
@@ -118,7 +118,7 @@ def test_each_text_is_counted_once_however_often_a_request_is_made() -> None:
         for part in message.parts
         if part.type != "step-start"
     }
-    # A call is its tool and its input, and has an output.
+    # A call counts as its name and its input, and has an output.
     assert len(count.asked) < 3 * len(parts)
     count.asked.clear()
     assert remembered(request_cache, edited, wanted) is not None

@@ -1,4 +1,4 @@
-"""What goes through OpenAI's client leaves as the same bytes, without a look at every message."""
+"""Requests through OpenAI's client keep their bytes, and the client does not validate every message."""
 
 import time
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ NESTED = ToolSpec(
 
 
 def story(steps: int) -> tuple[dict[str, Any], ...]:
-    """Return a conversation with a picture and so many tool calls."""
+    """Return a conversation with an image and so many tool calls."""
     picture = [
         {"type": "text", "text": "What is this? 🐧 \u2028"},
         {"type": "image_url", "image_url": {"url": DOT}},
@@ -62,7 +62,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
 
 @pytest.fixture
 def as_it_comes(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """Put litellm's own methods back, where the test asks for it."""
+    """A patch context in which a test restores litellm's own methods."""
     with monkeypatch.context() as context:
         yield context
 
@@ -105,7 +105,7 @@ async def test_a_message_more_costs_next_to_nothing(
     large = asked("openai", server, 400)
 
     async def cost() -> float:
-        """Return the least processor time of three requests, after one that imports and connects."""
+        """Return the lowest CPU seconds of three requests, after one that imports and connects."""
         await run(large)
         taken = []
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""A model of our own streams as any provider's does, and litellm is not asked."""
+"""A custom model streams as any provider's does, without litellm."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -24,7 +24,7 @@ MODEL = info("parrot", price=Price(input=1.0, output=2.0, cache_read=0.1))
 
 
 class Parrot:
-    """Plays chunks and keeps what it was asked."""
+    """A fake custom model that yields given chunks and records its requests."""
 
     def __init__(self, *chunks: CustomChunk | CustomFailure) -> None:
         self.chunks = chunks

@@ -1,4 +1,4 @@
-"""Gemini in several steps: what it streams is read whole, and goes back as it wants it."""
+"""Gemini over several steps: its streamed answer is read completely, and sent back in its own format."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def part(*parts: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return a response with parts of an answer, as Gemini streams it."""
+    """Return a response chunk with parts of an answer, as Gemini streams it."""
     candidate: dict[str, Any] = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
     if finish is not None:
         candidate["finishReason"] = finish
@@ -164,7 +164,7 @@ def count(letter: str) -> str:
     ("name", "identified"), [("gemini-3-pro-preview", True), ("gemini-2.5-pro", False)]
 )
 def test_every_step_goes_back_as_it_was(*, name: str, identified: bool) -> None:
-    """Signatures stand beside the calls they came with, and results in the order of their calls."""
+    """Signatures are beside their calls, and results in the order of their calls."""
     server = FaultServer(
         thinks("Hm.", signature=SIGNATURE)
         .says("Let me look.")

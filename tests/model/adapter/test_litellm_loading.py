@@ -1,4 +1,4 @@
-"""litellm is loaded without asking the network, and without touching what is the user's."""
+"""litellm is loaded without network requests, and without changing the user's environment."""
 
 import os
 import subprocess
@@ -53,7 +53,7 @@ ASK = """
 def python(code: str, folder: Path) -> str:
     root = Path(__file__).parents[3]
     parts = [textwrap.dedent(part) for part in code.split("\n#--\n")]
-    # litellm leaves names in the environment of the process that runs the tests.
+    # litellm sets variables in the environment of the process that runs the tests.
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("LITELLM_", "TIKTOKEN_"))}
     done = subprocess.run(
         [

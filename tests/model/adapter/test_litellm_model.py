@@ -1,4 +1,4 @@
-"""The adapter tells a whole answer from a broken one, on the wire of two providers."""
+"""The adapter distinguishes complete answers from broken ones, on the wire of two providers."""
 
 import asyncio
 import dataclasses

@@ -1,4 +1,4 @@
-"""A stream with events that are not in the format is told in a sentence, never in Python's words."""
+"""A stream with invalid events ends with a clear error, never with a Python exception's text."""
 
 import json
 import logging
@@ -56,7 +56,7 @@ DO = re.compile(r"(Check|Wait) ")
 
 
 def lines(wire: str, events: list[str]) -> str:
-    """Write events as a stream; Anthropic's have a name before them."""
+    """Return events as a stream; Anthropic's have a name before them."""
     named = {one: re.match(r'\{"type": "(\w+)"', one) for one in events}
     return "".join(
         (f"event: {found[1]}\n" if wire == "anthropic" and (found := named[one]) else "")
@@ -108,7 +108,7 @@ async def test_an_error_in_the_stream_is_the_servers_own_and_no_broken_connectio
 
 @pytest.mark.parametrize("begun", [False, True])
 async def test_any_error_in_the_stream_names_the_address_and_may_pass(*, begun: bool) -> None:
-    """A proxy says so in a stream what went wrong behind it, in whatever words."""
+    """A proxy reports errors of the server behind it inside the stream, in any wording."""
     failed = '{"type": "error", "error": {"type": "api_error", "message": "Event has no kind"}}'
     before = [json.dumps(one) for one in BEGUN["anthropic"]] if begun else []
     sent = lines("anthropic", [*before, failed])

@@ -1,4 +1,4 @@
-"""The tap hears how a provider ended its answer before litellm rephrases it."""
+"""The stream tap reads a provider's own finish reason before litellm translates it."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +9,7 @@ from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap, nativ
 
 
 class Reader:
-    """Stands where litellm's reader of a provider's lines stands."""
+    """A fake for litellm's reader of a provider's chunks."""
 
     def __init__(self, *chunks: dict[str, Any]) -> None:
         self.chunks = list(chunks)

@@ -1,4 +1,4 @@
-"""What servers do that nobody documents, on the wire: fields of their own, tags, ends and comments."""
+"""Undocumented behaviour of servers on the wire: extra fields, tags, endings and comments."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Deltas of odd servers are joined as they were meant."""
+"""Deltas of unusual servers are joined as they were meant."""
 
 from types import SimpleNamespace as Piece
 from typing import Any

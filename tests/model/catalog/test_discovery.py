@@ -1,4 +1,4 @@
-"""The models that can answer here are found, and one is chosen when nobody named any."""
+"""Available models are discovered, and one is chosen when none is configured."""
 
 import asyncio
 import json

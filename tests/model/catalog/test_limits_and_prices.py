@@ -1,4 +1,4 @@
-"""A model's limits and price come from where they are known, and say when they are assumed."""
+"""A model's limits and price come from the best known source, and are marked when assumed."""
 
 import json
 import sys
@@ -134,7 +134,7 @@ def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
     differ = {}
     for provider, key in names:
         if provider in {"ollama", "lemonade"}:
-            continue  # litellm asks their servers, and has nothing to say of one that does not run
+            continue  # litellm would ask their servers, and knows nothing of one that does not run
         name = key.removeprefix(f"{provider}/")
         try:
             theirs = litellm.get_model_info(f"{provider}/{name}")

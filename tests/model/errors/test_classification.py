@@ -1,4 +1,4 @@
-"""Whatever a client raises becomes an error that says what happened and what to do."""
+"""Any exception of a client becomes an error that says what happened and what to do."""
 
 import asyncio
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ from palimpsest.transcript.errors import (
 
 
 def raised(name: str, message: str = "boom", **fields: Any) -> Exception:
-    """Make an exception of a class that litellm might have."""
+    """Return an exception of a class that litellm might have."""
     error: Exception = type(name, (Exception,), {})(message)
     for field, value in fields.items():
         setattr(error, field, value)

@@ -1,4 +1,4 @@
-"""A refusal of length is known by its words, wherever they stand, and by nothing else."""
+"""An overflow error is recognised by its wording, in any field, and by nothing else."""
 
 import time
 from typing import get_args
@@ -47,7 +47,7 @@ def test_known_words_count_wherever_they_stand(words: str, before: str, after: s
 
 @given(st.sampled_from(KNOWN), st.sampled_from(OTHERS), PLAIN)
 def test_what_speaks_of_something_else_is_never_one(known: str, other: str, between: str) -> None:
-    """A compaction would cost money and help nothing."""
+    """A compaction would cost money and not help."""
     assert not is_overflow(f"{known} {between} {other}")
     assert not is_overflow(f"{other} {between} {known}")
 

@@ -1,4 +1,4 @@
-"""What a server answers becomes a sentence: which address was asked, what it said, and what to do."""
+"""An error response becomes a sentence with the address, the server's message, and what to do."""
 
 import json
 import re
@@ -59,7 +59,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """Return a server's side of TLS, with a certificate that nobody signed."""
+    """A TLS server context with a self-signed certificate."""
     folder = tmp_path_factory.mktemp("tls")
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
@@ -150,7 +150,7 @@ async def test_a_server_that_closes_without_an_answer_is_asked_again(wire: str) 
 
 @pytest.mark.parametrize("wire", ["openai", "anthropic", "gemini", "mistral", "ollama", "azure"])
 async def test_a_request_whose_connection_was_closed_is_not_sent_again_in_secret(wire: str) -> None:
-    """The second answer would be shown to whoever sent a second request."""
+    """The answer to a second request would be shown as the first's."""
     async with serving(b"", answer("The second request.", status=400)) as host:
         error = await asked(wire, f"http://{host}{BASES.get(wire, '')}")
 
@@ -207,7 +207,7 @@ TALKERS = pytest.mark.parametrize(
 async def test_plain_http_to_a_server_of_tls_names_the_address_and_https(
     wire: str, certificate: ssl.SSLContext
 ) -> None:
-    """OpenSSL says nothing to a client without TLS, so it cannot be told from a server that crashed."""
+    """OpenSSL sends nothing to a client without TLS, so this looks like a server that crashed."""
     async with serving(b"", tls=certificate) as host:
         error = await asked(wire, f"http://{host}{BASES.get(wire, '')}")
 

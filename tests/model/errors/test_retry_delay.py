@@ -1,4 +1,4 @@
-"""A failed request waits as long as it was asked to, and not for ever."""
+"""A failed request waits as long as the server asks, up to a limit."""
 
 import pytest
 

@@ -1,6 +1,7 @@
-"""The tests draw into memory, not onto a screen.
+"""matplotlib draws into memory in these tests, not onto a screen.
 
-Chosen in this process only: in the environment it would reach the kernels that other tests start.
+The backend is set in this process only: as an environment variable it would reach the kernels of other
+tests.
 """
 
 import matplotlib as mpl

@@ -1,4 +1,4 @@
-"""Data sets that nobody has seen: names and values are drawn from a seed."""
+"""Generate data sets with random names and values from a seed."""
 
 import random
 import re
@@ -13,7 +13,7 @@ STYLES = ("snake_case", "Title Case", "camelCase")
 
 @dataclass(frozen=True)
 class RandomDataset:
-    """A table with nonsense names, and how a person would say them."""
+    """A table with meaningless names, and the ways to say and misspell them."""
 
     name: str
     frame: pd.DataFrame
@@ -31,7 +31,7 @@ class RandomDataset:
         return {self.name: self.frame.copy()}
 
     def say(self, column: str) -> str:
-        """Return a column's name as one would say it."""
+        """Return a column's name as a user would write it in a prompt."""
         spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).replace("_", " ")
         return " ".join(spaced.lower().split())
 
@@ -42,14 +42,14 @@ class RandomDataset:
 
 
 def nonsense(rng: random.Random, syllables: int = 3) -> str:
-    """Return a word that is none."""
+    """Return a meaningless word."""
     return (
         "".join(rng.choice("bdfgklmnprtvz") + rng.choice("aeiou") for _ in range(syllables)) + "k"
     )
 
 
 def unseen(seed: int) -> RandomDataset:
-    """Draw a data set."""
+    """Return the data set of a seed."""
     rng, numbers = random.Random(seed), np.random.default_rng(seed)
     style = STYLES[seed % 3]
     words = iter(dict.fromkeys(nonsense(rng) for _ in range(60)))
@@ -79,7 +79,7 @@ def unseen(seed: int) -> RandomDataset:
 
 
 def numbers_in(text: str) -> list[float]:
-    """Return every number an answer states."""
+    """Return every number in an answer."""
     return [float(number) for number in re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.]*\w)", text)]
 
 
@@ -92,5 +92,5 @@ def rows_of(text: str) -> dict[str, list[float]]:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a cell holds a number."""
+    """Return whether a cell holds a number."""
     return bool(re.fullmatch(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", text))

@@ -1,4 +1,4 @@
-"""Titles and summaries are extracts: short, in order, and nothing in them is invented."""
+"""Titles and summaries of the rehearsal model are extracts: short, in order, nothing invented."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rehearsal model lists, reads, searches, writes and edits files, and runs the code it is given."""
+"""The rehearsal model lists, reads, searches, writes and edits files, and runs given code."""
 
 from pathlib import Path
 

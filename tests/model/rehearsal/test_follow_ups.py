@@ -1,4 +1,4 @@
-"""A prompt that goes on with the previous one keeps its table, columns and conditions."""
+"""A follow-up prompt keeps the table, columns and conditions of the previous one."""
 
 from pathlib import Path
 

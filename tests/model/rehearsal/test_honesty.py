@@ -1,4 +1,4 @@
-"""The rehearsal model says what it is, stops when it is told no, and never pretends."""
+"""The rehearsal model says that it is one, stops when refused, and invents nothing."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Every number that the rehearsal model states of a table is the one that pandas gives."""
+"""Every number that the rehearsal model states about a table equals pandas' own."""
 
 import re
 import warnings
@@ -16,7 +16,7 @@ from tests.sample_size import sample_size
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
-"""Without shrinking, which plays hundreds of turns: a frame that fails is printed as it is."""
+"""Without shrinking, which would play hundreds of turns: a failing frame is printed as it is."""
 NOTHING_ELSE = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 names = st.from_regex(r"[a-z]{3,9}( [a-z]{2,5})?", fullmatch=True).map(lambda name: f"q{name}")
@@ -24,7 +24,7 @@ names = st.from_regex(r"[a-z]{3,9}( [a-z]{2,5})?", fullmatch=True).map(lambda na
 
 @st.composite
 def frames(draw: st.DrawFn) -> pd.DataFrame:
-    """Frames of a few to a few hundred groups: short, longer than pandas shows, with gaps and ties."""
+    """Draw frames of a few to a few hundred groups: short or longer than pandas shows, with gaps and ties."""
     groups = draw(st.integers(1, 12) | st.integers(55, 130))
     labels = draw(st.lists(names, min_size=groups, max_size=groups, unique=True))
     each = draw(st.integers(1, 3))
@@ -38,12 +38,12 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
 
 
 def close(stated: str, value: float) -> bool:
-    """Tell whether a number is another one as shown: two decimals, or four digits when small."""
+    """Return whether a number equals another one as shown: two decimals, or four digits when small."""
     return abs(float(stated) - value) <= max(0.006, abs(value) * 6e-4)
 
 
 def extremes(answer: PlayedTurn) -> dict[str, tuple[str, str]]:
-    """Return which group is named as the highest and the lowest, each with its number."""
+    """Return the groups named as highest and lowest, each with its number."""
     found = re.search(
         rf"Highest [\w ]+: `([^`]*)`(?: and \d+ more)? \(({NUMBER})\);"
         rf" lowest: `([^`]*)`(?: and \d+ more)? \(({NUMBER})\)",
@@ -134,14 +134,14 @@ def test_a_file_that_is_not_loaded_is_loaded_for_a_question_about_it(
     assert [int(number) for number in stated(missing)] == df.isna().sum().tolist()
 
 
-# Every kind of number
+# All kinds of questions about numbers
 
 STATISTICS = ["mean", "median", "sum", "min", "max", "std", "var"]
 Oracle = Callable[[pd.DataFrame], Sequence[Any]]
 
 
 def cells(found: "pd.DataFrame | pd.Series[Any]", *, index: bool = False) -> list[Any]:
-    """Return the numbers of a table from left to right and from top to bottom."""
+    """Return the numbers of a table, row by row."""
     frame = found.to_frame() if isinstance(found, pd.Series) else found
     rows = (row if index else row[1:] for row in frame.itertuples())
     return [one for row in rows for one in row if not isinstance(one, str)]
@@ -209,7 +209,7 @@ ASKED: dict[str, Oracle] = {
     ),
     "count by region in df": lambda df: cells(df["region"].value_counts(dropna=False)),
 }
-"""What is asked, and the numbers that pandas gives, in the order in which they are stated."""
+"""Prompts, and the numbers that pandas gives for them, in the order in which they are stated."""
 
 EXTREMES = re.compile(
     rf"Highest ([^:]*): `([^`]*)`(?: and (\d+) more)? \(({NUMBER})\);"
@@ -219,7 +219,7 @@ EXTREMES = re.compile(
 
 @st.composite
 def small_frames(draw: st.DrawFn) -> pd.DataFrame:
-    """Frames of up to eight rows whose numbers are large, small, close to one another or missing."""
+    """Draw frames of up to eight rows whose numbers are large, small, close to one another or missing."""
     rows = draw(st.integers(1, 8))
     some = partial(st.lists, min_size=rows, max_size=rows)
     size = draw(st.sampled_from([1, 100, 10_000_000]))
@@ -235,7 +235,7 @@ def small_frames(draw: st.DrawFn) -> pd.DataFrame:
 
 
 def is_stated(stated: str, value: float) -> bool:
-    """Tell whether a number is another one as shown; one without a power of ten has all its digits."""
+    """Return whether a number equals another one as shown; without an exponent all its digits are shown."""
     if "e" in stated:
         return float(stated) == pytest.approx(value, rel=1e-6)
     digits = (
@@ -272,11 +272,11 @@ GROUPED: dict[str, tuple[str, Callable[[pd.DataFrame], "pd.Series[Any]"]]] = {
     ),
     "count by region in df": ("count", lambda df: df["region"].value_counts()),
 }
-"""What groups are compared by, and its number of each group."""
+"""By prompt, the compared quantity, and its value for each group."""
 
 
 def assert_extremes(prompt: str, told: "re.Match[str]", df: pd.DataFrame) -> None:
-    """Hold against pandas which groups are named as highest and lowest."""
+    """Compare the groups named as highest and lowest with pandas."""
     what, oracle = GROUPED[prompt]
     truth = oracle(df)
     assert told[1] == what, prompt
@@ -296,7 +296,7 @@ CLOSE_AND_LARGE = pd.DataFrame(
         "age": [41, 42, 12_345_678, 41, 3, 41],
     }
 )
-"""Numbers that are the same when shortened, and numbers that pandas prints in powers of ten."""
+"""Numbers that are equal when rounded, and numbers that pandas prints with an exponent."""
 
 
 @example(df=CLOSE_AND_LARGE, asked=[*ASKED])

@@ -1,4 +1,4 @@
-"""The rehearsal model answers many phrasings of a question about data it has never seen, and its numbers are pandas' own."""
+"""The rehearsal model answers many phrasings of questions about random data, with pandas' numbers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.model.rehearsal.random_dataset import RandomDataset, numbers_in, rows
 
 SEEDS = (1, 2, 3)
 CLOSE = 2e-3
-"""Answers shorten numbers to two decimals, or four digits when small."""
+"""Relative tolerance: answers round numbers to two decimals, or four digits when small."""
 
 
 @pytest.fixture(params=SEEDS, ids=["title-case", "camel-case", "snake-case"])
@@ -40,7 +40,7 @@ def asked(data: RandomDataset, phrasing: str, folder: Path) -> PlayedTurn:
 
 
 def same(stated: dict[str, list[float]], truth: "pd.Series[float]", at: int = 0) -> None:
-    """Every group is stated, and with pandas' number."""
+    """Assert that every group is stated, with pandas' number."""
     assert set(stated) == {str(label) for label in truth.index}
     for label, number in truth.items():
         assert stated[str(label)][at] == pytest.approx(number, rel=CLOSE)

@@ -1,4 +1,4 @@
-"""The rehearsal model asks what the prompt says, and keeps the list that it gives."""
+"""The rehearsal model asks the user and keeps a todo list as the prompt says."""
 
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def test_says_when_nobody_answered(tmp_path: Path) -> None:
 
 
 class Kept:
-    """A list that remembers."""
+    """A todo list that keeps its last value."""
 
     todos: tuple[Todo, ...] = ()
 

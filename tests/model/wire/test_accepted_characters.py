@@ -1,4 +1,4 @@
-"""Ids, names and inputs are written in letters that every server takes, and nothing else changes."""
+"""Ids, names and inputs are written in characters that every server accepts, and nothing else changes."""
 
 import json
 import math

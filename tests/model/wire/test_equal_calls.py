@@ -1,4 +1,4 @@
-"""Equal calls of one answer become steps of their own, and everything else stays as it is."""
+"""Equal calls in one answer become separate steps, and everything else stays as it is."""
 
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.model.wire.sequential_calls import sequential_calls

@@ -1,4 +1,4 @@
-"""A file is sent as what its bytes are, or words say why it is not."""
+"""A file is sent with the media type of its bytes, or replaced by a text with the reason."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Neutral messages are written as each provider wants them, and always the same way."""
+"""Neutral messages are written in each provider's format, deterministically."""
 
 import json
 from typing import Any
@@ -285,7 +285,7 @@ messages = st.builds(
 def test_any_talk_is_written_twice_alike_and_never_empty(
     talk: tuple[NeutralMessage, ...], target: ModelInfo
 ) -> None:
-    """What is written is a function of what was said, and no message in it is empty."""
+    """The written messages depend only on the input, and none of them is empty."""
     written = to_provider(talk, target)
 
     assert written == to_provider(talk, target)

@@ -1,4 +1,4 @@
-"""A reader is told what a person pinned or left out, and what holds of earlier decisions."""
+"""Context edits (pin, exclude, restore) are shown with the earlier decisions that still hold."""
 
 import pytest
 from tests.builders import Builder
@@ -9,7 +9,7 @@ from palimpsest.transcript.parts import ToolPart
 
 
 def reductions(*decided: tuple[str, str]) -> tuple[str, ...]:
-    """Return what is told of a call after decisions, each an action and a rule."""
+    """Return what is shown of a call after decisions, each an action and a rule."""
     part: ToolPart = Builder().ran("read", "x,y")
     decisions = tuple(
         Decision(

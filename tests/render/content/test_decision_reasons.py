@@ -1,4 +1,4 @@
-"""A decision's sentence is made of its rule and numbers, whatever a log holds."""
+"""A decision's sentence is made from its rule and numbers, for any values in a log."""
 
 from typing import Any
 
@@ -128,7 +128,7 @@ def test_never_fails_over_what_a_log_holds(rule: str, numbers: dict[str, Any]) -
 
 
 def test_a_summary_is_told_from_the_whole_conversation() -> None:
-    """395 tokens of summary stand beside 6,322 of the conversation: what the others are is said."""
+    """395 tokens of summary are shown beside 6,322 of the conversation, with a word for each number."""
     made = Decision(
         id="dec_1",
         action="summarise",

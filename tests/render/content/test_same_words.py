@@ -1,4 +1,4 @@
-"""One sentence for a decision: every rule has it, and every view says it in the same words."""
+"""Every decision rule has one sentence, and every view shows the same one."""
 
 import json
 from collections.abc import Callable
@@ -87,7 +87,10 @@ def test_a_saved_notebook_and_a_page_are_sent_the_words(decision: Decision, stri
 
 @pytest.mark.parametrize(("decision", "strip"), STRIPS, ids=named(STRIPS))
 def test_the_context_window_gives_the_same_reason(decision: Decision, strip: str) -> None:
-    by_hand = decision.rule in ("user/pin", "user/exclude")  # who did it is said with what was done
+    by_hand = decision.rule in (
+        "user/pin",
+        "user/exclude",
+    )  # the action says who did it
     told_why = decision_reasons.reason_from_numbers(decision)
 
     assert by_hand or told_why in strip

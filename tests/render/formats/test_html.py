@@ -1,4 +1,4 @@
-"""A session's page stands alone, and nothing in it comes alive."""
+"""A session's HTML page is self-contained, and nothing in it is active."""
 
 import re
 
@@ -283,7 +283,7 @@ def test_words_have_the_direction_of_their_script() -> None:
 
 
 def test_a_number_stands_on_one_line_with_its_unit() -> None:
-    """At 400 pixels a line ended in "4.1", and the next one began with "s"."""
+    """At a width of 400 pixels a line ended in "4.1", and the next one began with "s"."""
     page = render_page(
         (assistant(*EVERYTHING),), "Penguins", notes=OutlineNotes(ASKS, REPLIES, DECISIONS)
     )

@@ -1,4 +1,4 @@
-"""What a notebook keeps of a session is bounded, styled by itself, and runs nothing."""
+"""The HTML that a notebook saves of a session is bounded, brings its own styles, and runs nothing."""
 
 import re
 
@@ -80,7 +80,7 @@ def test_says_so_when_nothing_was_said() -> None:
 
 
 def test_styles_nothing_outside_its_own_words() -> None:
-    """Each rule of the outermost level begins at the words' own class."""
+    """Each top-level CSS rule is limited to the fragment's own class."""
     depth, rule, outermost = 0, "", []
     for sign in EXCERPT:
         if sign == "{":

@@ -1,4 +1,4 @@
-"""Markdown tells the whole story without our front end, and nothing in it comes alive."""
+"""Markdown shows the whole turn without our front end, and nothing in it is active."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -108,7 +108,7 @@ FRAGMENTS = (
 )
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join))
 def test_lets_no_mixture_of_fragments_come_alive(words: str) -> None:
-    """Dialects disagree about code and maths; a mixture is how a tag slips out."""
+    """Dialects disagree about code and maths; a mixture of both could let a tag through."""
     parts = (text(words), ran("python", words, code=words), text(words))
 
     assert page(render_parts(parts)).alive == []
@@ -212,7 +212,7 @@ def test_replaces_a_remote_image_by_a_link_that_names_the_host() -> None:
 
 def test_names_a_picture_of_the_project_instead_of_loading_it() -> None:
     assert safe_markdown("![a plot](plots/p.png)") == "[image: a plot](plots/p.png)"
-    # A browser reads this as ../../logout, and asks the server with the reader's cookies.
+    # A browser reads this as ../../logout, and sends the reader's cookies to the server.
     assert safe_markdown("![x](%2e%2e/%2e%2e/logout)") == "[image: x]"
 
 

@@ -1,4 +1,4 @@
-"""A notice is told to a person, in every form, and never as words of the answer."""
+"""A user notice is shown in every format, never as text of the answer."""
 
 from tests.builders import Builder
 

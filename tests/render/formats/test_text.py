@@ -1,4 +1,4 @@
-"""Plain text tells the story in a terminal and leaves the terminal alone."""
+"""Plain text shows the turn in a terminal, without control characters."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A context window is drawn as a bar and tables, in three forms, and nothing in it comes alive."""
+"""A context window is drawn as a bar and tables, in three formats, and nothing in it is active."""
 
 import re
 
@@ -23,7 +23,7 @@ from palimpsest.render.reports.context_window_text import BAR, SIGNS, bar, to_ma
 from palimpsest.render.reports.gauge import KINDS
 
 OURS = {*OUR_OWN, "<bdi>", "<i>", "div.role", "div.aria-label"}
-"""What the drawing is made of beside what a page is."""
+"""Elements and attributes of the drawing, in addition to those of a page."""
 
 
 def sheet(words: str = "data/raw_2009.csv", **more: object) -> ContextReportView:
@@ -57,7 +57,7 @@ def sheet(words: str = "data/raw_2009.csv", **more: object) -> ContextReportView
 
 
 def alive(html: str) -> list[str]:
-    """Return what a browser would act on; the sizes and colours of the drawing are its own."""
+    """Return what a browser would act on, apart from the drawing's own sizes and colours."""
     return [
         found
         for found in ActiveHtml(html).alive
@@ -96,7 +96,7 @@ def test_words_of_others_are_isolated_so_that_they_turn_nothing_around() -> None
 
     assert page.count("<bdi") == page.count("</bdi>") > 3
     assert '<bdi class="subject">שלום 43.92</bdi>' in page
-    # In text, numbers come first.
+    # In plain text, numbers come first.
     assert "44,996 ▤ שלום 43.92" in to_text(sheet("שלום 43.92"))
 
 

@@ -1,4 +1,4 @@
-"""The list of what may be on a page is one, for the front end and for Python."""
+"""The front end and Python have the same list of allowed HTML elements."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The live loop and what-if make room by the same rules: where they once differed, and do no more."""
+"""The live loop and what-if fit requests by the same rules, in cases where they once differed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.harness.replay_checks import replayed_as_it_was
 from tests.harness.session import SessionHarness, ask
-from tests.loop.context_management.test_fit_driver import SUMMARY, reads, room
+from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.review.decision_sessions import NO_PRUNE
 from tests.review.decision_sessions import SCENES as RECORDED
 from tests.session.extensions.test_hooks import make_harness as hooked
@@ -49,10 +49,10 @@ Left = tuple[SessionHarness, LiveSession]
 
 
 async def cut_after_refusals(tmp_path: Path) -> Left:
-    """The provider refuses more often than summaries may answer, so that results are cut instead."""
+    """The provider refuses more often than compactions are allowed, so results are truncated instead."""
     once = policy_with_changes(NO_PRUNE, {"recovery.compactions": 0, "recovery.result_cap": 4_000})
     answers = [*reads(0, 1, 2, 3), overflows(), says("All is well."), says("Yes.")]
-    harness, _ = room(tmp_path, *answers, window=34_000, policy=once)
+    harness, _ = make_fit_harness(tmp_path, *answers, window=34_000, policy=once)
     session = await harness.session()
     answer = await ask(session, "Read the logs.")
     assert answer.text == "All is well."
@@ -61,7 +61,7 @@ async def cut_after_refusals(tmp_path: Path) -> Left:
 
 
 async def full_since_the_turn_before(tmp_path: Path) -> Left:
-    """The last answer of a turn reports a full window, and the turn had tried all it may."""
+    """The last answer of a turn reports a full window, and the turn had used all attempts."""
     once = policy_with_changes(OPENCODE_1_18, {"compact.max_attempts": 1})
     answers = [
         calls("read", path="log0.txt").reports(input=39_000, output=20),
@@ -71,7 +71,7 @@ async def full_since_the_turn_before(tmp_path: Path) -> Left:
         says("Yes."),
         says("Yes."),
     ]
-    harness, model = room(tmp_path, *answers, window=40_000, policy=once)
+    harness, model = make_fit_harness(tmp_path, *answers, window=40_000, policy=once)
     session = await harness.session()
     await ask(session, "Read the log.")
     await ask(session, "Sure?")
@@ -81,10 +81,12 @@ async def full_since_the_turn_before(tmp_path: Path) -> Left:
 
 
 async def narrower_with_a_model_for_summaries(tmp_path: Path) -> Left:
-    """A model's window is known to be smaller from one turn to the next, and another model summarises."""
+    """A model's known window shrinks between two turns, and another model summarises."""
     policy = policy_with_changes(NO_PRUNE, {"compact.model": "scripted/small"})
     answers = [*reads(0, 1, 2, 3), says("Well.").reports_nothing(), says(SUMMARY)]
-    harness, model = room(tmp_path, *answers, *[says("Yes.")] * 2, window=60_000, policy=policy)
+    harness, model = make_fit_harness(
+        tmp_path, *answers, *[says("Yes.")] * 2, window=60_000, policy=policy
+    )
     session = await harness.session()
     await ask(session, "Read the logs.")
     harness.narrow(ModelInfo(ref=model.requests[0].model.ref, window=17_000, output_limit=1_000))
@@ -95,7 +97,7 @@ async def narrower_with_a_model_for_summaries(tmp_path: Path) -> Left:
 
 
 async def asked_by_a_hook(tmp_path: Path) -> Left:
-    """A hook writes whole requests."""
+    """A hook writes the whole requests."""
 
     def rewrite(event: Any) -> list[dict[str, Any]]:
         return [*event.messages[:-1], {"role": "user", "content": "Say boo."}]
@@ -108,10 +110,12 @@ async def asked_by_a_hook(tmp_path: Path) -> Left:
 
 
 async def little_room_for_an_answer(tmp_path: Path) -> Left:
-    """A rule that weighs requests in its own way, near the end of the window."""
+    """A rule that estimates requests in its own way, near the end of the window."""
     policy = policy_with_changes(PRESETS["openclaw-2026.9"], {"overflow.output_cap": 100_000})
     lines = [f"{line} a line of a very long log that nobody reads" for line in range(1_000)]
-    harness, _ = room(tmp_path, *reads(0, 1), says("Well."), says("Yes."), policy=policy)
+    harness, _ = make_fit_harness(
+        tmp_path, *reads(0, 1), says("Well."), says("Yes."), policy=policy
+    )
     (tmp_path / "long.txt").write_text("\n".join(lines))
     harness.narrow(
         ModelInfo(
@@ -125,7 +129,7 @@ async def little_room_for_an_answer(tmp_path: Path) -> Left:
 
 
 async def a_long_task_first(tmp_path: Path) -> Left:
-    """The first prompt hands a task to another agent, whose result is long."""
+    """The first prompt gives a task to a subagent, whose result is long."""
     long = "\n".join(f"{line} all is well with this line of a report" for line in range(3_000))
     model = Cast(says("Well."), says("Yes."), alpha=(says(long),))
     harness = SessionHarness(tmp_path, model)
@@ -136,11 +140,11 @@ async def a_long_task_first(tmp_path: Path) -> Left:
 
 
 async def a_failed_summary_by_hand(tmp_path: Path) -> Left:
-    """A summary asked for by hand fails, under a rule that prunes when a turn has ended."""
+    """A manual compaction fails, under a rule that prunes after a turn."""
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     answers = [calls("read", path=f"big{number}.txt") for number in range(8)]
-    harness, _ = room(
+    harness, _ = make_fit_harness(
         tmp_path,
         *answers,
         says("Well."),
@@ -160,11 +164,11 @@ async def a_failed_summary_by_hand(tmp_path: Path) -> Left:
 
 
 async def a_turn_that_sends_nothing(tmp_path: Path) -> Left:
-    """A prompt is refused before anything is sent, under a rule that prunes when a turn has ended."""
+    """A prompt is refused before anything is sent, under a rule that prunes after a turn."""
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)
     answers = [calls("read", path=f"big{number}.txt") for number in range(8)]
-    harness, _ = room(
+    harness, _ = make_fit_harness(
         tmp_path, *answers, *[says("Well.")] * 4, window=400_000, policy="opencode-1.1"
     )
     session = await harness.session()
@@ -189,10 +193,10 @@ def replace_window(info: ModelInfo, window: int) -> ModelInfo:
 
 
 async def too_large_to_be_sent(tmp_path: Path) -> Left:
-    """A prompt fits in no way; what was cleared for it stays cleared when a shorter one comes."""
+    """A prompt cannot be made to fit; outputs pruned for it stay pruned for the next, shorter one."""
     policy = policy_with_changes(Policy(), {"overflow.auto": False, "prune.protect_tokens": 6_000})
     answers = [*reads(0, 1, 2, 3), says("Well."), says("Yes."), *reads(4, 5), says("Yes.")]
-    harness, model = room(tmp_path, *answers, window=40_000, policy=policy)
+    harness, model = make_fit_harness(tmp_path, *answers, window=40_000, policy=policy)
     session = await harness.session()
     await ask(session, "Read the logs.")
     refused = await ask(session, "Look at this: " + "word " * 80_000)
@@ -208,9 +212,11 @@ async def too_large_to_be_sent(tmp_path: Path) -> Left:
 
 
 async def ended_before_its_summary_was_asked_for(tmp_path: Path) -> Left:
-    """The window is known to be smaller, and the kernel ends before the log can tell so."""
+    """The known window shrinks, and the kernel ends before the log records it."""
     answers = [*reads(0, 1, 2, 3), says("Well.").reports_nothing(), says(SUMMARY)]
-    harness, model = room(tmp_path, *answers, says("Yes."), window=60_000, policy=NO_PRUNE)
+    harness, model = make_fit_harness(
+        tmp_path, *answers, says("Yes."), window=60_000, policy=NO_PRUNE
+    )
     session = await harness.session()
     await ask(session, "Read the logs.")
     wide = harness.info("scripted/model")
@@ -238,7 +244,7 @@ async def ended_before_its_summary_was_asked_for(tmp_path: Path) -> Left:
 
 
 class CutStore(MemoryStore):
-    """Holds what a kernel wrote until it ended; what its records refer to lies where it was."""
+    """A store with a kernel's records up to its end; blobs are read from the kernel's store."""
 
     def __init__(self, before: Store) -> None:
         super().__init__()
@@ -279,11 +285,11 @@ async def test_the_own_policy_gives_what_the_loop_sent(tmp_path: Path, name: str
 
 
 UNTOLD = {ended_before_its_summary_was_asked_for.__name__}
-"""Whose log tells that room was made, and not why."""
+"""Sessions whose log shows that a request was made to fit, and not why."""
 
 
 def journaled(records: Sequence[Record]) -> list[str]:
-    """Return what the live loop was yielded, as its log tells it in order."""
+    """Return the fit events of the live loop, in order, as its log shows them."""
     told: list[str] = []
     known: set[str] = set()
     for record in records:
@@ -301,7 +307,7 @@ def journaled(records: Sequence[Record]) -> list[str]:
 
 
 def is_fitted(decision: Decision) -> bool:
-    """Tell whether a decision was made to make room; a long output is shortened when its tool ends."""
+    """Return whether a decision was made to fit a request; truncation happens when a tool ends."""
     return decision.rule in (OVERSIZED, STEERED) or decision.rule.startswith(PRUNE_RULE)
 
 
@@ -310,7 +316,7 @@ def comparable(decision: Decision) -> str:
 
 
 def listened(told: list[str], make: Callable[..., Fit]) -> Callable[..., Fit]:
-    """Return the generator with an ear to what it yields."""
+    """Wrap a fit generator so that its events are recorded."""
 
     def listening(*given: Any) -> Fit:
         running, outcome = make(*given), None

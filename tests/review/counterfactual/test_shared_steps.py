@@ -1,4 +1,4 @@
-"""What steps of a replay share is what each would have made by itself."""
+"""Work that the steps of a replay have in common gives the same result as separate work."""
 
 from typing import Any
 

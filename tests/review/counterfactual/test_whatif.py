@@ -1,4 +1,4 @@
-"""A session is replayed under another policy; under its own the recorded requests come out."""
+"""A session is replayed under another policy; under its own the recorded requests result."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.session import ask
-from tests.loop.context_management.test_fit_driver import reads, room
+from tests.loop.context_management.test_fit_driver import make_fit_harness, reads
 from tests.review.decision_sessions import NO_PRUNE, SCENES, compacted, pruned, truncated
 
 from palimpsest.context.policy_overrides import policy_with_changes
@@ -23,9 +23,9 @@ STAND_IN = "[A stand-in for a summary of"
 
 
 def comparable(step: Step) -> Step:
-    """Return a step without what is not recorded: how precheck weighed it, and the words of a request.
+    """Return a step without unrecorded fields: the precheck's estimate and the request's messages.
 
-    Ids of decisions are new ones, too.
+    Ids of decisions are cleared, too, since a replay makes new ones.
     """
     decisions = tuple(one.model_copy(update={"id": ""}) for one in step.decisions)
     return replace(step, decisions=decisions, request=None, estimate=0, budget=0)
@@ -68,7 +68,7 @@ async def test_without_pruning_the_outputs_stay(tmp_path: Path) -> None:
     ]
     last, was = found.other.steps[9], found.recorded.steps[9]
     assert last.tokens > was.tokens
-    # Nothing was cleared, so all but the newest words is what the cache holds already.
+    # Nothing was pruned, so everything but the newest messages is in the cache already.
     assert last.cached > was.cached
     assert "0 249 all is well" in words(last)
 
@@ -206,7 +206,7 @@ async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
     tmp_path: Path,
 ) -> None:
     answers = [*reads(0, 1, 2, 3, 4), says("Well."), *reads(5, 6, 7, 0), says("Well.")]
-    harness, _ = room(tmp_path, *answers, window=34_000)
+    harness, _ = make_fit_harness(tmp_path, *answers, window=34_000)
     session = await harness.session()
     await ask(session, "Read the logs.")
     await ask(session, "Read the others, too.")
@@ -225,7 +225,7 @@ async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
 
 
 def steps(count: int, differ: Collection[int] = ()) -> tuple[Step, ...]:
-    """Return so many steps; those that differ were asked something else."""
+    """Return so many steps; those in ``differ`` have another request."""
     return tuple(
         Step(
             number=number,

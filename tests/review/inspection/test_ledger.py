@@ -1,4 +1,4 @@
-"""A ledger tells what fills a context window, to the token, and what is gone from it."""
+"""The context report shows what fills the context window, to the token, and what was removed from it."""
 
 import asyncio
 from pathlib import Path
@@ -40,11 +40,11 @@ INFO = ModelInfo(
 )
 DEFAULT = PRESETS["palimpsest"]
 CSV = "species,bill_length_mm,43.92\n" * 300
-"""About 3,600 tokens as the read tool shows them."""
+"""About 3,600 tokens in the output of the read tool."""
 
 
 def changed(base: Policy = DEFAULT, **groups: dict[str, Any]) -> Policy:
-    """Return a policy with some of its numbers changed, by group."""
+    """Return a policy with changed numbers, by group."""
     made = {name: getattr(base, name).model_copy(update=new) for name, new in groups.items()}
     return base.model_copy(update=made)
 
@@ -67,9 +67,9 @@ def make_harness(
 ) -> SessionHarness:
     for number in range(3):
         (root / f"{number}.csv").write_text(CSV)
-    room = SessionHarness(root, ScriptedModel(*answers), info=INFO, **more)
-    object.__setattr__(room.services, "policy", policy)
-    return room
+    harness = SessionHarness(root, ScriptedModel(*answers), info=INFO, **more)
+    object.__setattr__(harness.services, "policy", policy)
+    return harness
 
 
 async def look(session: LiveSession) -> ContextReport:
@@ -109,7 +109,7 @@ def test_what_is_corrected_one_by_one_adds_up_to_the_corrected_sum(
 @pytest.mark.slow
 async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Answer in metres.")
-    room = make_harness(
+    harness = make_harness(
         tmp_path,
         says(LONG),
         thinks("Hm.").says("I look.").calls("read", path="0.csv"),
@@ -120,15 +120,15 @@ async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path
         says("Done."),
         policy=SHORT,
     )
-    session = await room.session()
+    session = await harness.session()
     for question in ("One?", "Two?"):
         await ask(session, question)
     await session.compact("the numbers")
     await ask(session, "Three?")
-    records = requested(await room.records(session))
+    records = requested(await harness.records(session))
 
     ledgers = [
-        build_recorded_report(room.store, session.id, one.request.id, counter) for one in records
+        build_recorded_report(harness.store, session.id, one.request.id, counter) for one in records
     ]
 
     assert [one.request.purpose for one in records].count("compaction") == 1
@@ -141,23 +141,23 @@ async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path
         if request.facts.calibration == 1.0:
             assert ledger.kinds == request.kinds
             assert (ledger.kinds.get("instructions", 0) > 0) == (request.purpose == "step")
-    # The same from Python's side of the log: nothing of it was written by looking.
-    assert len(records) == len(requested(await room.records(session)))
+    # The same from the log alone: inspection wrote nothing into it.
+    assert len(records) == len(requested(await harness.records(session)))
 
 
 async def test_what_would_be_sent_is_what_is_sent_then(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Answer in metres.")
-    room = make_harness(tmp_path, read(0), says("Read."), says("Yes."))
-    session = await room.session()
+    harness = make_harness(tmp_path, read(0), says("Read."), says("Yes."))
+    session = await harness.session()
 
     empty = await look(session)
     await ask(session, "How many?")
     later = await look(session)
     await ask(session, "Sure?")
 
-    records = requested(await room.records(session))
+    records = requested(await harness.records(session))
     first, last = (
-        build_recorded_report(room.store, session.id, records[at].request.id, counter)
+        build_recorded_report(harness.store, session.id, records[at].request.id, counter)
         for at in (0, -1)
     )
     assert empty.items == first.items[:-1]
@@ -168,26 +168,26 @@ async def test_what_would_be_sent_is_what_is_sent_then(tmp_path: Path) -> None:
 
 
 async def test_looking_writes_nothing_and_settles_nothing(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, says("Yes."))
-    session = await room.session()
-    before = await room.records(session)
+    harness = make_harness(tmp_path, says("Yes."))
+    session = await harness.session()
+    before = await harness.records(session)
 
     empty = await look(session)
     (tmp_path / "AGENTS.md").write_text("Written after somebody looked.")
 
-    assert await room.records(session) == before
+    assert await harness.records(session) == before
     assert named(empty, "instructions") == []
     await ask(session, "Hello")
     assert named(await look(session), "instructions") == ["AGENTS.md"]
 
 
-# What fills it
+# The content of the window
 
 
 async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("# House rules\nAnswer in metres.")
-    room = make_harness(tmp_path, extra_system="Speak Dutch.")
-    session = await room.session()
+    harness = make_harness(tmp_path, extra_system="Speak Dutch.")
+    session = await harness.session()
 
     ledger = await look(session)
 
@@ -196,17 +196,17 @@ async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_pat
     rules = next(item for item in ledger.items if item.name == "AGENTS.md")
     assert rules.words == "# House rules"
     assert named(ledger, "tools") == [
-        room.services.registry.spec(tool).name
-        for tool in room.services.registry.offered(room.services.rules, None)
+        harness.services.registry.spec(tool).name
+        for tool in harness.services.registry.offered(harness.services.rules, None)
     ]
     assert list(ledger.kinds) == ["system", "tools", "instructions"]
 
 
 async def test_names_what_every_block_is_and_works_on(tmp_path: Path) -> None:
-    room = make_harness(
+    harness = make_harness(
         tmp_path, thinks("Hm.").says("I look.").calls("read", path="0.csv"), says("Three.")
     )
-    session = await room.session()
+    session = await harness.session()
     await ask(session, "How many\nspecies?")
 
     told = [(i.kind, i.name, i.words) for i in (await look(session)).items if i.message_id]
@@ -222,10 +222,10 @@ async def test_names_what_every_block_is_and_works_on(tmp_path: Path) -> None:
 
 
 async def test_a_window_that_is_assumed_is_said_to_be(tmp_path: Path) -> None:
-    room = make_harness(tmp_path)
-    object.__setattr__(room, "_info", INFO.model_copy(update={"window_assumed": True}))
+    harness = make_harness(tmp_path)
+    object.__setattr__(harness, "_info", INFO.model_copy(update={"window_assumed": True}))
 
-    ledger = await look(await room.session())
+    ledger = await look(await harness.session())
 
     assert ledger.window_assumed
     assert "this window is assumed" in ledger.text
@@ -234,8 +234,8 @@ async def test_a_window_that_is_assumed_is_said_to_be(tmp_path: Path) -> None:
 
 
 async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, stalls())
-    session = await room.session()
+    harness = make_harness(tmp_path, stalls())
+    session = await harness.session()
     asking = asyncio.ensure_future(ask(session, "How many?", tools=(), system="Speak Dutch."))
     await until(lambda: session.snapshot().request is not None)
 
@@ -244,8 +244,8 @@ async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_p
     assert ledger.items[-1].words == "How many?"
     assert "tools" not in ledger.kinds
     assert named(ledger, "instructions") == ["further words"]
-    [sent] = requested(await room.records(session))
-    then = build_recorded_report(room.store, session.id, sent.request.id, counter)
+    [sent] = requested(await harness.records(session))
+    then = build_recorded_report(harness.store, session.id, sent.request.id, counter)
     assert (then.items, then.window, then.reserve) == (ledger.items, ledger.window, ledger.reserve)
     session.cancel()
     await asking
@@ -254,8 +254,8 @@ async def test_a_turn_that_runs_is_weighed_with_its_prompt_and_its_options(tmp_p
 @pytest.mark.slow
 async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_path: Path) -> None:
     store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
-    room = make_harness(tmp_path, read(0), says("Read."), store=store, policy=SHORT)
-    session = await room.session()
+    harness = make_harness(tmp_path, read(0), says("Read."), store=store, policy=SHORT)
+    session = await harness.session()
     await session.journal.flush()
     theirs = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
     other = make_harness(tmp_path, store=theirs, kernel_id="kernel-b")
@@ -273,13 +273,13 @@ async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_pat
     assert [one.way for one in seen.gone] == ["truncate"]
     assert seen.gone[0].since == ours.gone[0].since
     await other.workspace.close()
-    await room.workspace.close()
+    await harness.workspace.close()
 
 
 @pytest.mark.slow
 async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, says("word " * 70_000))
-    session = await room.session()
+    harness = make_harness(tmp_path, says("word " * 70_000))
+    session = await harness.session()
     await ask(session, "Much, please.")
 
     ledger = await look(session)
@@ -289,12 +289,12 @@ async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     assert f"It does not fit: {ledger.over:,} tokens" in ledger.text
 
 
-# What is gone
+# Removed content
 
 
 async def test_a_truncated_output_tells_its_rule_and_the_step_that_ran_it(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, says("Hi."), read(0), read(1), says("Done."), policy=SHORT)
-    session = await room.session()
+    harness = make_harness(tmp_path, says("Hi."), read(0), read(1), says("Done."), policy=SHORT)
+    session = await harness.session()
     await ask(session, "Hello")
     await ask(session, "Read.")
 
@@ -315,10 +315,10 @@ async def test_a_truncated_output_tells_its_rule_and_the_step_that_ran_it(tmp_pa
 
 
 async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Path) -> None:
-    room = make_harness(
+    harness = make_harness(
         tmp_path, read(0), says("One."), read(1), says("Two."), says("Three."), policy=PRUNING
     )
-    session = await room.session()
+    session = await harness.session()
     for question in ("A?", "B?", "C?"):
         await ask(session, question)
 
@@ -332,14 +332,14 @@ async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Pa
     assert cleared[0].since is not None
     since = cleared[0].since
     steps = [
-        build_recorded_report(room.store, session.id, one.request.id, counter)
-        for one in requested(await room.records(session))
+        build_recorded_report(harness.store, session.id, one.request.id, counter)
+        for one in requested(await harness.records(session))
     ]
     shown = [
         next((i.shown for i in one.items if i.words == "0.csv" and i.kind == "output"), "")
         for one in steps
     ]
-    # It was whole up to a request, and cleared from the one that is named on.
+    # It was complete up to a request, and cleared from the named one on.
     places = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1)]
     assert shown[0] == ""
     assert shown[1 : places.index((since.turn, since.step or 0))] == ["whole"] * (
@@ -351,14 +351,16 @@ async def test_a_pruned_output_tells_the_step_from_which_it_is_gone(tmp_path: Pa
 async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: Path) -> None:
     store = JsonlStore(prepare(tmp_path))
     answers = (says(LONG), says(LONG), says("It is 43.92 in bill_depth_mm."), says(SUMMARY))
-    room = make_harness(tmp_path, *answers, store=store, policy=changed(compact={"tail_turns": 1}))
-    session = await room.session()
+    harness = make_harness(
+        tmp_path, *answers, store=store, policy=changed(compact={"tail_turns": 1})
+    )
+    session = await harness.session()
     for question in ("First question", "Second question", "Third question"):
         await ask(session, question)
     await session.compact("the numbers")
 
     ledger = await look(session)
-    await room.workspace.close()
+    await harness.workspace.close()
     again = make_harness(tmp_path, store=store, policy=changed(compact={"tail_turns": 1}))
     reopened = await look(await again.session())
     await again.workspace.close()
@@ -382,14 +384,14 @@ async def test_a_summary_tells_what_it_stands_for_also_when_reopened(tmp_path: P
 
 
 async def test_what_a_summary_lost_is_named(tmp_path: Path) -> None:
-    room = make_harness(
+    harness = make_harness(
         tmp_path,
         says(LONG),
         says("See results/final.csv: ValueError: no rows, 12345. " * 40),
         says(SUMMARY),
         policy=changed(compact={"tail_turns": 0}),
     )
-    session = await room.session()
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
     await session.compact()
@@ -401,10 +403,10 @@ async def test_what_a_summary_lost_is_named(tmp_path: Path) -> None:
 
 
 async def test_an_undone_summary_is_gone_itself(tmp_path: Path) -> None:
-    room = make_harness(
+    harness = make_harness(
         tmp_path, says(LONG), says(LONG), says(SUMMARY), policy=changed(compact={"tail_turns": 0})
     )
-    session = await room.session()
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
     await session.compact()
@@ -418,8 +420,8 @@ async def test_an_undone_summary_is_gone_itself(tmp_path: Path) -> None:
 
 
 async def test_words_that_only_keep_the_turns_in_order_are_no_prompt(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, says("Yes."))
-    session = await room.session()
+    harness = make_harness(tmp_path, says("Yes."))
+    session = await harness.session()
     await ask(session, "Hm?", model="anthropic/claude-sonnet-4-5")
 
     ledger = await look(session)
@@ -429,8 +431,8 @@ async def test_words_that_only_keep_the_turns_in_order_are_no_prompt(tmp_path: P
 
 
 async def test_what_a_person_pinned_and_left_out_is_told(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, read(0), says("Read."), says("Yes."))
-    session = await room.session()
+    harness = make_harness(tmp_path, read(0), says("Read."), says("Yes."))
+    session = await harness.session()
     await ask(session, "Read it.")
     await ask(session, "A secret of mine.")
     [*_, prompt, _] = [message.id for message in session.snapshot().messages]
@@ -447,8 +449,8 @@ async def test_what_a_person_pinned_and_left_out_is_told(tmp_path: Path) -> None
 
 
 async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, says("Yes."))
-    session = await room.session()
+    harness = make_harness(tmp_path, says("Yes."))
+    session = await harness.session()
     await ask(session, "Go on.")
     prompt = session.snapshot().messages[0].info
     ids = {"session_id": session.id, "message_id": prompt.id, "ignored": True}
@@ -463,8 +465,8 @@ async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) 
 
 async def test_turns_behind_the_history_limit_are_counted(tmp_path: Path) -> None:
     limited = changed(limit={"rule": "sliding"}).model_copy(update={"history_limit": 2})
-    room = make_harness(tmp_path, *[says(f"Answer {n}.") for n in range(4)], policy=limited)
-    session = await room.session()
+    harness = make_harness(tmp_path, *[says(f"Answer {n}.") for n in range(4)], policy=limited)
+    session = await harness.session()
     for number in range(4):
         await ask(session, f"Question {number}")
 
@@ -479,8 +481,8 @@ async def test_turns_behind_the_history_limit_are_counted(tmp_path: Path) -> Non
 
 
 async def test_answers_that_failed_are_said_not_to_be_sent(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, fails(ContentFilterError()), says("Now."))
-    session = await room.session()
+    harness = make_harness(tmp_path, fails(ContentFilterError()), says("Now."))
+    session = await harness.session()
     await ask(session, "Hm?")
 
     [failed] = of(await look(session), "fail")
@@ -493,8 +495,8 @@ async def test_what_a_request_left_that_was_sent_again_is_said_not_to_be_sent(
     tmp_path: Path,
 ) -> None:
     half = says("Half an answer").disconnects()
-    room = make_harness(tmp_path, half, says("Whole."), half, says("Whole again."))
-    session = await room.session()
+    harness = make_harness(tmp_path, half, says("Whole."), half, says("Whole again."))
+    session = await harness.session()
     await ask(session, "Hm?")
     await ask(session, "Hm again?")
 
@@ -508,8 +510,8 @@ async def test_what_a_request_left_that_was_sent_again_is_said_not_to_be_sent(
 async def test_what_a_failed_summary_hides_under_a_preset_is_told(tmp_path: Path) -> None:
     broken = fails(ContentFilterError())
     policy = changed(PRESETS["opencode-1.18"], compact={"tail_tokens": 100})
-    room = make_harness(tmp_path, says(LONG), says(LONG), says("Third."), broken, policy=policy)
-    session = await room.session()
+    harness = make_harness(tmp_path, says(LONG), says(LONG), says("Third."), broken, policy=policy)
+    session = await harness.session()
     for question in ("First question", "Second question", "Third question"):
         await ask(session, question)
     await session.compact()
@@ -523,8 +525,8 @@ async def test_what_a_failed_summary_hides_under_a_preset_is_told(tmp_path: Path
 
 async def test_an_undone_summary_is_not_counted_in_the_next_one(tmp_path: Path) -> None:
     answers = (says(LONG), says(LONG), says(SUMMARY), says(SUMMARY))
-    room = make_harness(tmp_path, *answers, policy=changed(compact={"tail_turns": 0}))
-    session = await room.session()
+    harness = make_harness(tmp_path, *answers, policy=changed(compact={"tail_turns": 0}))
+    session = await harness.session()
     await ask(session, "First question")
     await ask(session, "Second question")
     await session.compact()
@@ -537,8 +539,8 @@ async def test_an_undone_summary_is_not_counted_in_the_next_one(tmp_path: Path) 
 
 
 async def test_a_restored_output_is_no_longer_gone(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, read(0), says("Done."), policy=SHORT)
-    session = await room.session()
+    harness = make_harness(tmp_path, read(0), says("Done."), policy=SHORT)
+    session = await harness.session()
     await ask(session, "Read.")
     assert of(await look(session), "truncate")
 
@@ -547,14 +549,14 @@ async def test_a_restored_output_is_no_longer_gone(tmp_path: Path) -> None:
     assert (await look(session)).gone == ()
 
 
-# In words
+# As text
 
 
 @pytest.mark.slow
 async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
     reads = [calls("read", path="0.csv", offset=line) for line in range(1, 31)]
-    room = make_harness(tmp_path, *reads, says("Done."), policy=SHORT)
-    session = await room.session()
+    harness = make_harness(tmp_path, *reads, says("Done."), policy=SHORT)
+    session = await harness.session()
     await ask(session, "Read it thirty times.")
 
     ledger = await look(session)
@@ -568,15 +570,15 @@ async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
     assert [parts.index(one.part_id or "") for one in ledger.gone] == sorted(
         parts.index(one.part_id or "") for one in ledger.gone
     )
-    # Those that saved most are shown, in their order.
+    # The largest savings are shown, in order.
     most = sorted(ledger.gone, key=lambda one: -one.saved)[:12]
     shown = [mark.facts[2] for mark in ledger.sheet.marks]
     assert shown == [_since(one.since) for one in ledger.gone if one in most]
 
 
 async def test_keys_reach_no_view(tmp_path: Path) -> None:
-    room = make_harness(tmp_path, says("Never mind."))
-    session = await room.session()
+    harness = make_harness(tmp_path, says("Never mind."))
+    session = await harness.session()
     await ask(session, "My key is abc12345.")
 
     ledger = build_context_report(
@@ -589,9 +591,9 @@ async def test_keys_reach_no_view(tmp_path: Path) -> None:
 
 
 async def test_an_unknown_request_is_named(tmp_path: Path) -> None:
-    room = make_harness(tmp_path)
-    session = await room.session()
+    harness = make_harness(tmp_path)
+    session = await harness.session()
     await session.journal.flush()
 
     with pytest.raises(NotFound, match="no request 'req_x'"):
-        build_recorded_report(room.store, session.id, "req_x", counter)
+        build_recorded_report(harness.store, session.id, "req_x", counter)

@@ -14,13 +14,13 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record, StepRequested
 
 FIRST = Path(__file__).with_name("projection-1.json")
-"""A session of projection 1 with Gemini: a tool call, a request refused for its key, and another."""
+"""A session of projection 1 with Gemini: a tool call, a request refused for its key, and one more."""
 SECOND = Path(__file__).with_name("projection-2.json")
-"""A session of projection 2 that goes from gateway to gateway, with a tool call at each."""
+"""A session of projection 2 that changes between gateways, with a tool call at each."""
 
 
 def loaded(path: Path, projection: int | None = None) -> tuple[MemoryStore, Sequence[Record]]:
-    """Read a session's records, as if another projection had made its requests where one is given."""
+    """Read a session's records, optionally marked as made by another projection version."""
     kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     store = MemoryStore()
     for text in kept["blobs"].values():
@@ -45,7 +45,7 @@ def test_the_newest_projection_would_have_sent_something_else() -> None:
 
     rebuilt = list(rebuild_all(store, "ses_any", records))
 
-    # After the refused request two questions follow each other, which are one for Gemini now.
+    # After the refused request two user messages follow each other, which are one for Gemini now.
     assert [one.matches for one in rebuilt] == [True, True, True, False, False]
     assert [message["role"] for message in rebuilt[3].request.messages][-2:] == [
         "assistant",

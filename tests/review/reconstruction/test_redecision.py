@@ -1,4 +1,4 @@
-"""What was decided is decided again from the log, bit for bit; other code is reported."""
+"""Recorded decisions are decided again from the log, bit for bit; changed code is reported."""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,7 +24,7 @@ MADE = {
     "after_turn": {"prune": 5},
     "shortened": {"shorten": 1},
 }
-"""Decisions that the scenes are made to show."""
+"""The decisions that each session must contain."""
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -43,7 +43,7 @@ async def test_everything_is_decided_again_bit_for_bit(tmp_path: Path, name: str
 
 
 def with_decision(records: list[Record], **update: object) -> list[Record]:
-    """Return the records with the first decision changed."""
+    """Return the records with a change to the first decision."""
     changed, done = [], False
     for record in records:
         event = record.event

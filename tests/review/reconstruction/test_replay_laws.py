@@ -1,8 +1,8 @@
-"""Whatever a session went through, its log is rebuilt, decided again and replayed as it was.
+"""The log of any session is rebuilt, decided again and replayed to equal results.
 
-After a restart, in a fork, where a kernel was killed, over HTTP, and in sessions that hypothesis
-makes up: rebuilding gives the hashes, re-deciding the decisions, and replaying under the own policy
-the token counts, the decisions and the requests.
+After a restart, in a fork, after a kernel was killed, over HTTP, and in sessions that hypothesis generates:
+rebuilding gives the hashes, re-deciding the decisions, and replaying under the session's own policy the
+token counts, the decisions and the requests.
 """
 
 import asyncio
@@ -51,9 +51,9 @@ def make_harness(
         output_limit=2_000,
         caching=True,
     )
-    room = SessionHarness(root, model, store=store, info=info)
-    object.__setattr__(room.services, "policy", policy)
-    return room
+    harness = SessionHarness(root, model, store=store, info=info)
+    object.__setattr__(harness.services, "policy", policy)
+    return harness
 
 
 def folder(root: Path) -> None:
@@ -84,7 +84,7 @@ async def test_a_session_reopened_from_disk_goes_on_and_is_replayed_whole(tmp_pa
     found = check_log_laws(second.store, session.id)
     assert {one.rule for one in found.other.decisions} == {"prune/batch"}
     await second.workspace.close()
-    # No kernel, no session: the folder is enough.
+    # Neither kernel nor session is needed: the folder is enough.
     copy = tmp_path.parent / f"{tmp_path.name}-copy"
     shutil.copytree(tmp_path / ".palimpsest", copy / ".palimpsest")
     assert check_log_laws(disk(copy), session.id).recorded == found.recorded
@@ -94,13 +94,13 @@ async def test_a_fork_is_replayed_with_what_it_shares_and_keeps_the_policy(tmp_p
     folder(tmp_path)
     reads = [calls("read", path=f"log{number % 4}.txt") for number in range(5)]
     model = ScriptedModel(*reads, says("Well."), *reads, says("Forked."), says("Mine."))
-    room = make_harness(tmp_path, model, disk(tmp_path), Policy(), window=90_000)
-    session = await room.session()
+    harness = make_harness(tmp_path, model, disk(tmp_path), Policy(), window=90_000)
+    session = await harness.session()
     await session.use_policy("prune.minimum_tokens=100")
     await ask(session, "Read the logs.")
     await session.journal.flush()
 
-    fork = await room.workspace.fork(session.id)
+    fork = await harness.workspace.fork(session.id)
     assert isinstance(fork, LiveSession)
     assert fork.policy() == session.policy()
     await fork.use_policy("opencode-1.18")
@@ -109,11 +109,11 @@ async def test_a_fork_is_replayed_with_what_it_shares_and_keeps_the_policy(tmp_p
     await fork.journal.flush()
     await session.journal.flush()
 
-    ours, theirs = check_log_laws(room.store, session.id), check_log_laws(room.store, fork.id)
+    ours, theirs = check_log_laws(harness.store, session.id), check_log_laws(harness.store, fork.id)
     assert len(theirs.recorded.steps) == 12
     assert ours.recorded.steps[:6] == theirs.recorded.steps[:6]
     assert session.policy().name == "palimpsest"
-    await room.workspace.close()
+    await harness.workspace.close()
 
 
 @pytest.mark.slow
@@ -123,12 +123,12 @@ async def test_a_log_that_was_cut_anywhere_is_rebuilt_and_replayed_as_far_as_it_
     folder(tmp_path)
     reads = [calls("read", path=f"log{number % 4}.txt") for number in range(6)]
     bash = calls("bash", command="seq 1 6000")
-    room = make_harness(
+    harness = make_harness(
         tmp_path, ScriptedModel(*reads, bash, says("Well.")), disk(tmp_path), Policy()
     )
-    session = await room.session()
+    session = await harness.session()
     await ask(session, "Read the logs.", yes=True)
-    await room.workspace.close()
+    await harness.workspace.close()
     [log] = (tmp_path / ".palimpsest" / "sessions" / session.id).glob("log-*.jsonl")
     whole = log.read_bytes()
     lines = whole.splitlines(keepends=True)
@@ -140,7 +140,7 @@ async def test_a_log_that_was_cut_anywhere_is_rebuilt_and_replayed_as_far_as_it_
         found = whatif(store, session.id)
         assert found.same
         unlike = redecide(store, session.id).differences
-        # A kill may come between a decision and the record of it, and nowhere else.
+        # A kill may come between a decision and its record, and at no other place.
         assert all(one.seq >= cut - 4 for one in unlike), unlike
 
 
@@ -153,7 +153,7 @@ def test_a_log_of_the_first_projection_is_replayed_as_that_version_sent_it(
     found = whatif(store, "ses_any")
 
     assert found.same
-    # That version weighed the tools a token heavier.
+    # That version counted one token more for the tools.
     steps = zip(found.recorded.steps, found.other.steps, strict=True)
     assert all(was.tokens - other.tokens == 1 for was, other in steps)
     assert redecide(store, "ses_any").same
@@ -171,7 +171,7 @@ def test_a_log_of_the_second_projection_is_replayed_as_that_version_sent_it(
 
 
 class Improviser:
-    """Answers a request: reads, talks, summarises, as drawn beforehand."""
+    """Answers requests as drawn by hypothesis: calls, text, summaries or errors."""
 
     def __init__(self, draws: list[int]) -> None:
         self._draws = iter(draws)
@@ -187,7 +187,7 @@ class Improviser:
             return overflows()
         if drawn % 5 < 3 and "last step" not in newest:
             report = drawn % 4 * 9_000
-            # Never the same call, which would be asked about.
+            # Different calls, since a repeated one would need an approval.
             answer = calls("read", path=f"log{drawn % 4}.txt", limit=100 + self._asked)
             return answer.reports(input=report, output=10) if report else answer
         return says("word " * (drawn * 20))
@@ -206,17 +206,17 @@ OPERATIONS = st.one_of(
 async def improvise(
     root: Path, operations: list[tuple[str, Any]], draws: list[int], policy: Policy, window: int
 ) -> tuple[Store, str]:
-    """Let a session go through operations with an improvising model."""
+    """Run the operations on a session whose model answers as drawn."""
     answers = Improviser(draws)
-    room = make_harness(root, ScriptedModel(*[answers] * 400), MemoryStore(), policy, window)
-    session = await room.session()
+    harness = make_harness(root, ScriptedModel(*[answers] * 400), MemoryStore(), policy, window)
+    session = await harness.session()
     for name, value in [("ask", 5), *operations]:
         try:
             match name:
                 case "ask":
                     await ask(session, "Look. " + "word " * value, max_steps=6)
                 case "wait":
-                    room.clock.now += value * 1_000
+                    harness.clock.now += value * 1_000
                 case "compact":
                     await asyncio.wait_for(session.compact(), 20)
                 case "policy":
@@ -225,8 +225,8 @@ async def improvise(
                     session.edit_context(name, value)  # type: ignore[arg-type]  # one of the words
         except UserError:
             continue
-    await room.workspace.close()
-    return room.store, session.id
+    await harness.workspace.close()
+    return harness.store, session.id
 
 
 @pytest.mark.slow
@@ -257,7 +257,7 @@ def test_any_session_is_replayed_as_it_was_under_its_own_policy(
         store, session_id = asyncio.run(improvise(Path(root), operations, draws, small, window))
 
         check_log_laws(store, session_id)
-        # And under another policy it comes to an end, with a request for each step.
+        # Under another policy the replay completes, with a request for each step.
         found = whatif(store, session_id, another)
         assert len(found.other.steps) == len(found.recorded.steps)
 
@@ -273,7 +273,7 @@ def harness(
 
 
 def worker(request: ReceivedRequest) -> ModelAnswer:
-    """Read a log, then answer; summarise when there are no tools."""
+    """Call read for a prompt, then answer; summarise when the request has no tools."""
     if not request.body.get("tools"):
         return says(SUMMARY).in_pieces(300)
     newest = str(request.body["messages"][-1])

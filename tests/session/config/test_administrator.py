@@ -1,4 +1,4 @@
-"""An administrator and an organisation set what users may change, and what nobody can."""
+"""Settings of an administrator or an organisation restrict what users may change, or set it for good."""
 
 import http.server
 import threading
@@ -85,7 +85,7 @@ def test_a_wrong_file_of_an_administrator_is_said(
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Gives what the server holds."""
+    """Serves the settings that the test's server holds."""
 
     def do_GET(self) -> None:
         self.server.go_on.wait(30)  # type: ignore[attr-defined]
@@ -94,7 +94,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(self.server.text.encode())  # type: ignore[attr-defined]
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_what_was_fetched_serves_when_the_server_is_gone(
     point(tmp_path, server)
     loaded(places, tmp_path)
     server.text = 'model = "a/b"'  # type: ignore[attr-defined]
-    assert loaded(places, tmp_path).value.model == "x/y"  # still fresh
+    assert loaded(places, tmp_path).value.model == "x/y"  # from the cache
 
     monkeypatch.setattr(remote_defaults, "FRESH_SECONDS", -1.0)
     assert loaded(places, tmp_path).value.model == "a/b"

@@ -1,4 +1,4 @@
-"""Settings are laid over each other, and what is wrong is said without stopping the rest."""
+"""Settings files are merged in order, and an invalid value is reported without affecting the rest."""
 
 import json
 import os
@@ -177,7 +177,7 @@ def test_a_hook_that_is_none_is_told_from_a_list(project: Path, places: ConfigFo
 
 
 def test_no_number_of_any_setting_stops_the_rest(project: Path, places: ConfigFolders) -> None:
-    """Each number, wherever it stands, is -1: what cannot be is said, and a configuration comes."""
+    """Every numeric setting is set to -1 in turn: invalid values are reported, and the rest is loaded."""
     numbers = [key for key, value, _ in load(project, {}, places=places).rows() if key and value]
     text = "".join(f"{key} = -1\n" for key in numbers)
     written = write(project / "palimpsest.toml", text)
@@ -235,7 +235,7 @@ def test_a_flag_shares_by_itself(project: Path, places: ConfigFolders) -> None:
 def test_keeps_permission_tables_whole_and_in_order(
     project: Path, places: ConfigFolders, tmp_path: Path
 ) -> None:
-    """A table merged by key would let a file's ``*`` land before a rule it should override."""
+    """A table merged by key would put a file's ``*`` before a rule that it should override."""
     write(tmp_path / "xdg/config.toml", '[permission]\n"*" = "allow"\nbash = "deny"')
     write(project / "palimpsest.toml", '[permission.bash]\n"git *" = "allow"')
 

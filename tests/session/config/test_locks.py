@@ -1,4 +1,4 @@
-"""What an administrator locks holds, whoever wants it otherwise and by whatever way."""
+"""A setting locked by an administrator cannot be changed in any way."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -88,7 +88,7 @@ async def test_yes_does_not_answer_a_locked_question(tmp_path: Path) -> None:
 
 
 def leaves(settings: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield every setting with its type; a table of named ones has one entry, called ``x``."""
+    """Yield every setting with its type; a table with chosen names has one entry, called ``x``."""
     for name, field in settings.model_fields.items():
         annotation: Any = Annotated[(field.annotation, *field.metadata, None)]
         inner, entries = _table_type(field.annotation), _entry_type(field.annotation)
@@ -116,11 +116,11 @@ WRITTEN: dict[str, tuple[Any, Any]] = {
     "default_agent": ("plan", "build"),
     "models.x.api_base": ("http://127.0.0.1:1", "http://127.0.0.1:2"),
 }
-"""Values of settings whose type does not tell two that are right."""
+"""Two values of each setting whose type does not suggest valid ones."""
 
 
 def two(key: str, annotation: Any) -> tuple[Any, Any]:
-    """Return two right values of a setting."""
+    """Return two valid values of a setting."""
     if key in WRITTEN:
         return WRITTEN[key]
     if key.startswith("policy."):
@@ -214,13 +214,13 @@ OTHER_WAYS = {
     "budget", "permission", "policy", "compaction", "tool_output", "retention", "hooks", "system",
     "instructions", "history_limit",
 }  # fmt: skip
-"""Settings that something else than settings could change; each has a test below."""
+"""Settings that can be changed by other means than settings files; each has a test below."""
 
 ONLY_SETTINGS = {
     "titles", "turn_summaries", "models", "context_tokens", "dm_history_limit", "dms", "subagent_depth", "mcp", "share",
     "snapshot", "on_failure", "variables",
 }  # fmt: skip
-"""Settings that nothing but settings can change."""
+"""Settings that only settings files can change."""
 
 
 def test_every_setting_is_known_here() -> None:
@@ -234,7 +234,7 @@ Start = Callable[..., tuple[App, LiveSession]]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Begin an app whose organisation locks what is given."""
+    """A function that starts an application whose organisation locks the given settings."""
     apps: list[App] = []
 
     def begin(
@@ -284,7 +284,7 @@ def asked(app: App, session: LiveSession, text: str = "Hi", **options: Any) -> A
 
 
 class Notes:
-    """Models that note who was asked, and how."""
+    """Models that record who was asked, and with which variant."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str | None]] = []

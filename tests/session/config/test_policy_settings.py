@@ -1,4 +1,4 @@
-"""The context policy is made of settings: a preset, single numbers, short names and flags."""
+"""The context policy is built from settings: a preset, single numbers, short names and flags."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -179,7 +179,7 @@ def test_what_an_administrator_locked_holds_under_every_name(tmp_path: Path) -> 
         chosen.choose(session(None), ("truncate.max_lines=9",))
     with pytest.raises(ConfigError, match="is fixed to"):
         chosen.choose(session(None), ("opencode-1.18",))
-    # What was chosen before it was locked is not used any more.
+    # A policy chosen before the lock is not used any more.
     assert chosen.of(session(policy_choice(PRESETS["opencode-1.1"]))).prune.rule == "batch"
 
 
@@ -242,7 +242,7 @@ async def test_a_session_of_another_kernel_shows_its_policy_and_keeps_it(tmp_pat
     await session.journal.flush()
     followed = await reader.workspace.open(session.id)
     assert followed.read_only
-    assert followed.policy() == without_task(Policy())  # no such tool is offered here
+    assert followed.policy() == without_task(Policy())  # the task tool is not offered here
 
     chosen = await session.use_policy("opencode-1.1")
     await session.journal.flush()

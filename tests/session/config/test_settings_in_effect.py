@@ -1,4 +1,4 @@
-"""A setting does what docs/config.md says of it: the request, the answer or the folder shows it."""
+"""Each setting has the effect documented in docs/config.md on the request, the answer or the folder."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ WINDOW = {"window": 200_000, "output": 8_000}
 
 
 class Played:
-    """What became of prompts under some settings."""
+    """The results of prompts under some settings."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Played:
         return str(self.model.requests[at].messages)
 
     def offered(self, at: int = -1) -> set[str]:
-        """Return the names of the tools of a request."""
+        """Return the names of the tools in a request."""
         return {one.name for one in self.model.requests[at].tools}
 
 

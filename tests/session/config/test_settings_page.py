@@ -1,4 +1,4 @@
-"""The page on settings tells every setting there is, and none that is not."""
+"""The documentation of settings lists every setting, and no other."""
 
 import re
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from palimpsest.session.config.settings import Config
 
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"
 WHOLE = frozenset({"policy"})
-"""Tables that have a page of their own."""
+"""Tables that are documented on another page."""
 
 
 def settings(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield every setting by its dotted name; ``*`` stands for a name that a person chooses."""
+    """Yield every setting by its dotted name; ``*`` stands for a name that the user chooses."""
     for name, field in table.model_fields.items():
         where = (*path, name)
         entry, inner = _entry_type(field.annotation), _table_type(field.annotation)
@@ -28,7 +28,7 @@ def settings(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[str
 
 
 def told() -> Iterator[str]:
-    """Yield what the page's table names; ``.b`` after ``a.x`` is ``a.b``."""
+    """Yield the settings in the page's table; ``.b`` after ``a.x`` means ``a.b``."""
     table = PAGE.read_text(encoding="utf-8").partition("## What\n")[2].partition("\n```")[0]
     for row in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE):
         names = re.findall(r"`([^`]+)`", row)
@@ -39,7 +39,7 @@ def told() -> Iterator[str]:
                 continue
             depth = name.count(".")
             beginning = first.split(".")[: len(first.split(".")) - depth]
-            # A longer one than the first goes on from where the first's last name stands.
+            # A name with more parts than the first one replaces the first's last part.
             yield ".".join(beginning or first.split(".")[:1]) + name
 
 

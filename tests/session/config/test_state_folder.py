@@ -1,4 +1,4 @@
-"""What a person decided is kept in a folder of their own, and believed only there."""
+"""A user's approvals are stored in a folder of their own, and read only from there."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ NAME = "from palimpsest.session.config.state_folder import state_folder; print(s
 
 
 def named(code: str = NAME, **environment: str) -> str:
-    """Return the folder as a process with this environment names it."""
+    """Return the output of a process with this environment that prints the state folder."""
     kept = {name: value for name, value in os.environ.items() if name != "PALIMPSEST_STATE_DIR"}
     ran = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,4 +1,4 @@
-"""A person says what the model sees: from the next request on, in the log, and undone again."""
+"""Pins, exclusions and restores take effect with the next request, are in the log, and can be undone."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -30,7 +30,7 @@ Kernel = Callable[..., SessionHarness]
 
 @pytest.fixture
 async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
-    """Start a kernel of the project on a real disk; all are closed at the end."""
+    """A function that starts a kernel of the project on a real disk; all are closed at the end."""
     started: list[SessionHarness] = []
     (tmp_path / "a.csv").write_text("species,mass\nAdelie,3750\n")
 
@@ -61,14 +61,14 @@ def summary_id(session: LiveSession) -> str:
     return [one.id for one in infos if isinstance(one, AssistantMessage) and one.summary][-1]
 
 
-async def rebuilds(room: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
-    """Check that every request is rebuilt as the model received it, and every rule decides again."""
-    rebuilt = list(rebuild_all(room.store, session.id, await room.records(session)))
+async def rebuilds(harness: SessionHarness, session: LiveSession, model: ScriptedModel) -> None:
+    """Check that every request is rebuilt as the model received it, and every decision decided again."""
+    rebuilt = list(rebuild_all(harness.store, session.id, await harness.records(session)))
     assert all(one.matches for one in rebuilt)
     assert [list(one.request.messages) for one in rebuilt] == [
         list(request.messages) for request in model.requests
     ]
-    assert redecide(room.store, session.id).differences == ()
+    assert redecide(harness.store, session.id).differences == ()
 
 
 READS = (calls("read", path="a.csv"), says(f"It lists penguins. {LONG}"))
@@ -76,8 +76,8 @@ READS = (calls("read", path="a.csv"), says(f"It lists penguins. {LONG}"))
 
 async def test_an_output_left_out_is_in_no_later_request_and_comes_back(kernel: Kernel) -> None:
     model = ScriptedModel(*READS, says("One."), says("Two."))
-    room = kernel(model)
-    session = await room.session()
+    harness = kernel(model)
+    session = await harness.session()
     await ask(session, "Read it")
 
     gone = session.edit_context("exclude", call(session).id)
@@ -98,13 +98,13 @@ async def test_an_output_left_out_is_in_no_later_request_and_comes_back(kernel: 
         "user/restore",
     ]
     assert gone.decisions[0].tokens_before > 0 == gone.decisions[0].tokens_after
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_a_pinned_output_survives_a_compaction_and_a_restart(kernel: Kernel) -> None:
     model = ScriptedModel(*READS, says("Two."), says("Three."), says(SUMMARY), says("Done."))
-    room = kernel(model)
-    session = await room.session()
+    harness = kernel(model)
+    session = await harness.session()
     await ask(session, "Read it")
     await ask(session, "Two?")
     await ask(session, "Three?")
@@ -113,8 +113,8 @@ async def test_a_pinned_output_survives_a_compaction_and_a_restart(kernel: Kerne
     assert (await session.compact()).error is None
     await ask(session, "What was the mass?")
     after = sent(model)
-    await rebuilds(room, session, model)
-    await room.workspace.close()
+    await rebuilds(harness, session, model)
+    await harness.workspace.close()
     later = ScriptedModel(says("Still there."))
     again = kernel(later)
     reopened = await again.session()
@@ -130,8 +130,8 @@ async def test_a_pinned_output_survives_a_compaction_and_a_restart(kernel: Kerne
 
 async def test_an_undone_compaction_shows_the_history_whole_again(kernel: Kernel) -> None:
     model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY), says("D."), says("E."))
-    room = kernel(model)
-    session = await room.session()
+    harness = kernel(model)
+    session = await harness.session()
     for words in ("First question", "Second question", "Third question"):
         await ask(session, words)
     await session.compact()
@@ -149,17 +149,17 @@ async def test_an_undone_compaction_shows_the_history_whole_again(kernel: Kernel
     assert "know the penguins" not in whole
     assert "What did we do so far?" not in whole
     assert undone.decisions[0].message_id == summary_id(session)
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_a_compaction_is_undone_after_a_restart_too(kernel: Kernel) -> None:
     model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY))
-    room = kernel(model)
-    session = await room.session()
+    harness = kernel(model)
+    session = await harness.session()
     for words in ("First question", "Second question", "Third question"):
         await ask(session, words)
     await session.compact()
-    await room.workspace.close()
+    await harness.workspace.close()
 
     later = ScriptedModel(says("D."))
     again = kernel(later)
@@ -182,8 +182,8 @@ async def test_a_compaction_is_undone_after_a_restart_too(kernel: Kernel) -> Non
 
 async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> None:
     model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY))
-    room = kernel(model)
-    session = await room.session()
+    harness = kernel(model)
+    session = await harness.session()
     for words in ("First question", "Second question", "Third question"):
         await ask(session, words)
     await session.compact()
@@ -192,22 +192,22 @@ async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> 
     session.edit_context("undo")
     await session.journal.flush()
 
-    state = room.store.open_live(session.id)
+    state = harness.store.open_live(session.id)
 
     assert not state.partial
     assert any("First question" in str(message) for message in state.messages())
 
 
 async def test_a_page_is_told_that_what_a_summary_stands_for_is_not_told(kernel: Kernel) -> None:
-    """Else a saved cell would take what is not there for removed."""
+    """Otherwise a saved cell would show the covered messages as removed."""
     model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY))
-    room = kernel(model)
-    session = await room.session()
+    harness = kernel(model)
+    session = await harness.session()
     for words in ("First question", "Second question", "Third question"):
         await ask(session, words)
     await session.compact()
     assert not head_of(session).partial
-    await room.workspace.close()
+    await harness.workspace.close()
 
     reopened = await kernel(kernel_id="kernel-b").session()
 
@@ -218,14 +218,14 @@ async def test_a_page_is_told_that_what_a_summary_stands_for_is_not_told(kernel:
 async def test_nothing_is_compacted_by_itself_until_the_next_prompt(tmp_path: Path) -> None:
     undoes = (calls("undo"), overflows(), overflows(), says(SUMMARY), says("Room again."))
     model = ScriptedModel(says(LONG), says("B."), says("C."), says(SUMMARY), *undoes)
-    room = SessionHarness(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
-    session = await room.session()
+    harness = SessionHarness(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
+    session = await harness.session()
 
     def undo() -> str:
         """Undo the compaction, as a person does while the turn runs."""
         return session.edit_context("undo").sentence
 
-    room.services.registry.add(undo)
+    harness.services.registry.add(undo)
     for words in ("First question", "Second question", "Third question"):
         await ask(session, words)
     await session.compact()
@@ -245,8 +245,8 @@ async def test_nothing_is_compacted_by_itself_until_the_next_prompt(tmp_path: Pa
 async def test_a_wish_takes_effect_while_a_turn_runs(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("species,mass\nAdelie,3750\n")
     model = ScriptedModel(*READS, calls("leave_out"), says("Done."))
-    room = SessionHarness(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
-    session = await room.session()
+    harness = SessionHarness(tmp_path, model, rules=from_config({"*": "allow"}, home=str(tmp_path)))
+    session = await harness.session()
     await ask(session, "Read it")
 
     def leave_out() -> str:
@@ -254,17 +254,17 @@ async def test_a_wish_takes_effect_while_a_turn_runs(tmp_path: Path) -> None:
         session.edit_context("exclude", call(session).id)
         return "done"
 
-    room.services.registry.add(leave_out)
+    harness.services.registry.add(leave_out)
     await ask(session, "Again")
 
     assert "Adelie" in sent(model, 2)
     assert "Adelie" not in sent(model, 3)
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_what_is_so_already_decides_nothing(kernel: Kernel) -> None:
-    room = kernel(ScriptedModel(*READS))
-    session = await room.session()
+    harness = kernel(ScriptedModel(*READS))
+    session = await harness.session()
     await ask(session, "Read it")
 
     session.edit_context("pin", "last")
@@ -274,15 +274,15 @@ async def test_what_is_so_already_decides_nothing(kernel: Kernel) -> None:
     assert again.sentence == "The call read “a.csv” is pinned already."
     assert nothing.sentence == "Nothing was taken out of the call read “a.csv”."
     assert again.decisions == nothing.decisions == ()
-    records = await room.records(session)
+    records = await harness.records(session)
     assert [r.event.decision.rule for r in records if isinstance(r.event, DecisionMade)] == [
         "user/pin"
     ]
 
 
 async def test_wrong_names_get_one_sentence(kernel: Kernel) -> None:
-    room = kernel(ScriptedModel(*READS))
-    session = await room.session()
+    harness = kernel(ScriptedModel(*READS))
+    session = await harness.session()
     await ask(session, "Read it")
 
     with pytest.raises(NotFound, match="There is no part or message 'nonsense' in this session"):
@@ -299,8 +299,8 @@ async def test_the_prompt_that_is_answered_is_left_out_once_there_is_a_newer_one
     kernel: Kernel,
 ) -> None:
     model = ScriptedModel(says("One."), says("Two."))
-    room = kernel(model)
-    session = await room.session()
+    harness = kernel(model)
+    session = await harness.session()
     await ask(session, "My password is hunter2")
 
     wish = session.edit_context("exclude", session.snapshot().messages[0].id)
@@ -308,13 +308,13 @@ async def test_the_prompt_that_is_answered_is_left_out_once_there_is_a_newer_one
 
     assert "once there is a newer prompt" in wish.sentence
     assert "hunter2" not in sent(model)
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_what_is_left_out_is_in_no_summary_and_not_said_again(kernel: Kernel) -> None:
     model = ScriptedModel(*READS, says("Two."), says("Three."), says(SUMMARY), says("Four."))
-    room = kernel(model)
-    session = await room.session()
+    harness = kernel(model)
+    session = await harness.session()
     for words in ("Read it, my password is hunter2", "Two?", "Three?"):
         await ask(session, words)
     session.edit_context("exclude", session.snapshot().messages[0].id)
@@ -329,12 +329,12 @@ async def test_what_is_left_out_is_in_no_summary_and_not_said_again(kernel: Kern
     for hidden in ("hunter2", "Adelie", "a.csv"):
         assert hidden not in asked
         assert hidden not in after
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_a_session_of_another_kernel_is_not_changed(kernel: Kernel) -> None:
-    room = kernel(ScriptedModel(says("One.")))
-    session = await room.session()
+    harness = kernel(ScriptedModel(says("One.")))
+    session = await harness.session()
     await ask(session, "Hello")
     other = kernel(kernel_id="kernel-b")
 
@@ -346,8 +346,8 @@ async def test_a_session_of_another_kernel_is_not_changed(kernel: Kernel) -> Non
 
 
 async def test_a_restored_summary_gives_way_to_what_it_covers(kernel: Kernel) -> None:
-    room = kernel(ScriptedModel(says(LONG), says("B."), says("C."), says(SUMMARY)))
-    session = await room.session()
+    harness = kernel(ScriptedModel(says(LONG), says("B."), says("C."), says(SUMMARY)))
+    session = await harness.session()
     for words in ("One", "Two", "Three"):
         await ask(session, words)
     await session.compact()

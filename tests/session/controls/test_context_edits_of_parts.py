@@ -1,4 +1,4 @@
-"""Every kind of part is pinned, left out and brought back by its id, for every provider."""
+"""Every kind of part can be pinned, excluded and restored by its id, with every provider."""
 
 import asyncio
 from pathlib import Path
@@ -23,7 +23,7 @@ WORDS = {
     "tool": "Adelie,3750",
     "file": "notes.png",
 }
-"""What of each kind stands in a request, and nowhere else."""
+"""Text of each kind of part that appears nowhere else in a request."""
 PICTURE = "data:image/png;base64,iVBORw0KGgo="
 TURN = (
     thinks(WORDS["reasoning"], signature=None).calls("read", path="a.csv"),
@@ -35,18 +35,18 @@ NEWER = SUMMARY.replace("43.92", "17.15")
 async def talked(
     root: Path, *later: ModelAnswer, provider: str = "anthropic", thought: ModelAnswer = TURN[0]
 ) -> tuple[SessionHarness, ScriptedModel, LiveSession]:
-    """Return a session in which a part of each kind was said."""
+    """Return a session with a part of each kind."""
     (root / "a.csv").write_text("species,mass\nAdelie,3750\n")
     model = ScriptedModel(thought, TURN[1], says("Two."), says("Three."), *later)
     info = ModelInfo(
         ref=ModelRef(provider="any", name="test"), window=100_000, output_limit=4_000, vision=True
     )
-    room = SessionHarness(root, model, info=info)
-    session = await room.session()
+    harness = SessionHarness(root, model, info=info)
+    session = await harness.session()
     await say(session, "Read it", provider)
     prompt = session.snapshot().messages[0]
     picture = FilePart(
-        id=room.services.ids.new("prt"),
+        id=harness.services.ids.new("prt"),
         session_id=session.id,
         message_id=prompt.id,
         mime="image/png",
@@ -54,7 +54,7 @@ async def talked(
         filename=WORDS["file"],
     )
     session.log.append(PartUpdated(part=picture))
-    return room, model, session
+    return harness, model, session
 
 
 async def say(session: LiveSession, words: str, provider: str = "anthropic") -> None:
@@ -62,7 +62,7 @@ async def say(session: LiveSession, words: str, provider: str = "anthropic") -> 
 
 
 def named(session: LiveSession, kind: str) -> str:
-    """Return the id of the part with the words of its kind."""
+    """Return the id of the part with the text of its kind."""
     parts = [part for message in session.snapshot().messages for part in message.parts]
     [found] = [part.id for part in parts if part.type == kind and WORDS[kind] in str(part)]
     return found
@@ -77,7 +77,7 @@ def words(model: ScriptedModel, kind: str) -> bool:
 async def test_a_part_is_pinned_left_out_and_brought_back(
     tmp_path: Path, kind: str, provider: str
 ) -> None:
-    room, model, session = await talked(tmp_path, *[says("Well.")] * 4, provider=provider)
+    harness, model, session = await talked(tmp_path, *[says("Well.")] * 4, provider=provider)
     part = named(session, kind)
     await say(session, "Two?", provider)
     before = words(model, kind)
@@ -92,17 +92,17 @@ async def test_a_part_is_pinned_left_out_and_brought_back(
     await say(session, "Five?", provider)
 
     assert gone.target == pinned.target == part
-    # Thoughts without a signature are given back to one of them.
+    # Reasoning without a signature is sent back to one of them only.
     assert before is (kind != "reasoning" or provider == "deepseek")
     assert not without
     assert kept
     assert words(model, kind) is before
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 @pytest.mark.parametrize("kind", WORDS)
 async def test_a_pinned_part_stands_behind_the_summary(tmp_path: Path, kind: str) -> None:
-    room, model, session = await talked(tmp_path, says(SUMMARY), says("Four."))
+    harness, model, session = await talked(tmp_path, says(SUMMARY), says("Four."))
     for prompt in ("Two?", "Three?"):
         await say(session, prompt)
     session.edit_context("pin", named(session, kind))
@@ -112,12 +112,12 @@ async def test_a_pinned_part_stands_behind_the_summary(tmp_path: Path, kind: str
 
     assert "know the penguins" in sent(model)
     assert [other for other in WORDS if words(model, other)] == [kind]
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_a_thought_that_is_given_back_anyway_is_not_quoted(tmp_path: Path) -> None:
     signed = thinks(WORDS["reasoning"]).calls("read", path="a.csv")
-    room, model, session = await talked(tmp_path, thought=signed)
+    harness, model, session = await talked(tmp_path, thought=signed)
 
     wish = session.edit_context("pin", named(session, "reasoning"))
     await say(session, "Two?")
@@ -125,7 +125,7 @@ async def test_a_thought_that_is_given_back_anyway_is_not_quoted(tmp_path: Path)
     assert wish.sentence.startswith("Pinned the thought “The masses are in grams.”")
     assert sent(model).count(WORDS["reasoning"]) == 1
     assert "Kept at the user's request" not in sent(model)
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_a_pinned_message_is_sent_as_before_thoughts_could_be_pinned(tmp_path: Path) -> None:
@@ -140,19 +140,19 @@ async def test_a_pinned_message_is_sent_as_before_thoughts_could_be_pinned(tmp_p
 async def compacted(
     root: Path, *later: ModelAnswer
 ) -> tuple[SessionHarness, ScriptedModel, LiveSession, str]:
-    """Return a session with a summary, and the id of its marker's part."""
-    room, model, session = await talked(root, says(SUMMARY), *later)
+    """Return a session with a summary, and the id of its compaction part."""
+    harness, model, session = await talked(root, says(SUMMARY), *later)
     for prompt in ("Two?", "Three?"):
         await say(session, prompt)
     await asyncio.wait_for(session.compact(), 20)
     parts = [part for message in session.snapshot().messages for part in message.parts]
     [marker] = [part.id for part in parts if isinstance(part, CompactionPart)]
-    return room, model, session, marker
+    return harness, model, session, marker
 
 
 async def test_a_pinned_summary_stands_word_for_word_behind_the_next(tmp_path: Path) -> None:
     later = (says(f"Four. {LONG}"), says("Five."), says("Six."), says(NEWER), says("Seven."))
-    room, model, session, marker = await compacted(tmp_path, *later)
+    harness, model, session, marker = await compacted(tmp_path, *later)
 
     wish = session.edit_context("pin", marker)
     for prompt in ("Four?", "Five?", "Six?"):
@@ -171,13 +171,13 @@ async def test_a_pinned_summary_stands_word_for_word_behind_the_next(tmp_path: P
         "in place of what it covers",
         "pinned, quoted after the newest summary",
     ]
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_a_summary_is_left_out_with_what_it_covers_and_comes_back_before_it_is_undone(
     tmp_path: Path,
 ) -> None:
-    room, model, session, marker = await compacted(tmp_path, *[says("Well.")] * 3)
+    harness, model, session, marker = await compacted(tmp_path, *[says("Well.")] * 3)
     summary = session.edit_context("exclude", marker)
     await say(session, "Four?")
     without = sent(model)
@@ -196,11 +196,11 @@ async def test_a_summary_is_left_out_with_what_it_covers_and_comes_back_before_i
     assert "Adelie" not in again
     assert "undone" in second.sentence
     assert "Adelie" in sent(model)
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_the_word_summary_means_the_one_that_stands(tmp_path: Path) -> None:
-    room, model, session, _ = await compacted(tmp_path, says("Bad."), *[says("Well.")] * 2)
+    harness, model, session, _ = await compacted(tmp_path, says("Bad."), *[says("Well.")] * 2)
     await say(session, "Four?")
     await asyncio.wait_for(session.compact(), 20)
     rows = part_rows(session.snapshot().messages, session.decisions())
@@ -212,7 +212,7 @@ async def test_the_word_summary_means_the_one_that_stands(tmp_path: Path) -> Non
     assert "undone" in session.edit_context("restore", "summary").sentence
     await say(session, "Five?")
     assert "Adelie" in sent(model)
-    await rebuilds(room, session, model)
+    await rebuilds(harness, session, model)
 
 
 async def test_what_the_model_is_never_sent_is_said_to_be_so(tmp_path: Path) -> None:

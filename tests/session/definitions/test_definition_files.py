@@ -1,4 +1,4 @@
-"""Agents, commands and skills come from Markdown files in the usual folders and from the settings."""
+"""Agents, commands and skills are read from Markdown files in the usual folders and from the settings."""
 
 import os
 from collections.abc import Callable

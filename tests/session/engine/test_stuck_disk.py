@@ -1,4 +1,4 @@
-"""What is answered is kept: nothing is sent while a prompt cannot be written, and a person sees why."""
+"""While the disk does not respond no request is sent, answers are kept, and the user sees the reason."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ from palimpsest.transcript.session_record.events import Record
 
 
 class StuckWriter:
-    """A writer whose disk stops answering when it is told to."""
+    """A writer whose disk stops responding on demand."""
 
     def __init__(self, writer: Writer, free: threading.Event) -> None:
         self._writer = writer
@@ -37,7 +37,7 @@ class StuckWriter:
 
 
 class StuckStore(MemoryStore):
-    """A store on one disk, which answers while ``free`` is set."""
+    """A store on one disk, which responds while ``free`` is set."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The examples of docs/hooks.md and docs/mcp.md do what the pages say."""
+"""The examples of docs/hooks.md and docs/mcp.md work as documented."""
 
 import os
 import re
@@ -24,7 +24,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine may take its time to start a server."""
+    """Raise the start timeout of servers, for machines under load."""
     monkeypatch.setattr(servers, "WAIT_SECONDS", 60.0)
 
 

@@ -1,4 +1,4 @@
-"""Hooks take part in a session, and what they do is in the log."""
+"""Hooks take part in a session, and their effects are in the log."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ def tools(session: LiveSession) -> list[ToolPart]:
 
 
 async def all_rebuilt(harness: SessionHarness, session: LiveSession, model: ScriptedModel) -> bool:
-    """Tell whether every request is rebuilt from the log as it was sent."""
+    """Return whether every request is rebuilt from the log as it was sent."""
     events = requested(await harness.records(session))
     rebuilt = [rebuild(harness.store, session.id, event.request.id) for event in events]
     sent = [request.messages for request in model.requests]

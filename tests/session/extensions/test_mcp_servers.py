@@ -1,4 +1,4 @@
-"""MCP servers take part in a session: tools, instructions, and a sentence for what fails."""
+"""MCP servers take part in a session: tools, instructions, and a sentence about each failure."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine may take its time to start a server."""
+    """Raise the start timeout of servers, for machines under load."""
     monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
 
 

@@ -1,4 +1,4 @@
-"""A hook may write the whole system prompt, and the request stays as clear to review as any other."""
+"""A hook may write the whole system prompt, and its request can be reviewed like any other."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.testing import ScriptedModel
 
 CLAUDE = "anthropic/claude-opus-4-5"
-"""Takes several texts as a system prompt; what local servers get is one."""
+"""A model whose system prompt may have several texts; local servers get a single one."""
 
 
 def systems(model: ScriptedModel, number: int = -1) -> list[str]:
@@ -33,7 +33,7 @@ def _text(content: Any) -> str:
 
 
 def rewrites(*texts: str) -> Any:
-    """Return a hook that writes these texts; ``HEADER`` and ``BODY`` are those that it was given."""
+    """Return a hook that writes these texts; ``HEADER`` and ``BODY`` stand for the texts it received."""
 
     def write(event: Any) -> SystemPrompt:
         given = {"HEADER": event.texts[0], "BODY": event.texts[-1]}
@@ -83,11 +83,11 @@ async def test_a_later_kernel_sends_the_same_without_asking_it_again(tmp_path: P
 @pytest.mark.parametrize(
     ("texts", "sent"),
     [
-        # Behind an unchanged header all is one text, which a cache holds apart from it.
+        # After an unchanged header all is one text, which the cache holds separately.
         (("HEADER", "Mine.", "Yours."), ("HEADER", "Mine.\nYours.")),
         (("HEADER", "BODY", "Yours."), ("HEADER", "BODY\nYours.")),
         (("HEADER", "Mine."), ("HEADER", "Mine.")),
-        # Another first text is nobody's header, so all are sent as they were written.
+        # Without our header as the first text, all texts are sent as they were written.
         (("Mine.", "Yours.", "Theirs."), ("Mine.", "Yours.", "Theirs.")),
         (("Mine.",), ("Mine.",)),
     ],

@@ -1,4 +1,4 @@
-"""A session of another kernel is followed through what happens to its folder and its listeners."""
+"""A session of another kernel is followed through changes of its folder and of its listeners."""
 
 import threading
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A session that another process holds is read here, and comes alive once that process has gone."""
+"""A session that another process holds is read-only here, and becomes live once that process has ended."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A workspace finds a notebook's session again, shares it with other kernels, and forks it."""
+"""A workspace reopens a notebook's session, handles concurrent kernels, and forks sessions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -27,11 +27,11 @@ Kernel = Callable[..., SessionHarness]
 
 @pytest.fixture
 async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
-    """Start a kernel of the project; all are closed at the end."""
+    """A function that starts a kernel of the project; all are closed at the end."""
     started: list[SessionHarness] = []
 
     def start(model: ScriptedModel | None = None, kernel_id: str = "kernel-a") -> SessionHarness:
-        # Beats often enough that a busy machine does not pass for a dead kernel.
+        # Renews its lease often enough that a busy machine is not taken for a dead kernel.
         store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         harness = SessionHarness(
             tmp_path, model or ScriptedModel(), store=store, kernel_id=kernel_id
@@ -257,7 +257,7 @@ async def test_what_is_said_of_a_robbed_session_does_not_hit_its_fork(kernel: Ke
     assert isinstance(harness.store, JsonlStore)
     thief = JsonlStore(harness.store.layout, heartbeat_seconds=0.1, watch_seconds=2.5)
     writer = thief.acquire(robbed, OTHER, steal=True)
-    # Its prompt could not be written into the log that another kernel has, so nothing was sent.
+    # Its prompt could not be written into the log that another kernel holds, so nothing was sent.
     assert (await ask(session, "second")).stopped_by == "interrupted"
     await session.journal.flush()
 
@@ -311,7 +311,7 @@ async def test_what_a_dead_kernel_left_is_interrupted_and_runs_no_more(
     await until(lambda: len(session.snapshot().inbox) == 1)
     await session.journal.flush(sync=True)
 
-    # The same kernel id comes back, as after a restart, while the old writer is only "stopped".
+    # The same kernel id returns, as after a restart, while the old writer is only "stopped".
     alive = kernel(ScriptedModel(says("Here.")))
     again = await alive.session("a.ipynb")
 

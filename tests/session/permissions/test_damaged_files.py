@@ -1,4 +1,4 @@
-"""Any byte of the files of settings, trust and grants may be wrong: it is said, and nothing more is allowed."""
+"""Any damaged byte in the files of settings, trust and approvals is reported, and allows nothing more."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def approvals(project: Path, state: Path) -> Approvals:
-    """Return what a kernel sees that opens the project."""
+    """Return the approvals as a kernel that opens the project reads them."""
     number = ProjectNumber(project / ".palimpsest")
     return Approvals(Grants(project, number, folder=state / "grants", by="ada"))
 

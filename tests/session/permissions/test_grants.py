@@ -1,4 +1,4 @@
-"""What a person allowed is kept outside the project, for this project alone, and survives a restart."""
+"""Approvals are stored outside the project, apply to this project alone, and survive a restart."""
 
 import json
 import multiprocessing
@@ -32,7 +32,7 @@ def state(tmp_path: Path) -> Path:
 
 
 def opened(project: Path, state: Path) -> Approvals:
-    """Return what a kernel sees that opens the project."""
+    """Return the approvals as a kernel that opens the project reads them."""
     number = ProjectNumber(project / ".palimpsest")
     return Approvals(Grants(project, number, folder=state / "grants", by="ada"))
 

@@ -1,4 +1,4 @@
-"""A person decides how freely the agent works: by mode, by approval, by limit; over a real loop."""
+"""A user limits the agent by mode, approvals and spending limits, with the real loop."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,13 +27,13 @@ PRICED = ModelInfo(
     output_limit=4_000,
     price=Price(input=1_000.0, output=0.0),
 )
-"""A thousand tokens of prompt cost a dollar."""
+"""A model whose prompts cost a dollar per thousand tokens."""
 
 UNPRICED = PRICED.model_copy(update={"price": Price()})
 
 
 def approvals_of(project: Path, state: Path) -> Approvals:
-    """Return what is allowed in a project, kept in a folder outside it."""
+    """Return the approvals of a project, stored in a folder outside it."""
     kept = project / ".palimpsest"
     kept.mkdir(parents=True, exist_ok=True)
     return Approvals(Grants(project, ProjectNumber(kept), folder=state / "grants"), kept)
@@ -44,7 +44,7 @@ def tools(messages: tuple[Message, ...]) -> list[ToolPart]:
 
 
 def answered(session: LiveSession, reply: Callable[[Ask], Reply]) -> list[Ask]:
-    """Answer every question as it comes, and collect them."""
+    """Reply to every question as it comes, and collect the questions."""
     asked: list[Ask] = []
 
     def answer(records: Any) -> None:
@@ -110,7 +110,7 @@ async def test_always_for_one_file_answers_for_no_other(tmp_path: Path, scope: s
     asked = answered(session, always)
     await ask(session, "Write.")
 
-    # A rule for writing does not let edit; the protected ones ask again, whatever was answered.
+    # A rule for writing does not allow edits; protected files ask again, whatever was answered.
     assert [(one.permission, one.patterns, one.always) for one in asked] == [
         ("write", ("a.txt",), ("a.txt",)),
         ("edit", ("a.txt",), ("a.txt",)),
@@ -326,7 +326,7 @@ async def test_equal_calls_side_by_side_ask_once(tmp_path: Path) -> None:
     assert len(asked) == 1
 
 
-# Spending
+# Spending limits
 
 
 def limited(

@@ -1,4 +1,4 @@
-"""Of what a session's record claims, all that tightens holds, and nothing more than was granted."""
+"""From a session's record everything that restricts applies, and of the rest only what the user granted."""
 
 from pathlib import Path
 from typing import Any
@@ -204,7 +204,7 @@ def test_what_was_held_back_can_be_granted_and_then_holds() -> None:
     assert with_rights_that_hold(record, effective_rules, ()) == record
     assert (
         with_rights_that_hold(held, effective_rules, ()) == record
-    )  # as after a round by another home
+    )  # as after a run in another home folder
 
 
 def test_a_limit_that_holds_in_part_can_still_be_granted_whole() -> None:

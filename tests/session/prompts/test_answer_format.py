@@ -1,4 +1,4 @@
-"""A prompt may ask for its answer in a form: the turn ends with it, checked, or with an error that says so."""
+"""A prompt may demand an answer in a JSON schema: the turn ends with a valid one, or with an error."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Pictures and documents that come with a prompt from Python are sent with it, and kept."""
+"""Images and documents that a Python prompt attaches are sent with it, and stored."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ VISION = {"models": {"scripted/model": {"vision": True, "window": 200_000}}}
 
 
 def png(side: int = 2) -> bytes:
-    """Return a picture of so many pixels a side, whose bytes do not shrink."""
+    """Return an image of so many pixels a side, which does not compress."""
     row = b"".join(bytes((at * 7 % 251, at * 13 % 241, at * 17 % 239)) for at in range(side))
     raw = b"".join(b"\0" + row for _ in range(side))
 
@@ -35,27 +35,27 @@ def png(side: int = 2) -> bytes:
 
 
 class Figure:
-    """Saves itself as matplotlib's figures do."""
+    """A fake of matplotlib's figures, which saves itself."""
 
     def savefig(self, out: Any, **_: Any) -> None:
         out.write(png(3))
 
 
 class Axes:
-    """Knows its figure, as matplotlib's axes do."""
+    """A fake of matplotlib's axes, with a figure."""
 
     figure = Figure()
 
 
 class Picture:
-    """Draws itself as Pillow's pictures do."""
+    """A fake of Pillow's images, which saves itself."""
 
     def _repr_png_(self) -> bytes:
         return png(4)
 
 
 def sent(model: ScriptedModel, at: int = -1) -> list[bytes]:
-    """Return the pictures and documents of a request."""
+    """Return the images and documents of a request."""
     blocks = [
         block
         for message in model.requests[at].messages

@@ -1,4 +1,4 @@
-"""A prompt that names a file of the project brings it along."""
+"""A prompt that names a file of the project attaches it."""
 
 import base64
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.harness.session import SessionHarness, ask
-from tests.harness.subagent_session import helped
+from tests.harness.subagent_session import make_subagent_harness
 from tests.model.valid_bodies import PNG
 
 from palimpsest.model.script import calls, fails, says
@@ -18,7 +18,7 @@ from palimpsest.transcript.parts import FilePart, FileSource, SourceText, TextPa
 
 
 def told(session: Any) -> list[str]:
-    """Return what stands beside the newest prompt."""
+    """Return the synthetic texts beside the newest prompt."""
     newest = [m for m in session.snapshot().messages if m.info.role == "user"][-1]
     return [p.text for p in newest.parts if isinstance(p, TextPart) and p.synthetic]
 
@@ -31,7 +31,7 @@ async def make_harness(
     root: Path, *answers: Any, **more: Any
 ) -> tuple[SessionHarness, Any, ScriptedModel]:
     model = ScriptedModel(*answers)
-    harness = helped(root, model, **more)
+    harness = make_subagent_harness(root, model, **more)
     return harness, await harness.session(), model
 
 

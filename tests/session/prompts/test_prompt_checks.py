@@ -1,4 +1,4 @@
-"""What a script hands over is checked before anything is kept: one sentence, and nothing was asked."""
+"""Arguments of the Python API are checked before anything is stored or sent, with a clear error."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -68,7 +68,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 def _done(made: Any) -> None:
-    """Wait for what arrives in a future."""
+    """Wait for a result that is a future."""
     if isinstance(made, Future):
         made.result(10)
 

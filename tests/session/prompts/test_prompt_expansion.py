@@ -1,4 +1,4 @@
-"""A command's words are filled in: arguments, shell output, files; a prompt's agents are found."""
+"""A command's template is expanded: arguments, shell output, files; a prompt's agents are found."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Storage care shows what each session takes, and takes only what nobody uses, shares or pinned."""
+"""Storage reports show the size of each session, and cleanups delete only unused, unshared, unpinned data."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

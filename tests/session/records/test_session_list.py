@@ -1,4 +1,4 @@
-"""Sessions are found again, named, put away, forked and deleted; what others need is not lost."""
+"""Sessions are searched, renamed, archived, forked and deleted; data that other sessions need is kept."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ Kernel = Callable[..., SessionHarness]
 
 @pytest.fixture
 async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
-    """Start a kernel of the project; all are closed at the end."""
+    """A function that starts a kernel of the project; all are closed at the end."""
     started: list[SessionHarness] = []
 
     def start(kernel_id: str = "kernel-a") -> SessionHarness:
@@ -38,7 +38,7 @@ async def kernel(tmp_path: Path) -> AsyncIterator[Kernel]:
 async def said(
     harness: SessionHarness, *prompts: str, notebook: str | None = "a.ipynb"
 ) -> LiveSession:
-    """Begin a session and ask in it."""
+    """Begin a session and send the prompts."""
     harness.clock.now += 1_000
     session = await harness.workspace.new(notebook)
     assert isinstance(session, LiveSession)
@@ -49,7 +49,7 @@ async def said(
 
 
 async def child(harness: SessionHarness, parent: LiveSession) -> LiveSession:
-    """Begin a session as a task call of another one would."""
+    """Begin a child session, as a task call would."""
     made = await said(harness, "look into it", notebook=None)
     made.change(parent_id=parent.id)
     await made.journal.flush()

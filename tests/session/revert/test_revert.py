@@ -1,4 +1,4 @@
-"""A revert takes back messages and files, can be undone, and is final after a cleanup."""
+"""A revert hides messages and restores files, can be undone, and is final after a cleanup."""
 
 import asyncio
 import time
@@ -94,7 +94,7 @@ async def test_takes_back_the_newest_prompt_and_its_files(tmp_path: Path) -> Non
     assert (looked.files[0].diff.additions, looked.files[0].diff.deletions) == (1, 2)
     assert (looked.done, done.done, done.files) == (False, True, looked.files)
     assert files(tmp_path) == {"a.txt": "two\n", "b.txt": "new\n"}
-    assert "Third." in words(session)  # it is marked, and there until a cleanup
+    assert "Third." in words(session)  # it is marked, and stays until a cleanup
 
 
 async def test_a_prompt_keeps_the_files_as_it_found_them(tmp_path: Path) -> None:
@@ -470,7 +470,7 @@ async def test_a_prompt_that_comes_while_files_go_back_is_not_taken_back_too(
     _, session = await three_turns(tmp_path)
 
     taking_back = asyncio.create_task(session.reverts.revert())
-    await asyncio.sleep(0)  # it has begun, and looks at files on a thread
+    await asyncio.sleep(0)  # it has begun, and reads files in a thread
     answer = await ask(session, "instead?")
     await taking_back
     await session.reverts.settle()

@@ -1,4 +1,4 @@
-"""The runner: everybody is answered, once, and by the run that heard them."""
+"""The runner answers every prompt once, in the run that took it."""
 
 import asyncio
 from pathlib import Path

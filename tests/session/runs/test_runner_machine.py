@@ -1,9 +1,9 @@
-"""Whatever is done to a session in whatever order: the live view is the folded log, everybody is answered once.
+"""After any sequence of operations, a session's live view equals its log, and each prompt was answered once.
 
-A state machine does what people and front ends do - prompt, steer, queue, join, withdraw, stop, try
-again, summarise, take back, fork, kill the kernel and open the session again - while a model answers
-when the machine says so. After each step the laws are looked at. Sampled in ``make test``, more of it
-in ``make soak``.
+A state machine performs the operations of users and front ends - prompt, steer, queue, join, withdraw,
+stop, retry, compact, revert, fork, kill the kernel and open the session again - while a model answers when
+the machine says so. The invariants are checked after each step. A sample runs in ``make test``, more in
+``make soak``.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ ANSWERS: dict[str, Said] = {
 
 
 class Gate:
-    """A model that answers when it is told what."""
+    """A model that answers when the machine gives it an answer."""
 
     def __init__(self) -> None:
         self.waiting: list[asyncio.Future[Said]] = []
@@ -91,11 +91,11 @@ class Gate:
 
 
 class Nothing(BaseModel):
-    """No arguments."""
+    """Tool arguments without fields."""
 
 
 class Hold:
-    """A tool that runs until it is let go or stopped."""
+    """A tool that runs until it is released or stopped."""
 
     name = "hold"
     description = "Holds."
@@ -122,7 +122,7 @@ class Hold:
 
 
 class Runs(RuleBasedStateMachine):
-    """One session, and everything that can be done to it."""
+    """A session, and the operations on it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class Runs(RuleBasedStateMachine):
         return harness, session
 
     async def settle(self) -> None:
-        """Let everything go on until it waits for the machine."""
+        """Run the loop until everything waits for the machine."""
         await settled(2)
         await until(
             lambda: not self.session.runner.busy or self.gate.waiting or self.hold.held, SECONDS
@@ -170,7 +170,7 @@ class Runs(RuleBasedStateMachine):
         await self.settle()
         return found
 
-    # What people do
+    # Operations
 
     @rule(delivery=st.sampled_from(["queue", "steer"]))
     def prompt(self, delivery: Any) -> None:
@@ -186,7 +186,7 @@ class Runs(RuleBasedStateMachine):
     @precondition(lambda self: self.asked)
     @rule(data=st.data())
     def prompt_again(self, data: st.DataObject) -> None:
-        """Send a prompt a second time: it is answered the same, and asked once."""
+        """Send a prompt a second time: both get the same answer, and it is sent once."""
         name = data.draw(st.sampled_from(sorted(self.asked)))
         options = PromptOptions(prompt_id=name)
         before = len(self.gate.requests)
@@ -246,7 +246,7 @@ class Runs(RuleBasedStateMachine):
 
     @rule(kinds=st.lists(st.sampled_from(sorted(ANSWERS)), min_size=1, max_size=4))
     def whole_turn(self, kinds: list[str]) -> None:
-        """Ask, and answer until nothing is asked any more."""
+        """Send a prompt, and answer until no request is open."""
         self.prompt("queue")
         if self.gate.waiting:
             self.answer_on(kinds)
@@ -305,9 +305,9 @@ class Runs(RuleBasedStateMachine):
             except SessionBusy:
                 assert was_busy
             except UserError:
-                pass  # there is nothing to take back, or nothing was
+                pass  # there was nothing to revert
             else:
-                # With nothing taken back there is nothing to clean up, whatever runs.
+                # Without a revert there is nothing to clean up, whatever runs.
                 assert not was_busy or found == 0
 
         self.do(self.within(do()))
@@ -322,10 +322,10 @@ class Runs(RuleBasedStateMachine):
             fork = await self.harness.workspace.fork(self.session.id, at)
             assert isinstance(fork, LiveSession)
             found = [one.id for one in fork.snapshot().messages]
-            # A place before the newest checkpoint is shown from an older one, with more before it.
+            # A message before the newest checkpoint is shown from an older one, with more messages before it.
             state = self.store.load(self.session.id)
             whole = [one.id for one in state.messages()]
-            # The session, which runs, goes on holding what lies before its window; one that is opened does not.
+            # The running session keeps messages before its window in memory; one that is opened does not.
             window = live_window(state).extra.get("window")
             needed = whole if window is None else window["ids"]
             if at is not None:
@@ -350,10 +350,10 @@ class Runs(RuleBasedStateMachine):
         self.do(self.within(reopen()))
         assert all(task.done() for task in self.asked.values())
 
-    # What always holds
+    # Invariants
 
     async def at_one_moment(self) -> tuple[State, Snapshot]:
-        """Return the log and the live view while nothing is on its way from one to the other."""
+        """Return the log and the live view at a moment without unwritten records."""
         session = self.session
         while True:
             seq = session.snapshot().seq
@@ -442,21 +442,21 @@ class Runs(RuleBasedStateMachine):
 
 
 class InMemory(Runs):
-    """Nothing on a disk."""
+    """With a store in memory."""
 
     def make(self) -> Store:
         return MemoryStore()
 
 
 class OnDisk(Runs):
-    """A log on a disk, which a kernel may leave at any moment."""
+    """With a log on a disk, and kernels that may be killed at any moment."""
 
     def make(self) -> Store:
         return JsonlStore(prepare(self.root), heartbeat_seconds=0.1, watch_seconds=2.5)
 
     @rule()
     def kill(self) -> None:
-        """Leave the log as kill -9 would, and open what is left in a restarted kernel."""
+        """Copy the log as kill -9 would leave it, and open it in a restarted kernel."""
 
         async def die() -> None:
             await self.session.journal.flush()
@@ -476,7 +476,7 @@ class OnDisk(Runs):
 
 
 def _copied(here: str, there: str) -> None:
-    """Copy a file; one that is gone meanwhile was a draft that took its place."""
+    """Copy a file; a missing one was a temporary file that has been renamed."""
     with suppress(FileNotFoundError):
         shutil.copy2(here, there)
 

@@ -1,4 +1,4 @@
-"""A task call runs another agent in a session of its own; its result, questions and end are the parent's."""
+"""A task call runs a subagent in a child session; result, questions and end are reported to the parent."""
 
 import asyncio
 import threading
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.harness.session import SessionHarness, ask, until
-from tests.harness.subagent_session import at_work, children, helped, write
+from tests.harness.subagent_session import children, make_subagent_harness, open_children, write
 from tests.waiting import settled
 
 from palimpsest.model.interface import ModelRequest
@@ -35,7 +35,7 @@ Played = Callable[[ModelRequest], ModelAnswer]
 
 
 class Cast:
-    """A model that plays one script to people and others to agents at work, by their prompt."""
+    """A model with one script for the user's session, and others for subagents, chosen by their prompt."""
 
     def __init__(self, *answers: ModelAnswer, **helping: tuple[ModelAnswer, ...]) -> None:
         self.main = ScriptedModel(*answers)
@@ -43,8 +43,8 @@ class Cast:
 
     def stream(self, request: ModelRequest) -> Any:
         first = next(str(m["content"]) for m in request.messages if m["role"] == "user")
-        at_work = not first.startswith(("@", "/"))
-        found = (m for words, m in self.helping.items() if at_work and words in first)
+        open_children = not first.startswith(("@", "/"))
+        found = (m for words, m in self.helping.items() if open_children and words in first)
         model = next(found, self.main)
         return model.stream(request)
 
@@ -58,7 +58,7 @@ def task(prompt: str, agent: str = "general", **more: str) -> Any:
 
 
 async def whole(harness: SessionHarness, session: LiveSession) -> None:
-    """Every request that was recorded can be rebuilt."""
+    """Assert that every recorded request can be rebuilt."""
     records = await harness.records(session)
     assert all(found.matches for found in rebuild_all(harness.store, session.id, records))
 
@@ -70,7 +70,7 @@ async def test_the_result_of_another_agent_comes_back(tmp_path: Path) -> None:
         says("It has two lines."),
         alpha=(calls("read", path="a.txt"), says("Two lines.")),
     )
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     answer = await ask(session, "Count the lines.")
@@ -96,7 +96,7 @@ async def test_the_result_of_another_agent_comes_back(tmp_path: Path) -> None:
 
 async def test_what_another_agent_spends_is_spent_by_its_parent(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("Yes."),))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     await ask(session, "Go.")
@@ -131,7 +131,7 @@ async def test_several_agents_work_side_by_side(tmp_path: Path) -> None:
         alpha=(says("A."),),
         beta=(says("B."),),
     )
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     answer = await ask(session, "Go.")
 
@@ -145,7 +145,7 @@ async def test_its_questions_are_asked_in_the_card_of_its_call(tmp_path: Path) -
         says("Done."),
         alpha=(calls("bash", command="echo hello"), says("It said hello.")),
     )
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "Go."))
@@ -171,7 +171,7 @@ async def test_an_answer_given_in_its_own_session_closes_the_question_above(tmp_
         says("Done."),
         alpha=(calls("bash", command="echo hello"), says("ok")),
     )
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "Go."))
@@ -191,7 +191,7 @@ async def test_what_is_always_allowed_below_is_allowed_above(tmp_path: Path) -> 
         says("Done."),
         alpha=(calls("bash", command="echo one"), says("ok")),
     )
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     asking = asyncio.ensure_future(ask(session, "Go."))
     await until(lambda: session.snapshot().asks)
@@ -206,7 +206,7 @@ async def test_a_question_of_its_model_is_asked_above(tmp_path: Path) -> None:
         says("Done."),
         alpha=(calls("question", questions=[{"question": "Red?"}]), says("It is red.")),
     )
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     asking = asyncio.ensure_future(ask(session, "Go."))
     await until(lambda: session.snapshot().questions)
@@ -220,12 +220,14 @@ async def test_stopping_the_parent_stops_what_works_for_it(tmp_path: Path) -> No
         calls("task", **task("alpha")),
         alpha=(thinks("hm").says("I begin. ").stalls(),),
     )
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "Go."))
 
-    await until(lambda: "I begin" in str([one.snapshot() for one in at_work(harness, session)]))
+    await until(
+        lambda: "I begin" in str([one.snapshot() for one in open_children(harness, session)])
+    )
     session.cancel("Stopped.")
     answer = await asking
 
@@ -251,7 +253,7 @@ async def test_a_task_that_fails_says_so_and_can_be_gone_on_with(tmp_path: Path)
         alpha=(fails(400, "broken"), says("Now it works.")),
     )
     model.main._answers.insert(1, resume)
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     answer = await ask(session, "Go.")
@@ -269,7 +271,7 @@ async def test_a_task_that_fails_says_so_and_can_be_gone_on_with(tmp_path: Path)
 async def test_it_is_resumed_after_a_restart_too(tmp_path: Path) -> None:
     store = MemoryStore()
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
-    harness = helped(tmp_path, model, store=store)
+    harness = make_subagent_harness(tmp_path, model, store=store)
     session = await harness.session()
     await ask(session, "Go.")
     (child,) = await children(harness, session)
@@ -277,7 +279,7 @@ async def test_it_is_resumed_after_a_restart_too(tmp_path: Path) -> None:
     await harness.workspace.close()
 
     model.main.script(calls("task", **task("alpha", task_id=task_id)), says("Again."))
-    harness = helped(tmp_path, model, store=store)
+    harness = make_subagent_harness(tmp_path, model, store=store)
     answer = await ask(await harness.session(), "Once more.")
 
     (part,) = tool_parts(answer.messages)
@@ -290,7 +292,7 @@ async def test_only_a_task_of_this_session_can_be_gone_on_with(
     tmp_path: Path, task_id: str
 ) -> None:
     model = Cast(says("Hm."))
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
     named = session.id if task_id == "own" else task_id
     model.main._answers.insert(0, calls("task", **task("alpha", task_id=named)))
 
@@ -310,7 +312,7 @@ async def test_it_may_do_nothing_that_its_parent_may_not(tmp_path: Path) -> None
         says("Done."),
         alpha=(calls("bash", command="ls"), calls("read", path="a.csv"), says("No.")),
     )
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     await ask(session, "Go.", agent="careful")
@@ -325,7 +327,7 @@ async def test_it_may_do_nothing_that_its_parent_may_not(tmp_path: Path) -> None
 
 async def test_an_agent_at_work_hands_nothing_on_and_keeps_no_list(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("ok"),))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     await ask(session, "Go.")
@@ -346,7 +348,7 @@ async def test_an_agent_that_declares_it_hands_on_as_deep_as_is_allowed(tmp_path
         "gamma": (says("C."),),
     }
     model = Cast(calls("task", **task("alpha", "lead")), says("Done."), **script)
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     harness.services.family.depth = 2
     session = await harness.session()
 
@@ -366,7 +368,7 @@ async def test_an_agent_can_be_denied_by_name(tmp_path: Path) -> None:
         Rule(permission="task", pattern="gen*", action="deny"),
     )
     model = Cast(calls("task", **task("alpha")), says("Done."))
-    session = await helped(tmp_path, model, rules=rules).session()
+    session = await make_subagent_harness(tmp_path, model, rules=rules).session()
 
     answer = await ask(session, "Go.")
 
@@ -379,7 +381,7 @@ async def test_its_model_temperature_and_prompt_are_its_own(tmp_path: Path) -> N
     head = "---\nmode: subagent\nmodel: other/small\ntemperature: 0.1\ndescription: x\n---\n"
     write(tmp_path / ".palimpsest/agents/poet.md", f"{head}You rhyme.")
     model = Cast(calls("task", **task("alpha", "poet")), says("Done."), alpha=(says("ok"),))
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     await ask(session, "Go.")
 
@@ -396,7 +398,7 @@ async def test_the_card_shows_what_it_does_while_it_works(tmp_path: Path) -> Non
         says("Done."),
         alpha=(calls("read", path="a.txt").pauses(0.5), calls("list").pauses(0.5), says("ok")),
     )
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
     seen: list[dict[str, Any]] = []
 
     def watch(_records: Any) -> None:
@@ -414,7 +416,7 @@ async def test_a_person_does_not_ask_in_the_session_of_a_task(tmp_path: Path) ->
     model = Cast(
         calls("task", **task("alpha")), says("Done."), says("Still here."), alpha=(says("ok"),)
     )
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
     await ask(session, "Go.")
     (child,) = await children(harness, session)
@@ -434,7 +436,7 @@ async def test_a_person_does_not_ask_in_the_session_of_a_task(tmp_path: Path) ->
 
 async def test_all_subtasks_of_a_prompt_are_run(tmp_path: Path) -> None:
     model = Cast(says("A and B."), alpha=(says("A."),), beta=(says("B."),))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     answer = await ask(session, "@explore alpha\n@general beta")
@@ -451,7 +453,7 @@ async def test_all_subtasks_of_a_prompt_are_run(tmp_path: Path) -> None:
 
 async def test_an_agent_named_in_the_middle_is_left_to_the_model(tmp_path: Path) -> None:
     model = Cast(says("ok"))
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     await ask(session, "Please let @explore look, not @nobody.")
 
@@ -463,7 +465,7 @@ async def test_an_agent_named_in_the_middle_is_left_to_the_model(tmp_path: Path)
 
 async def test_a_subtask_that_is_stopped_ends_the_turn(tmp_path: Path) -> None:
     model = Cast(alpha=(says("I begin. ").stalls(),))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "@general alpha"))
@@ -481,7 +483,7 @@ async def test_a_subtask_that_is_stopped_ends_the_turn(tmp_path: Path) -> None:
 
 async def test_a_subtask_that_fails_is_told_to_the_model(tmp_path: Path) -> None:
     model = Cast(says("It failed."), alpha=(fails(400, "broken"),))
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     answer = await ask(session, "@general alpha")
 
@@ -499,7 +501,7 @@ async def test_a_command_is_sent_as_its_words_and_shown_as_it_was_typed(tmp_path
     write(tmp_path / ".palimpsest/commands/review.md", text)
     write(tmp_path / ".palimpsest/agents/critic.md", "---\nmode: primary\n---\nCriticise.")
     model = Cast(says("Fine."))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     asking = asyncio.ensure_future(ask(session, "/review this for real"))
@@ -527,7 +529,7 @@ async def test_a_command_is_sent_as_its_words_and_shown_as_it_was_typed(tmp_path
 async def test_a_refused_shell_command_ends_the_turn_with_a_sentence(tmp_path: Path) -> None:
     write(tmp_path / ".claude/commands/st.md", "State: !`git status`")
     model = Cast(says("No."))
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     asking = asyncio.ensure_future(ask(session, "/st"))
     await until(lambda: session.snapshot().asks)
@@ -541,7 +543,7 @@ async def test_a_refused_shell_command_ends_the_turn_with_a_sentence(tmp_path: P
 
 async def test_stopping_while_a_command_asks_is_a_stop(tmp_path: Path) -> None:
     write(tmp_path / ".claude/commands/st.md", "State: !`git status`")
-    session = await helped(tmp_path, Cast(says("No."))).session()
+    session = await make_subagent_harness(tmp_path, Cast(says("No."))).session()
 
     asking = asyncio.ensure_future(ask(session, "/st"))
     await until(lambda: session.snapshot().asks)
@@ -556,7 +558,7 @@ async def test_a_command_can_be_a_subtask(tmp_path: Path) -> None:
     write(tmp_path / ".palimpsest/command/dig.md", "---\nsubtask: true\n---\nDig alpha $ARGUMENTS")
     write(tmp_path / ".palimpsest/command/look.md", "---\nagent: explore\n---\nLook alpha")
     model = Cast(says("Summed."), says("Looked."), alpha=(says("Dug."), says("Seen.")))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     answer = await ask(session, "/dig deep")
@@ -580,7 +582,7 @@ async def test_a_command_says_which_model_does_its_task(tmp_path: Path) -> None:
     write(tmp_path / ".palimpsest/command/dig.md", f"{head}Dig alpha")
     write(tmp_path / ".palimpsest/command/think.md", "---\nvariant: low\n---\nThink.")
     model = Cast(says("Summed."), says("Thought."), alpha=(says("Dug."),))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     answer = await ask(session, "/dig")
@@ -597,7 +599,7 @@ async def test_a_command_says_which_model_does_its_task(tmp_path: Path) -> None:
 
 async def test_a_path_or_an_unknown_word_behind_a_slash_is_a_prompt(tmp_path: Path) -> None:
     model = Cast(says("ok"), says("ok"))
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     await ask(session, "/home/me is full")
     await ask(session, "/nothing here")
@@ -611,7 +613,7 @@ async def test_skills_are_listed_and_loaded(tmp_path: Path) -> None:
     write(folder / "SKILL.md", "---\nname: pdf\ndescription: Reads PDFs\n---\nUse read.py.")
     write(folder / "read.py", "x")
     model = Cast(calls("skill", name="PDF"), calls("skill", name="no"), says("ok"))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
 
     answer = await ask(session, "Read it.")
@@ -633,7 +635,7 @@ async def test_skills_are_listed_and_loaded(tmp_path: Path) -> None:
 async def test_the_system_prompt_stays_when_a_skill_is_added(tmp_path: Path) -> None:
     write(tmp_path / ".agents/skills/a/SKILL.md", "---\ndescription: One\n---\nx")
     model = Cast(says("1"), calls("skill", name="b"), says("2"))
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     await ask(session, "One.")
     write(tmp_path / ".agents/skills/b/SKILL.md", "---\ndescription: Two\n---\nText of b.")
@@ -649,7 +651,7 @@ async def test_the_system_prompt_stays_when_a_skill_is_added(tmp_path: Path) -> 
 async def test_an_agent_without_skills_is_told_of_none(tmp_path: Path) -> None:
     write(tmp_path / ".agents/skills/a/SKILL.md", "---\ndescription: One\n---\nx")
     model = Cast(calls("task", **task("alpha", "explore")), says("ok"), alpha=(says("A."),))
-    session = await helped(tmp_path, model).session()
+    session = await make_subagent_harness(tmp_path, model).session()
 
     await ask(session, "Go.")
 
@@ -666,12 +668,12 @@ def writers() -> int:
 async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: Path) -> None:
     script = [calls("task", **task(f"alpha {n}")) for n in range(20)]
     model = Cast(*script, says("Done."), alpha=tuple(says("ok") for _ in range(20)))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
     before = writers()
 
     await session.prompt("Go.", PromptOptions(yes=True))
-    await until(lambda: not at_work(harness, session))
+    await until(lambda: not open_children(harness, session))
 
     assert len(await harness.workspace.children(session.id)) == 20
     assert writers() == before
@@ -681,10 +683,10 @@ async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: P
 
 async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
     await ask(session, "Go.")
-    await until(lambda: not at_work(harness, session))
+    await until(lambda: not open_children(harness, session))
     (kept,) = await harness.workspace.children(session.id)
     opened = await harness.workspace.open(kept.id, "a.ipynb")
     seen: list[str] = []
@@ -694,21 +696,21 @@ async def test_a_page_that_looks_at_a_task_sees_how_it_goes_on(tmp_path: Path) -
     await ask(session, "Once more.")
     await until(lambda: "Two." in str(seen))
 
-    assert at_work(harness, session) == [opened]
+    assert open_children(harness, session) == [opened]
     assert "Two." in str(opened.snapshot().messages)
 
 
 async def test_a_task_that_was_closed_is_gone_on_with(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
     await ask(session, "Go.")
-    await until(lambda: not at_work(harness, session))
+    await until(lambda: not open_children(harness, session))
     (kept,) = await harness.workspace.children(session.id)
 
     model.main.script(calls("task", **task("alpha", task_id=kept.id)), says("Again."))
     answer = await ask(session, "Once more.")
-    await until(lambda: not at_work(harness, session))
+    await until(lambda: not open_children(harness, session))
 
     (part,) = tool_parts(answer.messages)
     assert isinstance(part.state, ToolCompleted)
@@ -717,10 +719,12 @@ async def test_a_task_that_was_closed_is_gone_on_with(tmp_path: Path) -> None:
 
 async def test_closing_while_a_task_works_ends_both(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), alpha=(says("I begin").pauses(None),))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
     asking = asyncio.create_task(ask(session, "Go."))
-    await until(lambda: "I begin" in str([one.snapshot() for one in at_work(harness, session)]))
+    await until(
+        lambda: "I begin" in str([one.snapshot() for one in open_children(harness, session)])
+    )
 
     await asyncio.wait_for(harness.workspace.close(), 5.0)
 
@@ -734,7 +738,7 @@ async def test_another_session_is_not_closed_because_a_task_was_sought_in_it(
     whole: bool,  # noqa: FBT001
 ) -> None:
     model = Cast(says("Hi."), says("Hm."), says("Still here."))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     other = await harness.workspace.current("other.ipynb")
     await ask(other, "Hello?")  # type: ignore[arg-type]
     session = await harness.session()
@@ -749,7 +753,7 @@ async def test_another_session_is_not_closed_because_a_task_was_sought_in_it(
 
 async def test_what_was_taken_back_in_a_task_is_gone_when_it_goes_on(tmp_path: Path) -> None:
     model = Cast(calls("task", **task("alpha")), says("Done."), alpha=(says("One."), says("Two.")))
-    harness = helped(tmp_path, model)
+    harness = make_subagent_harness(tmp_path, model)
     session = await harness.session()
     await ask(session, "Go.")
     (child,) = await children(harness, session)

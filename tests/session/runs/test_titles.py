@@ -1,4 +1,4 @@
-"""A session gets its title beside the first turn: nothing waits for it, and nothing fails with it."""
+"""A session gets its title beside the first turn, which neither waits for it nor fails with it."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ INFO = ModelInfo(
 
 
 class Pair:
-    """Two scripts of one model: one for titles, one for the rest."""
+    """A model with two scripts: one for titles, one for other requests."""
 
     def __init__(self, answers: ScriptedModel, titles: ScriptedModel) -> None:
         self.answers = answers

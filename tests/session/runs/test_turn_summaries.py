@@ -1,4 +1,4 @@
-"""Where it is switched on, each turn is noted in words after it ended: nothing waits for it, and nothing fails with it."""
+"""If enabled, each turn is summarised after its end, and no turn waits for this or fails with it."""
 
 import asyncio
 import json
@@ -43,7 +43,7 @@ def noted(title: str = "", turn: str = "", session: str = "") -> ModelAnswer:
 
 
 class Pair:
-    """Two models in one: what answers prompts, and what notes turns; which may be held back."""
+    """Two models in one: one answers prompts, and one writes turn summaries."""
 
     def __init__(self, answers: ScriptedModel, notes: Any) -> None:
         self.answers = answers
@@ -58,7 +58,7 @@ class Pair:
 
 
 class Held:
-    """A model whose first answer comes when it is let go."""
+    """A model whose answer waits until it is released."""
 
     def __init__(self, *answers: Answers) -> None:
         self.model = ScriptedModel(*answers)

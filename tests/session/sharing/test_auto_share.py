@@ -1,4 +1,4 @@
-"""A session is shared when its setting says so, forks and imports go on, and no turn fails for a page."""
+"""A session is shared automatically if its setting says so, and no turn fails because of its page."""
 
 import json
 import shutil
@@ -41,7 +41,7 @@ def pages(folder: Path) -> list[str]:
 
 
 def block(folder: Path) -> None:
-    """Put somebody's file in the way."""
+    """Create a file where the folder should be."""
     folder.parent.mkdir(exist_ok=True)
     folder.write_text("mine")
 

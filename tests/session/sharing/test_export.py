@@ -1,4 +1,4 @@
-"""A session goes into a file of another form, whole, clean, and over nothing that is there."""
+"""A session is exported to another format, complete and redacted, without overwriting a file."""
 
 import base64
 import json

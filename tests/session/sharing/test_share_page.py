@@ -1,4 +1,4 @@
-"""A session becomes one page that asks nothing of anybody, says what it is, and gives nothing away."""
+"""A shared session is one self-contained HTML page that names itself and reveals no secrets."""
 
 import base64
 import html.parser
@@ -36,7 +36,7 @@ from palimpsest.transcript.values import Todo
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz012345"
 VALUE = "correct.horse.battery.staple"
-"""No shape tells that this is a key: only the environment does."""
+"""A secret that no pattern recognises: only the environment reveals that it is one."""
 ENVIRONMENT = {"MY_API_KEY": VALUE, "HOME": "/mnt/people/ada"}
 HOME = "/home/ada/secret-project"
 OWN_HOME = "/mnt/people/ada/notes"
@@ -56,7 +56,7 @@ def store(tmp_path: Path) -> JsonlStore:
 
 
 def clean(made: str) -> bool:
-    """Tell whether nothing planted is on a page, nor in what is embedded there."""
+    """Return whether a page, including its embedded data, contains none of the planted secrets."""
     embedded = [
         base64.b64decode(piece.partition('"')[0]).decode("latin-1")
         for piece in made.split(";base64,")[1:]
@@ -77,7 +77,7 @@ PLACES: dict[str, Callable[[SampleSession], Any]] = {
     "call's title": lambda told: told.answer().call("bash", {}, "", title=PLANTED),
     "diff": lambda told: told.answer().call("edit", {}, "", metadata={"diff": f"+{PLANTED}"}),
     "cleared output": lambda told: (
-        told.answer().call("bash", {}, PLANTED).scraped("clear", "r", 9, 1)
+        told.answer().call("bash", {}, PLANTED).decide("clear", "r", 9, 1)
     ),
     "tool": lambda told: told.answer().call(f"tool {PLANTED}", {}, ""),
     "error of a call": lambda told: told.answer().part(
@@ -196,7 +196,7 @@ def test_home_folders_are_known_by_where_they_are(text: str, expected: str) -> N
 
 
 class Tags(html.parser.HTMLParser):
-    """Collects every tag with its attributes, and whether all of them were closed."""
+    """Collects every tag with its attributes, and checks that all of them are closed."""
 
     def __init__(self) -> None:
         super().__init__()

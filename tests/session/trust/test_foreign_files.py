@@ -1,4 +1,4 @@
-"""What lies in a cloned folder puts no byte from outside, and no key, into a request."""
+"""Files in an untrusted clone add no content from outside, and no key, to a request."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""What a planted log names is neither read, written nor exported outside of the project."""
+"""Paths in a planted log are neither read, written nor exported outside of the project."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ async def project(tmp_path: Path, **more: Any) -> tuple[Path, SessionHarness, Li
 
 
 def plant(made: SessionHarness | App, session: LiveSession, *names: str) -> None:
-    """Let a step say that it changed files of these names, and keep how they were."""
+    """Record a step with changed files of these names, and a snapshot of them."""
     shots = made.services.snapshots
     assert isinstance(shots, Snapshots)
     shots.objects.begin()

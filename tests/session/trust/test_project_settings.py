@@ -1,4 +1,4 @@
-"""A project's file tightens at once; what loosens or runs something waits for a person's trust."""
+"""A project's settings restrict at once; settings that loosen or run something wait for the user's trust."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A folder that nobody trusted may only tighten: each setting, each file of agents and commands."""
+"""An untrusted folder can only restrict: tested for each setting, and each file of agents and commands."""
 
 import json
 import shutil
@@ -206,7 +206,7 @@ def test_what_tightens_holds_at_once(
 
 
 def leaves(settings: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield every setting by dotted key, ``*`` for a name, with its type."""
+    """Yield every setting by dotted key, ``*`` for a chosen name, with its type."""
     for name, field in settings.model_fields.items():
         tables = [one for one in (field.annotation, *get_args(field.annotation)) if is_table(one)]
         named = get_args(field.annotation)[1:] if str(field.annotation).startswith("dict") else ()
@@ -290,7 +290,7 @@ def test_a_copy_of_a_trusted_folder_is_not_trusted(project: Path, places: Config
 
     assert load(copy, {}, places=places).value.system is None
     assert load(moved, {}, places=places).value.system is None
-    project.symlink_to(copy)  # the same name, and another folder behind it
+    project.symlink_to(copy)  # the same name, now with another folder behind it
     assert load(project, {}, places=places).value.system is None
 
 

@@ -1,4 +1,4 @@
-"""A live session tells its model what has changed, beside the user's words and for good."""
+"""A live session tells its model about changes, in permanent parts beside the user's prompt."""
 
 import asyncio
 import dataclasses
@@ -30,7 +30,7 @@ DAY = 86_400_000
 
 
 class FakeKernel:
-    """A namespace that holds what it is told to hold."""
+    """A fake namespace with given variables."""
 
     def __init__(self, **variables: str) -> None:
         self.variables = variables

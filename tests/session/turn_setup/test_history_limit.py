@@ -1,4 +1,4 @@
-"""A session is named by its key, and so many of its turns are sent as the configuration allows."""
+"""A session is found by its key, and its history is limited to the configured number of turns."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A model is told that plan mode or another agent began, under every preset in the preset's own form."""
+"""The model is told when plan mode or another agent begins, in each preset's own form."""
 
 import itertools
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ AGENT = {"agent": {"poet": {"description": "Writes poems.", "prompt": "Write a p
 def talk(
     preset: str, *prompts: tuple[str, str]
 ) -> tuple[list[list[str]], Sequence[DecisionPoint], Messages]:
-    """Return what the user's messages of each request said, for prompts with their agents."""
+    """Return the user messages of each request, the repeated decisions, and the session's messages."""
     model = ScriptedModel(*(says("Good.") for _ in prompts))
     with isolated_session(model, settings={"policy": preset, **AGENT}) as session:
         for words, agent in prompts:
@@ -64,7 +64,7 @@ def test_the_recorded_form_says_it_beside_the_newest_prompt_alone(preset: str) -
         ["Look.", "Plan it.", "More.", f"Do it.\n\n{BUILD_BESIDE_NEWEST}"],
     ]
     assert [one.decider for one in told if one.decider == "remind"] == ["remind"] * 2
-    # Nothing is gone: what was said beside the older prompts stays in the log.
+    # What was added beside the older prompts stays in the log.
     kept = [part.text for m in messages for part in m.parts if part.type == "text"]
     assert kept.count(PLAN_BESIDE_NEWEST) == 2
 

@@ -1,4 +1,4 @@
-"""How many turns a configured limit sends: at least so many, or exactly so many, as the docs say."""
+"""The number of turns that a configured limit sends: at least as many, or exactly, as documented."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 def turns(settings: dict[str, Any]) -> list[int]:
-    """Return how many prompts each of nine requests held."""
+    """Return the number of prompts in each of nine requests."""
     model = ScriptedModel(*(says("Good.") for _ in range(9)))
     with isolated_session(model, settings={"dm_history_limit": 3, **settings}) as session:
         for number in range(9):

@@ -1,4 +1,4 @@
-"""A model's window is the configured one, else the known one, else assumed, at most the cap."""
+"""A model's window is the configured one, else the known one, else an assumed one, limited by the cap."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ NAMED = '[models."z.ai/glm-x"]\nwindow = 70_000\n'
     [
         ("", "nobody/knows", DEFAULT_WINDOW, True),
         (NAMED, "z.ai/glm-x", 70_000, False),
-        # Its provider's other name is known to all but the oldest rule.
+        # All rules but the oldest know its provider's other name.
         (NAMED, "zai/glm-x", 70_000, False),
         (f'policy = "openclaw-2026.2"\n{NAMED}', "zai/glm-x", DEFAULT_WINDOW, True),
         (f"context_tokens = 60_000\n{NAMED}", "z.ai/glm-x", 60_000, False),

@@ -1,4 +1,4 @@
-"""A cleanup deletes what no session needs any more, and nothing that one does."""
+"""A cleanup deletes blobs that no session refers to, and no others."""
 
 import os
 import shutil
@@ -26,14 +26,14 @@ def store(tmp_path: Path) -> JsonlStore:
 
 
 def put(store: JsonlStore, content: str, *, at: float = NOW - 30 * DAY) -> BlobRef:
-    """Put a blob as if it was long ago."""
+    """Store a blob with an old modification time."""
     ref = store.put_blob(content.encode())
     os.utime(store.layout.blobs / ref.sha256[:2] / ref.sha256, (at, at))
     return ref
 
 
 def use(store: JsonlStore, name: str, ref: BlobRef) -> None:
-    """Write a session whose one call returned the blob."""
+    """Write a session with a call whose output is the blob."""
     writer = store.acquire(name, OWNER, create=True)
     state = ToolCompleted(input={}, output="...", blob=ref, time=Span(start=1, end=2))
     writer.append(
@@ -150,7 +150,7 @@ def test_what_a_killed_deletion_left_goes_with_a_later_cleanup(
 ) -> None:
     use(store, SESSION, put(store, "needed"))
     monkeypatch.setattr(shutil, "rmtree", lambda *_arguments, **_more: None)
-    store.delete(SESSION)  # it is taken away, and the kernel is killed before it is gone
+    store.delete(SESSION)  # renamed, then killed before the deletion
     monkeypatch.undo()
     (left,) = store.layout.sessions.iterdir()
 

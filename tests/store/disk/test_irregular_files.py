@@ -1,4 +1,4 @@
-"""What lies under our names may be a pipe, a folder, a link, or damaged: nobody waits, and one sentence says it."""
+"""A pipe, folder, link or damaged file at one of our paths never blocks, and is reported in a sentence."""
 
 import json
 import os
@@ -26,27 +26,27 @@ Put = Callable[[Path], object]
 
 
 def a_folder(path: Path) -> None:
-    """Put a folder there."""
+    """Create a folder at the path."""
     path.mkdir()
 
 
 def a_pipe(path: Path) -> None:
-    """Put a pipe there, which whoever opens it waits at."""
+    """Create a named pipe at the path, which blocks whoever opens it."""
     os.mkfifo(path)
 
 
 def a_link(path: Path) -> None:
-    """Put a link there that leads nowhere."""
+    """Create a dangling link at the path."""
     path.symlink_to(path.parent / "nowhere")
 
 
 def a_circle(path: Path) -> None:
-    """Put a link there that leads to itself."""
+    """Create a link at the path that points to itself."""
     path.symlink_to(path)
 
 
 def nothing(path: Path) -> None:
-    """Put an empty file there."""
+    """Create an empty file at the path."""
     path.touch()
 
 
@@ -171,7 +171,7 @@ def test_any_byte_of_a_pack_may_be_wrong(tmp_path: Path) -> None:
             assert len(read_place(tmp_path, place)) <= len(content)
         packs = PackedObjects(tmp_path)
         for sha256 in contents:
-            with pytest.raises(NotFound, match=r"\.$"):  # these names are no true hashes
+            with pytest.raises(NotFound, match=r"\.$"):  # these names are not valid hashes
                 packs.get(sha256)
     for put in PUTS:
         replaced(path, put)

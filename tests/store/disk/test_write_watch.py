@@ -1,4 +1,4 @@
-"""A write that does not return is told by somebody else than who writes."""
+"""A write that does not return is reported by another thread than the blocked one."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Sessions from other places come in as data, once, and go out again to the letter."""
+"""Sessions of other agents are imported once, as data, and exported again without any difference."""
 
 import copy
 import json
@@ -43,7 +43,7 @@ from palimpsest.transcript.values import Rule
 
 FIRST, SECOND = "ses_11111111aaaaMockOpenCode01", "ses_22222222bbbbMockOpenCode02"
 WRAPPED_AT = 1_786_706_395_136
-"""When 48 bits of a time in milliseconds times 4096 began anew: 2026-08-14T11:19:55.136Z."""
+"""The moment at which 48 bits of milliseconds times 4096 overflowed: 2026-08-14T11:19:55.136Z."""
 
 
 def now() -> int:
@@ -115,7 +115,7 @@ def test_a_storage_folder_goes_in_and_out_to_the_letter(
 
     given = files(source)
     empty = {f"session_diff/{SECOND}.json": []}
-    """What has no diff file says with an empty one that no file changed."""
+    """A session without a diff file is exported with an empty one."""
     assert report.problems == ()
     assert outcomes(report) == [(FIRST, "new"), (SECOND, "new")]
     assert files(tmp_path / "out") == given | empty
@@ -215,7 +215,7 @@ def test_a_part_of_a_type_that_nobody_knows_goes_in_and_out(store: Store, tmp_pa
 def test_a_newer_export_of_ours_keeps_what_this_version_does_not_know(
     store: Store, tmp_path: Path
 ) -> None:
-    """A newer version has a new part, as its record and in its message, and a new record."""
+    """A newer version has a new type of part, as a record and in its message, and a new type of record."""
     asked = prompt("msg_1", 10, "Show it.")
     older = MemoryStore()
     bring(older, written(tmp_path / "given.json", {"info": session(), "messages": [asked]}))
@@ -261,7 +261,7 @@ def test_opening_what_was_brought_in_begins_at_a_checkpoint(store: Store, source
 
 
 def test_what_is_taken_back_goes_out_marked_as_theirs_is(store: Store, tmp_path: Path) -> None:
-    """OpenCode knows a snapshot and a diff as texts, and would refuse lists of ours."""
+    """OpenCode's snapshots and diffs are strings, so it would reject our lists."""
     messages = [prompt("msg_1", 10, "Hello"), prompt("msg_2", 20, "Wrong")]
     bring(store, written(tmp_path / "given.json", {"info": session(), "messages": messages}))
     here = store.load("ses_one").session
@@ -368,7 +368,7 @@ def test_an_import_that_was_killed_is_finished_by_the_next(
         writer.append(list(store.read(one.id)))
     whole = bring(elsewhere, source)
     for identifier, _ in outcomes(whole):
-        # The checkpoint behind what was brought is none of it: an import without one is whole.
+        # The checkpoint after the imported records is not part of them: an import without one is complete.
         read = elsewhere.read(identifier)
         records = [one for one in read if not isinstance(one.event, Checkpoint)]
         writer = store.acquire(identifier, this_owner("import-that-is-killed"), create=True)
@@ -650,7 +650,7 @@ def test_messages_and_parts_of_one_id_are_named(store: Store, tmp_path: Path) ->
 
 
 def plain(value: Any) -> str:
-    """Return JSON in which a number is a number, whole or not."""
+    """Return JSON with all numbers written in the same way."""
     return json.dumps(value, sort_keys=True).replace(".0", "").replace("-0", "0")
 
 
@@ -670,7 +670,7 @@ OBJECTS = st.dictionaries(st.sampled_from("abcd"), JSON, max_size=4)
 
 @hypothesis.given(ours=OBJECTS, theirs=OBJECTS)
 def test_what_is_kept_makes_ours_theirs_again(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
-    """Whatever two objects differ in, the list of differences leads from one to the other."""
+    """For any two objects, the list of differences leads from one to the other."""
     kept = json.loads(json.dumps(differences(ours, theirs)))
 
     made = restored(copy.deepcopy(ours), kept)

@@ -1,4 +1,4 @@
-"""Snapshots of the project's files bring back exactly what was there."""
+"""Snapshots of the project's files restore the exact earlier state."""
 
 import os
 import shutil
@@ -53,7 +53,7 @@ def project(tmp_path: Path) -> Path:
 def back(
     shots: Snapshots, before: str, after: str, overwrite: tuple[str, ...] = ()
 ) -> list[FileRestore]:
-    """Undo what happened between two snapshots; returns what was planned."""
+    """Undo the changes between two snapshots; return the planned restores."""
     one, other = shots.read(before), shots.read(after)
     files = [wanted_file(path, one, other.get(path)) for path in shots.changed(before, after)]
     moves = plan_moves(shots, files)
@@ -248,7 +248,7 @@ def test_a_project_that_is_too_large_says_so_in_one_sentence(
 
 
 class Looks:
-    """What was read and listed while snapshots were taken."""
+    """Records the files and folders that are read while snapshots are taken."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.read: list[str] = []
@@ -417,7 +417,7 @@ def test_files_that_did_not_change_are_not_read_again(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shots = snapshots(project)
-    # A file changed a moment ago could change once more unseen.
+    # A file changed a moment ago could change again unnoticed.
     monkeypatch.setattr(time, "time_ns", lambda now=time.time_ns: now() + 1_000_000_000)
     before = shots.take()
     monkeypatch.setattr(
@@ -460,7 +460,7 @@ def test_a_cleanup_takes_what_no_snapshot_needs_and_nothing_else(project: Path) 
         "src",
         "src/b.bin",
     }
-    assert shots.read(name).get("a.txt") is not None  # one who knew the old packs finds the new
+    assert shots.read(name).get("a.txt") is not None  # a reader of the old packs finds the new ones
 
 
 def test_what_another_kernel_kept_is_not_written_again(project: Path) -> None:
@@ -567,7 +567,7 @@ def test_any_changes_are_taken_back_to_the_same_tree(
     then: list[tuple[str, tuple[str, object] | None, int]],
     last: list[tuple[str, tuple[str, object] | None, int]],
 ) -> None:
-    """Snapshot, change, snapshot, restore gives the tree that was; and forward again."""
+    """Snapshot, change, snapshot, restore gives the first tree; and restoring again the second."""
     root = tmp_path_factory.mktemp("tree")
     apply_edits(root, first)
     shots, was = snapshots(root), picture(root)

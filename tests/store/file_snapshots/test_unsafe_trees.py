@@ -1,4 +1,4 @@
-"""A snapshot that somebody planted brings back nothing outside of the project."""
+"""A planted snapshot restores nothing outside of the project."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def shots(root: Path) -> Snapshots:
 
 
 def planted(made: Snapshots, name: str, **more: TreeEntry) -> str:
-    """Put a snapshot beside the real ones; its tree has one file, of this name."""
+    """Add a snapshot whose tree has one file with this name."""
     made.objects.begin()
     file = TreeEntry("file", 0o755, made.objects.put(CONTENT), len(CONTENT))
     tree = made.objects.put(encode({name: file, **more}))

@@ -1,4 +1,4 @@
-"""A request is short in the log and whole for everybody who reads it."""
+"""A request is stored compactly in the log, and complete when it is read."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Any byte of a log may be wrong: it opens, says what is broken, and loses nothing else."""
+"""A log with any damaged byte can be opened, reports the damage, and loses nothing else."""
 
 import random
 import re
@@ -20,7 +20,7 @@ BLOCKS = 8
 
 
 class Pristine:
-    """A session of three segments as it was written, to be damaged again and again."""
+    """A session of three segments and its original files, to be damaged repeatedly."""
 
     def __init__(self, project: Path) -> None:
         self.store = JsonlStore(prepare(project))
@@ -35,7 +35,7 @@ class Pristine:
         assert 0 < len(self.live) < len(self.messages)
 
     def restore(self) -> None:
-        """Put everything back as it was."""
+        """Restore the original files."""
         shutil.rmtree(self.folder)
         self.folder.mkdir()
         for name, content in self.logs.items():
@@ -44,9 +44,9 @@ class Pristine:
         self.store = JsonlStore(self.store.layout)
 
     def damage(self, seed: int) -> tuple[str, set[str]]:
-        """Put a damaged log in the place of a good one; return what was done to it."""
+        """Replace one log by a damaged copy; return the damage and the affected message ids."""
         self.restore()
-        # Mostly the long one, which holds nearly all; the others are mostly headers and checkpoints.
+        # Mostly the first segment, which holds nearly all messages; the others are short.
         name = random.Random(seed).choice(
             ["log-1.jsonl", "log-1.jsonl", "log-2.jsonl", "log-3.jsonl"]
         )
@@ -61,7 +61,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Pristine:
 
 
 def check(pristine: Pristine, seed: int) -> None:
-    """Damage the session by a seed and assert that it opens, says so and goes on."""
+    """Damage the session by a seed, and assert that it opens, reports this and can be continued."""
     said, gone = pristine.damage(seed)
     try:
         check_use(pristine, gone, writes=seed % 4 == 0)
@@ -72,7 +72,7 @@ def check(pristine: Pristine, seed: int) -> None:
 
 
 def check_use(pristine: Pristine, gone: set[str], *, writes: bool) -> None:
-    """Use the session in every way, and assert that only what was damaged is gone."""
+    """Use the session in every way, and assert that only damaged messages are lost."""
     store = pristine.store
     assert all(problem.what.endswith(".") for problem in store.problems(SESSION))
     check_kept(store, pristine.messages, gone, pristine.live)
@@ -97,13 +97,13 @@ def test_a_damaged_log_opens_and_loses_nothing_else(pristine: Pristine, block: i
 
 
 def lines_of(pristine: Pristine, kind: bytes) -> list[int]:
-    """Return where the lines of a type stand among those of the first segment."""
+    """Return the line numbers of a type of record in the first segment."""
     lines = pristine.logs["log-1.jsonl"].split(b"\n")
     return [at for at, line in enumerate(lines) if b'"type":"%s"' % kind in line[:80]]
 
 
 def put(pristine: Pristine, at: int, line: bytes) -> None:
-    """Put another line in the place of one of the first segment."""
+    """Replace a line of the first segment."""
     lines = pristine.logs["log-1.jsonl"].split(b"\n")
     lines[at] = line
     (pristine.folder / "log-1.jsonl").write_bytes(b"\n".join(lines))

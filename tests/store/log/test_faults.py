@@ -1,4 +1,4 @@
-"""What goes wrong is said in one sentence, and nothing is lost."""
+"""Faults of disks and other kernels are reported in one sentence, and nothing is lost."""
 
 import asyncio
 import contextlib
@@ -38,20 +38,20 @@ from palimpsest.transcript.session_record.events import SessionCreated, SessionE
 
 ROOT = Path(__file__).parents[3]
 NEVER_SECONDS = 60.0
-"""So long a lease would be watched; what is sure without watching does not wait for it."""
+"""A lease watch that would exceed the test's timeout: outcomes that need no watching do not wait for it."""
 ROB_SECONDS = float(os.environ.get("PALIMPSEST_ROB_SECONDS", sample_size(1, 60)))
 
 
 @dataclass
 class SlowHeader:
-    """Where a thread waits between making its segment and saying its header."""
+    """A thread that waits between creating its segment and writing the header."""
 
     reached: threading.Event = field(default_factory=threading.Event)
     go: threading.Event = field(default_factory=threading.Event)
 
 
 class OtherKernel:
-    """A second process that writes a session."""
+    """A second process that writes to a session."""
 
     def __init__(self, project: Path, kernel_id: str) -> None:
         paths = f"{ROOT}{os.pathsep}{ROOT / 'kernel_ext'}"
@@ -66,25 +66,25 @@ class OtherKernel:
         self.said: list[dict[str, Any]] = []
 
     def hear(self, count: int = 1) -> dict[str, Any]:
-        """Wait for so many lines and return the last."""
+        """Wait for so many output lines and return the last."""
         assert self.process.stdout is not None
         for _ in range(count):
             self.said.append(json.loads(self.process.stdout.readline()))
         return self.said[-1]
 
     def hear_until(self, good: Callable[[dict[str, Any]], bool]) -> None:
-        """Wait for a line that is as it should be."""
+        """Wait for an output line that passes the test."""
         for _ in range(10_000):
             if good(self.hear()):
                 return
         pytest.fail("The other kernel never said it.")
 
     def kept(self, session_id: str) -> list[str]:
-        """Return the messages it was told are kept in a session."""
+        """Return the ids of messages that it acknowledged in a session."""
         return [line["kept"] for line in self.said if line.get("session") == session_id]
 
     def end(self) -> None:
-        """Let it close its session."""
+        """Let it close its session, and wait for its end."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
@@ -93,7 +93,7 @@ class OtherKernel:
         self.process.stdout.close()
 
     def stop(self) -> None:
-        """Stop it; a thread that is writing its lease finishes that before it stops."""
+        """Suspend it, and wait until all of its threads have stopped."""
         self.process.send_signal(signal.SIGSTOP)
         tasks = Path(f"/proc/{self.process.pid}/task")
 
@@ -122,7 +122,7 @@ def other_kernel(project: Path, kernel_id: str = "kernel-b") -> Iterator[OtherKe
 
 @contextlib.contextmanager
 def mounted(folder: Path, *options: str) -> Iterator[None]:
-    """Mount a file system, or skip where that is not allowed."""
+    """Mount a file system, or skip the test where that is not allowed."""
     answer = subprocess.run(["mount", *options, str(folder)], capture_output=True, check=False)
     if answer.returncode != 0:
         pytest.skip("This user may not mount file systems; a root shell may.")
@@ -254,7 +254,7 @@ def test_kernels_that_rob_each_other_lose_nothing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def slow_header(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowHeader]:
-    """Let a thread named "slow" make a segment and say nothing in it until it may."""
+    """Make a thread named "slow" create a segment and wait before it writes the header."""
     slow = SlowHeader()
     write = segment_start.write_fully
 

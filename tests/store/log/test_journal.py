@@ -1,4 +1,4 @@
-"""The journal writes, then tells."""
+"""The journal writes records before it publishes them."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ from palimpsest.transcript.session_record.events import (
 
 
 class Disk:
-    """A writer whose disk can be full; everything else is a memory store."""
+    """A writer whose disk can be full; otherwise a memory store's."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
@@ -35,7 +35,7 @@ class Disk:
         self.synced = 0
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:
-        """Append what there is room for."""
+        """Append the records if there is space."""
         kept = records if self.room is None else records[: self.room]
         if kept:
             self.writer.append(kept)
@@ -45,15 +45,15 @@ class Disk:
         self.synced += sync
 
     def position(self) -> tuple[str, int]:
-        """Pass on."""
+        """Delegate."""
         return self.writer.position()
 
     def locate(self, seq: int) -> tuple[str, int]:
-        """Pass on."""
+        """Delegate."""
         return self.writer.locate(seq)
 
     def close(self) -> None:
-        """Pass on."""
+        """Delegate."""
         self.writer.close()
 
 
@@ -328,7 +328,7 @@ def test_a_waiter_whose_event_loop_is_gone_does_not_end_the_writing() -> None:
         asyncio.ensure_future(book.flush())  # noqa: RUF006
         await asyncio.sleep(0)
 
-    with book.lock:  # until the loop is closed, the writer does not come to answer
+    with book.lock:  # until the loop is closed, the writer cannot report back
         book.append(SessionCreated(session=session()), assistant("msg_1"))
         loop.run_until_complete(wait_in_vain())
         for task in asyncio.all_tasks(loop):

@@ -1,4 +1,4 @@
-"""A long session opens by its live window, and what was written is there after reopening."""
+"""A long session is opened by its live window, and written records are there after reopening."""
 
 import tempfile
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def write(
     first_message_id: str | None = None,
     session_id: str = SESSION,
 ) -> None:
-    """Append to a session in a kernel's way, and close it with a checkpoint."""
+    """Append to a session as a kernel does, and close it with a checkpoint."""
     writer = store.acquire(session_id, OWNER, create=True)
     state = store.open_live(session_id)
     book = Journal(writer, state, clock=lambda: state.seq, tick_seconds=0)

@@ -1,4 +1,4 @@
-"""The store on disk keeps its promises."""
+"""The store on disk passes the tests of every store."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -18,11 +18,11 @@ from palimpsest.transcript.parts import Span, TextPart, ToolPart, ToolRunning
 
 
 class TestJsonlStore(StoreConformance):
-    """Everything every store does."""
+    """The tests of every store, on disk."""
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> JsonlStore:
-        """Return a fresh store."""
+        """Return a new store."""
         return JsonlStore(prepare(tmp_path), heartbeat_seconds=0.02, watch_seconds=0.1)
 
 

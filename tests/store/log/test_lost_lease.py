@@ -1,4 +1,4 @@
-"""A writer that was robbed loses nothing, whatever goes wrong in the same moment."""
+"""A writer whose lease was taken loses no record, whatever fails at the same moment."""
 
 import contextlib
 import os
@@ -126,7 +126,7 @@ def test_a_checkpoint_after_a_refused_sync_begins_where_its_window_does(
     monkeypatch.setattr(os, "fdatasync", refuse)
     book.append(assistant("msg_1"), assistant("msg_2"), sync=True)
     book.flush_sync(sync=True)
-    book.flush_sync(sync=True)  # what says that the disk refused is refused as well
+    book.flush_sync(sync=True)  # the record that reports the disk error is refused as well
     monkeypatch.setattr(os, "fdatasync", put)
     book.checkpoint("msg_1")
     assert book.flush_sync()
@@ -144,7 +144,7 @@ def test_a_late_beat_of_the_old_holder_does_not_drive_out_the_new_one(tmp_path: 
     old = file.read()
     assert old is not None
     held = thief.acquire(SESSION, OTHER, steal=True)
-    file.write(old)  # it had looked before the new lease was there, and wrote after it
+    file.write(old)  # it had checked before the new lease was there, and wrote after it
     eventually(lambda: (seen := file.read()) and seen.kernel_id == OTHER.kernel_id)
     held.append(records([assistant("msg_3")], first=6))
     held.close()

@@ -1,4 +1,4 @@
-"""The list of very many sessions shows its newest at once, and is kept while it is made."""
+"""A list of very many sessions shows the newest at once, and is cached while it is built."""
 
 import subprocess
 import sys
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> JsonlStore:
 
 
 def fill(store: JsonlStore, count: int = COUNT) -> None:
-    """Write sessions one after the other, the last one the newest."""
+    """Write sessions one after the other; the last one is the newest."""
     for number in range(count):
         name = f"ses_{number:03}"
         time = session().time.model_copy(update={"updated": 1_000 + number})
@@ -37,7 +37,7 @@ def fill(store: JsonlStore, count: int = COUNT) -> None:
 
 
 def stall(store: JsonlStore, monkeypatch: pytest.MonkeyPatch, after: int) -> threading.Event:
-    """Let reading wait before the next session once so many were read; the event lets it go on."""
+    """Block reading after so many sessions until the returned event is set."""
     go, read = threading.Event(), store._index._summarise
     count = iter(range(COUNT + 1))
 
@@ -59,7 +59,7 @@ def test_the_newest_are_told_while_the_rest_is_read(
     found, missing = store.recent(10)
     assert [one.id for one in found] == [f"ses_{number:03}" for number in range(COUNT - 1, 49, -1)]
     assert missing == COUNT - 10
-    assert store.recent(10) == (found, missing)  # nobody waits for who reads the rest
+    assert store.recent(10) == (found, missing)  # nobody waits for the thread that reads the rest
 
     go.set()
     assert [one.id for one in store.list()][:10] == [one.id for one in found]

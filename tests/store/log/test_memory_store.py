@@ -1,4 +1,4 @@
-"""The store in memory keeps its promises."""
+"""The store in memory passes the tests of every store."""
 
 import pytest
 from tests.store.conformance import StoreConformance
@@ -7,9 +7,9 @@ from palimpsest.store.log.memory_store import MemoryStore
 
 
 class TestMemoryStore(StoreConformance):
-    """Everything every store does."""
+    """The tests of every store, in memory."""
 
     @pytest.fixture
     def store(self) -> MemoryStore:
-        """Return a fresh store."""
+        """Return a new store."""
         return MemoryStore("p")

@@ -1,4 +1,4 @@
-"""The folder is private, knows its project, and holds blobs and a disposable index."""
+"""The project's folder is private, knows its project, and holds blobs and a disposable index."""
 
 import json
 import stat

@@ -1,4 +1,4 @@
-"""A folder of sessions that leads elsewhere, or is somebody else's, is neither changed nor written."""
+"""A sessions folder that is a link, or belongs to another user, is not written."""
 
 import os
 import stat
@@ -26,7 +26,7 @@ from palimpsest.transcript.errors import NotFound, StorageFailed
 
 
 def picture(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Return everything below a folder, and itself: mode, moment and content."""
+    """Return everything below a folder, and itself: mode, modification time and content."""
     found = {}
     for path in (folder, *sorted(folder.rglob("*"))):
         seen = path.lstat()
@@ -53,7 +53,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def chat(project: Path) -> str | None:
-    """Ask and answer once, as a kernel does; returns what a person was told of the store."""
+    """Send one prompt, as a kernel does; return the warning about the store."""
     model = ScriptedModel(says("Yes."))
     app = App(start=project, model=lambda _: model, environment={}, overrides={"titles": False})
     try:

@@ -1,4 +1,4 @@
-"""A folder of an older layout is brought to the newest one, once, with a copy kept and one sentence."""
+"""A folder with an older layout is migrated to the newest once, with a backup and a notice."""
 
 import errno
 import itertools
@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with two sessions and a list of them, as this version writes it."""
+    """A project with two sessions and an index, as this version writes them."""
     made = tmp_path / "project"
     made.mkdir()
     store = JsonlStore(prepare(made))
@@ -50,13 +50,13 @@ def kept(project: Path) -> Path:
 
 
 def logs(folder: Path, name: str = "log") -> dict[str, bytes]:
-    """Return the logs below a folder of sessions, under the name that they have now."""
+    """Return the contents of logs by path, with the prefix ``name`` replaced by ``log``."""
     found = folder.glob(f"sessions/*/{name}-*.jsonl")
     return {f"{one.parent.name}/{one.name.replace(name, 'log')}": one.read_bytes() for one in found}
 
 
 def forget_layout(project: Path, version: int | None) -> None:
-    """Make the folder one of layout 0: it says so, or says nothing."""
+    """Turn the folder into layout 0: with that version in its file, or without a file."""
     (kept(project) / "layout").unlink()
     if version is not None:
         (kept(project) / "layout").write_text(json.dumps({"version": version, "project_id": "p0"}))
@@ -95,7 +95,7 @@ def test_a_folder_of_layout_0_is_checked_named_and_listed_anew(
     assert (copy / "layout").exists() == (version is not None)
     assert json.loads((kept(project) / "layout").read_text()) == {
         "version": 1,
-        "project_id": "p" if version is None else "p0",  # what its sessions name
+        "project_id": "p" if version is None else "p0",  # the id in its sessions
     }
     assert logs(kept(project)) == before
     assert {one.id for one in store.list()} == {SESSION, "ses_b"}
@@ -322,7 +322,7 @@ def test_a_kernel_that_wakes_up_writes_nothing_into_the_newer_layout(project: Pa
 
 @contextmanager
 def other_process(project: Path) -> Iterator["subprocess.Popen[str]"]:
-    """Another process that is in the middle of a migration until its input ends."""
+    """Start another process that stays in the middle of a migration until its input ends."""
     with run("waits", str(project)) as ran:
         assert ran.stdout is not None
         assert ran.stdout.readline() == "begun\n"
@@ -416,4 +416,4 @@ def test_a_person_at_a_notebook_is_told_below_the_first_answer_and_by_status(
     told = "were brought to a newer layout (layout 1:"
     assert told in first.stream("stderr")
     assert told not in second.stream("stderr")
-    assert told in status.story()
+    assert told in status.markdown()

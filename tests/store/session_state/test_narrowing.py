@@ -1,4 +1,4 @@
-"""A running session holds its live window and a little before it; the rest is in the log."""
+"""A running session keeps its live window and a few earlier messages in memory; the rest is in the log."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +40,7 @@ def begin(store: JsonlStore) -> Journal:
 
 
 def turn(number: int) -> Iterator[Event]:
-    """A prompt with its answer; a part of the first prompt is pinned."""
+    """Yield the events of a prompt with its answer; a part of the first prompt is pinned."""
     yield user(f"msg_u{number}", created=number)
     yield text(f"prt_u{number}", f"msg_u{number}", f"Question {number}.", pinned=number == 0)
     yield assistant(f"msg_a{number}", f"msg_u{number}", created=number, completed=number)
@@ -52,7 +52,7 @@ def turn(number: int) -> Iterator[Event]:
 
 
 def summary(number: int) -> Iterator[Event]:
-    """A compaction that was completed."""
+    """Yield the events of a completed compaction."""
     yield user(f"msg_c{number}", created=number)
     yield compaction(f"prt_c{number}", f"msg_c{number}")
     yield assistant(
@@ -63,7 +63,7 @@ def summary(number: int) -> Iterator[Event]:
 
 
 def work(journal: Journal, turns: int = TURNS) -> list[int]:
-    """Go through turns with a compaction now and then; return how many messages were held after each."""
+    """Write turns with occasional compactions; return the number of messages in memory after each."""
     held = []
     for number in range(turns):
         journal.append(*turn(number))
@@ -94,7 +94,7 @@ def test_nothing_is_lost_by_it(store: JsonlStore) -> None:
     names = {message.id for message in journal.state.messages()}
     assert len(whole.messages()) == 2 * TURNS + 2 * (TURNS // EVERY)
     assert [m for m in whole.messages() if m.id in names] == list(journal.state.messages())
-    assert journal.state.message("msg_u0") == whole.message("msg_u0")  # what is pinned stays
+    assert journal.state.message("msg_u0") == whole.message("msg_u0")  # pinned messages stay
     journal.widen(lambda: store.load(SESSION))
     assert journal.state.messages() == whole.messages()
     assert journal.state.decisions == whole.decisions
@@ -104,7 +104,7 @@ def test_nothing_is_lost_by_it(store: JsonlStore) -> None:
 
 def test_a_compaction_writes_a_checkpoint_that_a_killed_kernel_leaves(store: JsonlStore) -> None:
     journal = begin(store)
-    work(journal)  # and never closed
+    work(journal)  # without closing it
 
     kinds = [record.event for record in store.read(SESSION, only=("session.checkpoint",))]
     assert len([one for one in kinds if isinstance(one, Checkpoint)]) == TURNS // EVERY

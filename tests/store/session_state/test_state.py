@@ -1,4 +1,4 @@
-"""The fold says the same of a journal, typed or read from lines, whole or piece by piece."""
+"""Folding a journal gives the same state from typed records or lines, at once or incrementally."""
 
 import itertools
 import json
@@ -254,7 +254,7 @@ def test_streaming_a_long_answer_is_not_quadratic() -> None:
         assert len(part.text) == 200 * count
         return time.process_time() - begun
 
-    # 16 times the words: a quadratic fold would take 256 times as long.
+    # The text is 16 times longer: a quadratic fold would take 256 times as long.
     assert min(seconds(32_000) for _ in range(3)) < 64 * min(seconds(2_000) for _ in range(3))
 
 

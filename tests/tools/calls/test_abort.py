@@ -1,4 +1,4 @@
-"""Abort tells everyone who asked, once."""
+"""An abort notifies every listener once."""
 
 import threading
 

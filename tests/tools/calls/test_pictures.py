@@ -1,4 +1,4 @@
-"""A picture is made small enough to be sent, or refused with a sentence."""
+"""An image is scaled down to be sent, or refused with a sentence."""
 
 import base64
 import builtins
@@ -16,7 +16,7 @@ from palimpsest.transcript.errors import UserError
 
 
 def noise(side: int, mode: str = "RGB") -> bytes:
-    """Return a PNG that cannot be packed."""
+    """Return a PNG that does not compress."""
     bands = len(mode)
     out = io.BytesIO()
     Image.frombytes(mode, (side, side), os.urandom(side * side * bands)).save(out, "PNG")

@@ -1,4 +1,4 @@
-"""Bash runs a command in a real process, and ends all of it when told."""
+"""The bash tool runs a command in a real process, and ends all of its processes when stopped."""
 
 import asyncio
 import os
@@ -187,7 +187,7 @@ async def test_a_background_process_does_not_hold_up_and_goes_on(harness: ToolHa
     assert outcome.output.startswith("started\n")
     assert "[exit code 0]\n[still running in the background" in outcome.output
     pid = outcome.metadata["background"][0]
-    # It still prints, and nobody reading must neither block nor end it.
+    # It still prints, and without a reader it must neither block nor end.
     lines = len(noted.read_text().splitlines()) if noted.exists() else 0
     await until(lambda: noted.exists() and len(noted.read_text().splitlines()) > lines + 3)
     assert alive(pid)

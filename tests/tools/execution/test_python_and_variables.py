@@ -1,4 +1,4 @@
-"""Python and variables word what the kernel answers."""
+"""The python and variables tools format the kernel's answers."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ IMAGE = Attachment(mime="image/png", url="data:image/png;base64,AAAA")
 
 @dataclass
 class FakeKernel:
-    """The outer boundary: a kernel that answers as told."""
+    """A fake kernel with scripted outcomes."""
 
     outcome: PythonOutcome = field(default_factory=lambda: PythonOutcome("", "", None, None))
     prints: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class FakeKernel:
 
 @dataclass
 class Variables:
-    """The user's variables, as told."""
+    """The user's variables, given by the test."""
 
     found: Sequence[VariableInfo] = ()
 

@@ -1,4 +1,4 @@
-"""A folder's own instructions stand before the first file that is read there, once."""
+"""A folder's instruction files are added once, before the first file that is read there."""
 
 import asyncio
 from pathlib import Path

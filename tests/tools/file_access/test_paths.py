@@ -1,4 +1,4 @@
-"""A path leads where it really leads."""
+"""Paths are resolved, links included, before they are checked."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Protected files ask whatever the rules, the mode and earlier answers say."""
+"""Protected files need an approval, whatever the rules, the mode and earlier replies say."""
 
 from pathlib import Path
 

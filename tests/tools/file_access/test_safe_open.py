@@ -1,4 +1,4 @@
-"""What was resolved is what is opened, also when somebody swaps it meanwhile."""
+"""The resolved file is the one that is opened, even if it is replaced in the meantime."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ from palimpsest.transcript.errors import UserError
 
 
 class Swapper(ScriptedUser):
-    """A person in whose hands the file changes while the question is open."""
+    """A user during whose reply the file is replaced."""
 
     def __init__(self, swap: Callable[[], None]) -> None:
         super().__init__()

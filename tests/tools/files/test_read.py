@@ -1,4 +1,4 @@
-"""Read shows what is in a file, and how to see the rest."""
+"""The read tool shows the content of a file, and how to see the rest."""
 
 import base64
 import json

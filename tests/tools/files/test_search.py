@@ -1,4 +1,4 @@
-"""List, glob and grep find what is there, within the project and within limits."""
+"""The list, glob and grep tools find files within the project and within limits."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Write and edit change what was approved, and nothing else."""
+"""The write and edit tools make the approved change, and nothing else."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""MCP servers are offered as tools, and what goes wrong with one costs a sentence."""
+"""The tools of MCP servers are offered, and each failure of a server is reported in a sentence."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ def stdio(mode: str = "stdio", **more: Any) -> McpServerSpec:
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine may take its time to start a server."""
+    """Raise the start timeout of servers, for machines under load."""
     monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 60.0)
 
 
@@ -62,7 +62,7 @@ async def servers(
 
 @pytest.fixture
 def address() -> Iterator[Callable[[], str]]:
-    """Start the server over HTTP; a second call starts it again at the same address."""
+    """A function that starts the server over HTTP; a second call restarts it at the same address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -215,7 +215,7 @@ async def test_a_server_that_failed_is_not_waited_for_again(
     monkeypatch.setattr(client, "CONNECT_SECONDS", 2.0)
     async with servers(tmp_path, stdio("silent")) as (found, _bench, said):
         assert len(said) == 1
-        # Whoever waited once more would see it fail a second time.
+        # Another attempt would fail a second time.
         monkeypatch.setattr(mcp_servers, "WAIT_SECONDS", 600.0)
         await found.turn_began()
 
@@ -235,7 +235,7 @@ async def test_a_server_is_given_no_key_but_those_that_are_configured(tmp_path: 
     async with servers(tmp_path, spec) as (_, harness, _said):
         assert (await harness.call("demo_environment", name="OPENAI_API_KEY")).output == "(not set)"
         assert (await harness.call("demo_environment", name="DEMO_TOKEN")).output == "(not set)"
-        # It has the value; what it returns is shown without it, as everything a tool returns.
+        # It has the value; the value is redacted in its output, as in every tool's.
         assert (await harness.call("demo_environment", name="GIVEN")).output == "[redacted]"
 
 
@@ -384,7 +384,7 @@ async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
     def begun() -> bool:
         children = psutil.Process().children(recursive=True)
         below[:] = [one for one in children if one.pid not in before]
-        return len(below) == 2  # the guard and the server
+        return len(below) == 2  # the watchdog and the server
 
     await until(begun)
 
@@ -439,7 +439,7 @@ asyncio.run(main())
 
     def begun() -> bool:
         below[:] = psutil.Process(kernel.pid).children(recursive=True)
-        return len(below) == 2  # the guard and the server
+        return len(below) == 2  # the watchdog and the server
 
     eventually(begun)
 

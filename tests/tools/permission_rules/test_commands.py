@@ -1,4 +1,4 @@
-"""A shell command is taken apart into everything it would run."""
+"""A shell command is split into all commands that it would run."""
 
 import contextlib
 import time

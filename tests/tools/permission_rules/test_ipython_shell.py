@@ -1,4 +1,4 @@
-"""What IPython hands to a shell is found in code, however it is written."""
+"""All parts of code that IPython gives to a shell are found, in any notation."""
 
 import pytest
 

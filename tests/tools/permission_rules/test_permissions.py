@@ -1,4 +1,4 @@
-"""Permission rules say what runs, what is asked, and what never runs."""
+"""Permission rules decide which calls run, which ask, and which are denied."""
 
 import pytest
 from hypothesis import given

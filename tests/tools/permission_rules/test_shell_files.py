@@ -1,4 +1,4 @@
-"""A command that names a file of keys, or writes a protected file, asks for that file too."""
+"""A command that names a file of secrets, or writes a protected file, needs an approval for it too."""
 
 from pathlib import Path
 

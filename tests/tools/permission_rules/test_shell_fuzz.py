@@ -1,4 +1,4 @@
-"""Where a rule for ``echo *`` answers for a text, a real bash runs nothing else and writes nothing."""
+"""For every text that a rule for ``echo *`` allows, a real bash only echoes."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not BASH, reason="there is no bash here")
 
 
 def answered(text: str) -> bool:
-    """Tell whether a configured rule, or an earlier "always", lets the text run unasked."""
+    """Return whether a configured rule, or an earlier "always", allows the text."""
     configured = decide("bash", [text], (*DEFAULT_RULES, *ECHO)) == Allowed()
     approved = decide("bash", [text], DEFAULT_RULES, ECHO) == Allowed()
     assert not approved or configured
@@ -26,7 +26,7 @@ def answered(text: str) -> bool:
 
 
 def holes(sandbox: BashSandbox, count: int, seed: int) -> tuple[int, list[tuple[str, set[str]]]]:
-    """Return how many of so many texts were answered, and those that left something behind."""
+    """Return the number of allowed texts, and those that left files behind."""
     grammar, found, ran = ShellGrammar(seed), [], 0
     for number in range(count):
         text = grammar.text()

@@ -1,4 +1,4 @@
-"""A rule with a star answers for plain shell texts only, and "always" widens harmless programs only."""
+"""A wildcard rule applies to plain shell texts only, and "always" generalises harmless programs only."""
 
 import pytest
 
@@ -89,7 +89,7 @@ NOT_PLAIN = [
     "",
     "   ",
 ]
-"""Texts whose commands cannot be read off them by words and quotes alone."""
+"""Texts whose commands cannot be determined by words and quotes alone."""
 
 
 @pytest.mark.parametrize("text", NOT_PLAIN)
@@ -157,7 +157,7 @@ def test_what_runs_programs_or_writes_is_allowed_as_it_stands_only(text: str) ->
     program = text.split()[0]
 
     assert always_patterns(text) == ([] if "*" in text else [text])
-    # What was allowed more widely before does not hold either.
+    # Broader approvals of earlier versions do not apply either.
     assert decide("bash", [text], DEFAULT_RULES, allows(f"{program} *")) == MustAsk((text,))
     assert decide("bash", [text], DEFAULT_RULES, allows("git *")) == MustAsk((text,))
 

@@ -1,4 +1,4 @@
-"""A tool of our own is one row: what follows from it follows everywhere, and the pages list it."""
+"""A built-in tool is defined in one table row, from which everything else follows, also the docs."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The registry offers tools, describes them, and understands calls."""
+"""The registry offers tools, describes them, and parses calls."""
 
 import json
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""The tools we offer, and those that users write, are taken by four strict providers."""
+"""The schemas of built-in tools and of users' functions are accepted by four strict providers."""
 
 from collections.abc import Callable
 from datetime import date
@@ -13,7 +13,7 @@ from palimpsest.model.adapter.litellm_model import wait
 from palimpsest.model.wire.provider_messages import to_provider
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 
-ROADS = (
+REQUEST_PATHS = (
     RequestPath("openai", "gpt-4o"),
     RequestPath("anthropic", "claude-sonnet-4-5"),
     RequestPath("gemini", "gemini-2.5-pro"),
@@ -100,23 +100,23 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("road", ROADS, ids=repr)
-async def test_our_own_tools_are_taken(road: RequestPath) -> None:
+@pytest.mark.parametrize("path", REQUEST_PATHS, ids=repr)
+async def test_our_own_tools_are_taken(path: RequestPath) -> None:
     registry = Registry(builtin_tools())
     specs = tuple(registry.spec(tool) for tool in registry.offered())
 
-    (asked,) = await road.sent([to_provider((hello(),), road.info)], specs)
+    (asked,) = await path.sent([to_provider((hello(),), path.info)], specs)
 
     assert asked.problems == []
     assert len(specs) == len(registry.names)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("road", ROADS, ids=repr)
-async def test_users_tools_are_taken(road: RequestPath) -> None:
+@pytest.mark.parametrize("path", REQUEST_PATHS, ids=repr)
+async def test_users_tools_are_taken(path: RequestPath) -> None:
     registry = Registry()
     specs = tuple(registry.spec(registry.add(function)) for function in USERS)
 
-    (asked,) = await road.sent([to_provider((hello(),), road.info)], specs)
+    (asked,) = await path.sent([to_provider((hello(),), path.info)], specs)
 
     assert asked.problems == []

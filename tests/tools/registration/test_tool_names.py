@@ -1,4 +1,4 @@
-"""No tool of somebody else's takes the place or the permission of one of the agent's own."""
+"""No other tool can take the name or the permission of a built-in one."""
 
 import sys
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_function_does_not_take_a_name_of_our_own(harness: ToolHarness, name: 
 
 @pytest.mark.slow
 async def test_a_server_does_not_take_a_name_of_our_own(harness: ToolHarness) -> None:
-    """The servers' names and their tools' make names of our own when they are put together."""
+    """The joined names of a server and its tool could equal a built-in name."""
     specs = (
         spec("read", "mcp_resource", "mcp-resource", "\u043ccp_resource"),
         spec("list", "mcp_resources", "MCP_RESOURCES"),
@@ -102,7 +102,7 @@ async def test_a_server_does_not_take_a_name_of_our_own(harness: ToolHarness) ->
 
 @pytest.mark.slow
 async def test_a_name_belongs_to_one_server_whoever_is_connected(harness: ToolHarness) -> None:
-    """``a`` + ``b_c`` and ``a_b`` + ``c`` are one name; it is the same server's every day."""
+    """``a`` + ``b_c`` and ``a_b`` + ``c`` give one name; it always belongs to the same server."""
     one, other = spec("notes", "read_all", "add"), spec("notes_read", "all")
 
     for specs in (

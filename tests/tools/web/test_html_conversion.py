@@ -1,4 +1,4 @@
-"""A page is read in one pass, however it was made."""
+"""An HTML page is converted in linear time, however it is built."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from palimpsest.tools.web.html_conversion import to_markdown, to_text
 from palimpsest.tools.web.html_tokens import HtmlReader, head_and_body, visible_text
 
 CHARS = 300_000
-"""Of a parser that looks back, each of these pages takes minutes."""
+"""With a backtracking parser each of these pages would take minutes."""
 PAGES = {
     "flat": "<span>a</span> " * (CHARS // 15),
     "lines": "a<br>" * (CHARS // 5),

@@ -1,4 +1,4 @@
-"""No address of a special purpose counts as public, whatever the registries' newest entry is."""
+"""No special-purpose address counts as public, including the newest entries of the registries."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""webfetch brings a page from a real server, asks for each address, and ends in time and size."""
+"""webfetch fetches a page from a real server, asks for each address, and has limits of time and size."""
 
 import asyncio
 import base64
@@ -30,7 +30,7 @@ PIXEL = base64.b64decode(
 
 @dataclass
 class Site:
-    """A server on loopback; a path is answered with bytes as they are sent."""
+    """A server on loopback; a path is answered with the given bytes."""
 
     url: str = ""
     answers: dict[str, bytes] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Site:
         return self.says(path, "", status=status, Location=to)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A stranger may come to this port, such as a kernel's client, and send no request.
+        # A foreign client may connect to this port, such as a kernel's, and send no request.
         with suppress(asyncio.IncompleteReadError, asyncio.CancelledError):
             await self._answer(reader, writer)
         writer.close()
@@ -199,7 +199,7 @@ async def test_a_rule_holds_for_where_a_page_leads(harness: ToolHarness, site: S
 async def test_where_a_page_leads_is_asked_about_by_its_own_address(
     harness: ToolHarness, site: Site
 ) -> None:
-    """A page that is allowed leads to another server of this machine, which is not."""
+    """A page that is allowed redirects to another server of this machine, which is not."""
     other = Site()
     server = await asyncio.start_server(other.serve, "127.0.0.1", 0)
     other.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

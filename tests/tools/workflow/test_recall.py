@@ -1,4 +1,4 @@
-"""The model reads or searches what it is no longer shown, and nothing else."""
+"""The recall tool reads or searches content that is no longer shown, and nothing else."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -32,7 +32,7 @@ Begin = Callable[..., Any]
 
 @pytest.fixture
 async def begin(tmp_path: Path) -> AsyncIterator[Begin]:
-    """Begin a session on a real disk whose tool ``big`` returns what is given."""
+    """A function that begins a session on a real disk, whose tool ``big`` returns the given text."""
     opened: list[SessionHarness] = []
 
     async def start(model: ScriptedModel, output: str = LINES) -> LiveSession:
@@ -71,7 +71,7 @@ def output(part: ToolPart) -> str:
 
 
 async def recalled(session: LiveSession, model: ScriptedModel, **given: Any) -> str:
-    """Return what a call of recall with this input gives the model."""
+    """Return the output of a recall call with this input."""
     model.script(calls("recall", **given), says("I see."))
     await ask(session, "Look again")
     return output(parts(session, "recall")[-1])

@@ -1,4 +1,4 @@
-"""todowrite replaces the whole list; question brings back what a person said."""
+"""todowrite replaces the whole list; question returns the user's answers."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ from palimpsest.transcript.values import Answers, Question, QuestionOption, Todo
 
 @dataclass
 class Kept:
-    """A todo list that remembers what it was given."""
+    """A todo list that keeps its last value."""
 
     lists: list[tuple[Todo, ...]] = field(default_factory=list)
 
@@ -22,7 +22,7 @@ class Kept:
 
 @dataclass
 class Person:
-    """Somebody who answers as told."""
+    """A user with scripted answers."""
 
     answers: Answers
     asked: list[tuple[Question, ...]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A model has one profile: what its server demands and what its template demands, the stricter of both."""
+"""A model's profile combines the demands of its server and of its chat template, the stricter of both."""
 
 from itertools import product
 from typing import get_args

@@ -1,4 +1,4 @@
-"""What kind of provider a model is, is asked of its profile: no other code looks for a provider's name."""
+"""Code asks a model's profile for the kind of provider, and does not compare provider names."""
 
 import ast
 import re
@@ -66,7 +66,7 @@ def test_only_the_profile_knows_providers_by_name() -> None:
 
 
 def named_in(path: Path) -> Iterator[str]:
-    """Yield the texts of a file's code that name a provider; docstrings are no code."""
+    """Yield the strings in a file's code that name a provider; docstrings do not count."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""Scrubbing takes keys out of text and leaves the rest."""
+"""Redaction removes keys from text and leaves the rest."""
 
 import pytest
 from hypothesis import given

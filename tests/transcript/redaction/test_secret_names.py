@@ -1,4 +1,4 @@
-"""Variables that hold a secret are known by name or by value, and harmless ones are left alone."""
+"""Secret environment variables are recognised by name or by value, and harmless ones are not."""
 
 import pytest
 from hypothesis import given

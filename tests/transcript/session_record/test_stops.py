@@ -1,4 +1,4 @@
-"""What ended a turn is read from its last answer, also from one that an older version wrote."""
+"""The reason for a turn's end is read from its last answer, also in logs of older versions."""
 
 import pytest
 

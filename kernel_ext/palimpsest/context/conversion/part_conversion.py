@@ -23,8 +23,10 @@ from palimpsest.transcript.context_values.policies import ConvertPolicy
 from palimpsest.transcript.errors import AbortedError, StructuredOutputError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages
 from palimpsest.transcript.parts import (
+    NOTEBOOK,
     Attachment,
     FilePart,
+    NotebookPart,
     NotedPart,
     Part,
     ReasoningPart,
@@ -36,6 +38,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
     ToolPending,
     ToolRunning,
+    is_of_cell,
 )
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.provider_profile.provider_table import PDF
@@ -130,13 +133,17 @@ def _file_block(part: FilePart, terms: ConversionOptions) -> Block | None:
     if terms.strip_media and is_media(part.mime):
         name = part.filename or "file"
         return TextBlock(text=ATTACHED.format(mime=part.mime, name=name), part_id=part.id)
-    return MediaBlock(mime=part.mime, url=part.url, filename=part.filename, part_id=part.id)
+    kind = NOTEBOOK if is_of_cell(part) else None
+    return MediaBlock(
+        mime=part.mime, url=part.url, filename=part.filename, part_id=part.id, kind=kind
+    )
 
 
 def _noted_block(part: NotedPart, role: Role) -> TextBlock | None:
     """Return the text that is sent for a part without a block type of its own; None where there is none."""
     words = part.words_for_model(role)
-    return TextBlock(text=words, part_id=part.id) if words else None
+    kind = part.type if isinstance(part, NotebookPart) else None
+    return TextBlock(text=words, part_id=part.id, kind=kind) if words else None
 
 
 def _assistant(

@@ -30,6 +30,11 @@ DAY = "<note>It is {date} now.</note>"
 FIRST_LOOK = "The user's kernel holds these variables:"
 NEW_KERNEL = "The kernel was started anew since your last turn. It holds these variables now:"
 NOTHING = "- none"
+NEW = " (new)"
+CHANGED = " (its contents changed)"
+MAY_BE_CHANGED = (
+    " (a cell changes it; its contents were not compared, so look before you rely on them)"
+)
 CHANGES = "Since your last turn, outside of your own code:"
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -53,6 +58,9 @@ class EnvironmentState:
     """The line of each variable that the model was sent last; None when this kernel never sent any."""
     known_named: Mapping[str, str] = field(default_factory=dict)
     """The same, of the variables that a prompt named."""
+    changed: Mapping[str, bool] = field(default_factory=dict)
+    """Variables whose contents changed since they were told; False where a cell's source says so and the
+    contents were not compared."""
     met: bool = False
     """This kernel took part before, in this session or in the one that it was forked from."""
 
@@ -130,9 +138,18 @@ def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange |
     own = _own_names(messages)
     lines = [_line(name, told) for name, told in now.named.items() if _is_new(name, told, now)]
     lines += [
-        _line(name, told) + ("" if name in now.known else " (new)")
+        _line(name, told) + ("" if name in now.known else NEW)
         for name, told in now.variables.items()
         if now.known.get(name) != told and name not in own and name not in now.named
+    ]
+    lines += [
+        _line(name, now.named.get(name, now.variables[name]))
+        + (CHANGED if seen else MAY_BE_CHANGED)
+        for name, seen in now.changed.items()
+        if name in now.variables
+        and now.known.get(name) == now.variables[name]
+        and name not in own
+        and not (name in now.named and _is_new(name, now.named[name], now))
     ]
     lines += [
         f"- {name} is gone" for name in now.known if name not in now.variables and name not in own

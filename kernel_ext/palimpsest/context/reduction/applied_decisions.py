@@ -15,6 +15,7 @@ from palimpsest.transcript.context_values.decisions import EXCLUDE, Decision, Ef
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
     FilePart,
+    NotebookPart,
     Part,
     ReasoningPart,
     StepFinishPart,
@@ -105,6 +106,8 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
     if isinstance(part, FilePart) and part.url.startswith("blob:"):
         url = texts.get(part.url.removeprefix("blob:"), part.url)
         return part.model_copy(update={"url": url})
+    if isinstance(part, NotebookPart):
+        return part if decision is None else _reduced_cells(part, decision)
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
     state = part.state
@@ -129,3 +132,12 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
     return part.model_copy(
         update={"state": state.model_copy(update={"output": shown, "attachments": attachments})}
     )
+
+
+def _reduced_cells(part: NotebookPart, decision: Decision) -> NotebookPart:
+    """Return a note about the user's cells as it is shown after a reduction."""
+    if decision.action == "clear":
+        shown = str(decision.numbers.get("text", CLEARED))
+    else:
+        shown = shorten(part.text, decision.numbers)
+    return part.model_copy(update={"text": shown})

@@ -186,7 +186,7 @@ def _candidates(view: View, messages: Messages, rule: PrunePolicy) -> list[CallO
         for output in shown_outputs(view, messages)
         if prompts[0] < output.position < end
         and output.part.id not in kept
-        and prunable(output.part.tool, rule)
+        and prunable(output.tool, rule)
         and not (output.media and rule.media == "spared")
     ]
 

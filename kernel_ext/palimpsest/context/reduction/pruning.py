@@ -15,7 +15,7 @@ itself, and would otherwise be compacted while it still holds outputs that are n
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, assert_never, get_args
+from typing import NamedTuple, TypeGuard, assert_never, get_args
 
 from palimpsest.context.budget.token_estimate import MEDIA_TOKENS
 from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
@@ -34,7 +34,7 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy, PruneRule
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
-from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.parts import NotebookPart, Part, ToolCompleted, ToolPart
 
 BATCH = f"{PRUNE_RULE}batch"
 
@@ -147,7 +147,7 @@ def _candidates(
         tokens = count(output.shown) + MEDIA_TOKENS * output.media
         behind = newest_tokens >= aim.protect
         newest_tokens += tokens
-        if not behind or output.part.id in kept or output.part.tool in rule.protected_tools:
+        if not behind or output.part.id in kept or output.tool in rule.protected_tools:
             continue
         one = newer.get(output.part.id)
         text = _note(rule, output.part.id, one)
@@ -256,7 +256,7 @@ def _prune_opencode(
     shown = {output.part.id: output.shown for output in shown_outputs(view, view.messages)}
     kept = pinned_parts(view.messages, view.decisions) | EffectiveDecisions(view.decisions).restored
     total = behind = 0
-    found: list[tuple[ToolPart, int, int]] = []
+    found: list[tuple[ToolPart | NotebookPart, int, int]] = []
     for part in _older_outputs(view, rule):
         if part.id in kept or part.id not in shown:
             continue
@@ -288,7 +288,7 @@ def _prune_opencode(
     )
 
 
-def _older_outputs(view: View, rule: PrunePolicy) -> Iterator[ToolPart]:
+def _older_outputs(view: View, rule: PrunePolicy) -> Iterator[ToolPart | NotebookPart]:
     """Yield completed calls of all but the newest turns, newest first, back to a summary or cleared output.
 
     Everything older than those was considered for pruning before.
@@ -303,13 +303,21 @@ def _older_outputs(view: View, rule: PrunePolicy) -> Iterator[ToolPart]:
         if isinstance(message.info, AssistantMessage) and message.info.summary:
             return
         for part in reversed(message.parts):
-            if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
-                continue
-            if part.tool in rule.protected_tools:
+            if not _is_output(part) or _name_of(part) in rule.protected_tools:
                 continue
             if part.id in cleared:
                 return
             yield part
+
+
+def _is_output(part: Part) -> TypeGuard[ToolPart | NotebookPart]:
+    if isinstance(part, ToolPart):
+        return isinstance(part.state, ToolCompleted)
+    return isinstance(part, NotebookPart)
+
+
+def _name_of(part: ToolPart | NotebookPart) -> str:
+    return part.tool if isinstance(part, ToolPart) else part.type
 
 
 def _pruner(rule: PruneRule) -> Pruner:

@@ -1,4 +1,4 @@
-"""List the tool outputs that a request shows, for the deciders that reduce them."""
+"""List the outputs of tools and of the user's cells that a request shows, for the deciders that reduce them."""
 
 from dataclasses import dataclass
 
@@ -6,20 +6,25 @@ from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages.view import View, whole_output
 from palimpsest.transcript.context_values.decisions import effective_reductions
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.parts import ToolCompleted, ToolPart
+from palimpsest.transcript.parts import NotebookPart, ToolCompleted, ToolPart
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutput:
-    """What one completed call returned, whole and as the model is shown it."""
+    """What one completed call returned, or what the user's cells did, whole and as the model is shown it."""
 
     position: int
     """Index of its message in the messages that were given."""
-    part: ToolPart
+    part: ToolPart | NotebookPart
     shown: str
     whole: str
     media: int
     """Images and other attachments that are shown with it."""
+
+    @property
+    def tool(self) -> str:
+        """The name by which a policy protects or allows it: a tool's, or ``notebook``."""
+        return self.part.tool if isinstance(self.part, ToolPart) else self.part.type
 
 
 def shown_outputs(view: View, messages: Messages) -> list[CallOutput]:
@@ -30,17 +35,18 @@ def shown_outputs(view: View, messages: Messages) -> list[CallOutput]:
         if decision.action in {"clear", "drop"}
     }
     originals = {part.id: part for message in messages for part in message.parts}
-    return [
-        CallOutput(
-            position=position,
-            part=part,
-            shown=part.state.output,
-            whole=whole_output(originals[part.id], view.texts),
-            media=len(part.state.attachments),
-        )
-        for position, message in enumerate(apply_decisions(messages, view))
-        for part in message.parts
-        if isinstance(part, ToolPart)
-        and isinstance(part.state, ToolCompleted)
-        and part.id not in gone
-    ]
+    found: list[CallOutput] = []
+    for position, message in enumerate(apply_decisions(messages, view)):
+        for part in message.parts:
+            if part.id in gone:
+                continue
+            match part:
+                case ToolPart(state=ToolCompleted(output=shown, attachments=attachments)):
+                    whole = whole_output(originals[part.id], view.texts)
+                    found.append(CallOutput(position, part, shown, whole, len(attachments)))
+                case NotebookPart(text=shown):
+                    whole = whole_output(originals[part.id], view.texts)
+                    found.append(CallOutput(position, part, shown, whole, 0))
+                case _:
+                    pass
+    return found

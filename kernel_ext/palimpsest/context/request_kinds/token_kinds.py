@@ -8,9 +8,24 @@ from collections.abc import Sequence, Set
 
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS
 from palimpsest.context.engine_text.system_prompt import shared_among_sections
-from palimpsest.transcript.context_values.neutral_messages import Block, NeutralMessage, TextBlock
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    MediaBlock,
+    NeutralMessage,
+    TextBlock,
+)
 
-KINDS = ("system", "tools", "instructions", "summary", "user", "assistant", "reasoning", "output")
+KINDS = (
+    "system",
+    "tools",
+    "instructions",
+    "summary",
+    "user",
+    "notebook",
+    "assistant",
+    "reasoning",
+    "output",
+)
 """In the order in which a gauge draws them."""
 
 
@@ -33,7 +48,7 @@ def tokens_by_kind(
             elif block.type == "reasoning" or block.type == "result":
                 found[kind_of(message, block, summaries)] += tokens
             else:
-                found[frame] += tokens
+                found[_own_kind(block) or frame] += tokens
     return {kind: tokens for kind, tokens in found.items() if tokens}
 
 
@@ -41,10 +56,16 @@ def kind_of(message: NeutralMessage, block: Block | None, summaries: Set[str]) -
     """Return the kind of a block; without one, that of the message's overhead."""
     if message.message_id in summaries:
         return "summary"
+    if block is not None and (own := _own_kind(block)):
+        return own
     kind = block.type if block is not None else ""
     if kind == "reasoning":
         return "reasoning"
     return "output" if kind == "result" else _speaker(message)
+
+
+def _own_kind(block: Block) -> str | None:
+    return block.kind if isinstance(block, TextBlock | MediaBlock) else None
 
 
 def _speaker(message: NeutralMessage) -> str:

@@ -13,7 +13,7 @@ from palimpsest.transcript.context_values.decisions import Decision, pinned_part
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.parts import FilePart, NotebookPart, Part, ToolCompleted, ToolPart
 
 Read = Callable[[str], bytes]
 
@@ -112,12 +112,14 @@ class View:
 
 
 def whole_output(part: Part, texts: Mapping[str, str]) -> str:
-    """Return the whole output of a completed call; the journal's head and tail where the blob is missing."""
+    """Return the whole output of a completed call or of cells; the journal's head and tail without the blob."""
     match part:
         case ToolPart(state=ToolCompleted(blob=None, output=output)):
             return output
         case ToolPart(state=ToolCompleted(blob=blob, output=output)) if blob is not None:
             return texts.get(blob.sha256, output)
+        case NotebookPart(text=text):
+            return text
         case _:
             return ""
 

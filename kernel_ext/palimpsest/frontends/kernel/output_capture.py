@@ -9,7 +9,6 @@ so here writes are distinguished by thread, and streams that user code kept are 
 import array
 import base64
 import io
-import re
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
+from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import Attachment
@@ -40,49 +40,8 @@ LARGEST_IMAGE_CHARS = 40_000_000
 PIPE_SECONDS = 0.05
 """How long to wait for text that a child process wrote to the kernel's pipe."""
 
-ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
-
 IN_RUN: ContextVar[object | None] = ContextVar("palimpsest_run", default=None)
 """Set in the context of the agent's code, so that other tasks of the main loop are not captured."""
-
-
-class OutputBuffer:
-    """Text of one stream, bounded: its head and its tail."""
-
-    def __init__(self) -> None:
-        self._head: list[str] = []
-        self._room = HEAD_CHARS
-        self._tail: deque[str] = deque()
-        self._tail_chars = 0
-        self._dropped = 0
-
-    def write(self, text: str) -> None:
-        """Add text."""
-        if self._room > 0:
-            self._head.append(text[: self._room])
-            text = text[self._room :]
-            self._room -= len(self._head[-1])
-        if text:
-            self._tail.append(text[-TAIL_CHARS:])
-            self._tail_chars += len(self._tail[-1])
-            self._dropped += len(text) - len(self._tail[-1])
-        while self._tail_chars > TAIL_CHARS:
-            gone = len(self._tail.popleft())
-            self._tail_chars -= gone
-            self._dropped += gone
-
-    def text(self) -> str:
-        """Return the text as a terminal would show it: no colours, overwritten lines gone."""
-        gap = f"\n[{self._dropped} characters left out]\n" if self._dropped else ""
-        return as_shown("".join(self._head) + gap + "".join(self._tail))
-
-
-def as_shown(text: str) -> str:
-    """Drop colour codes, and what a carriage return overwrote (progress bars)."""
-    text = ANSI.sub("", text).replace("\r\n", "\n")
-    if "\r" not in text:
-        return text
-    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
 class _Stream(io.TextIOBase):
@@ -131,8 +90,8 @@ class Capture:
         on_native: Callable[[], bool] | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.stdout = OutputBuffer()
-        self.stderr = OutputBuffer()
+        self.stdout = TextBuffer(HEAD_CHARS, TAIL_CHARS)
+        self.stderr = TextBuffer(HEAD_CHARS, TAIL_CHARS)
         self.error: str | None = None
         self.result: str | None = None
         self.images: list[Attachment] = []
@@ -287,7 +246,10 @@ class Capture:
 
     def _clear(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
         """Clear the captured text, never the cell's output, which shows the turn."""
-        self.stdout, self.stderr = OutputBuffer(), OutputBuffer()
+        self.stdout, self.stderr = (
+            TextBuffer(HEAD_CHARS, TAIL_CHARS),
+            TextBuffer(HEAD_CHARS, TAIL_CHARS),
+        )
 
     def _traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
         self.error = ANSI.sub("", "\n".join(lines))

@@ -15,6 +15,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+from palimpsest.frontends.kernel.variable_fingerprints import Fingerprints
 from palimpsest.frontends.kernel.variable_types import (
     SUMMARY_CHARS,
     is_module,
@@ -43,12 +44,18 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def list_variables(shell: Any, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
     """Describe every variable of the user in one line each, by name."""
     hidden = shell.user_ns_hidden
+    fingerprints = Fingerprints()
     found = []
     for name, value in sorted(shell.user_ns.items()):
         if name.startswith("_") or (name in hidden and hidden[name] is value):
             continue
         if not is_module(value):
-            found.append(_listed(name, value, shown))
+            one = _listed(name, value, shown)
+            if shown.marks:
+                print_of = fingerprints.of(value)
+                mark = print_of.mark or None
+                one = replace(one, mark=mark, whole=print_of.whole)
+            found.append(one)
     return found
 
 

@@ -33,6 +33,7 @@ Command = Literal[
     "withdraw",
     "compact",
     "context",
+    "private",
     "pin",
     "unpin",
     "exclude",
@@ -72,6 +73,9 @@ COMMANDS: dict[str, str] = {
     "withdraw": "take waiting prompts back: the newest, or %agent withdraw all",
     "compact": "put a summary in the place of what was said: %agent compact [--model NAME] [--auto] [focus on ...]",
     "context": "what fills the model's window, and what is gone from it, since when and why",
+    "fix": "mend the newest error, or that of a cell: %agent fix [NUMBER]",
+    "explain": "explain the newest error, or that of a cell: %agent explain [NUMBER]",
+    "private": "keep the next cell, its output and its errors from the agent",
     "pin": "keep a part in every request: %agent pin ID; without an ID, list what there is",
     "unpin": "take a pin off again",
     "exclude": "leave a part out of every request: %agent exclude ID",
@@ -97,6 +101,9 @@ COMMANDS: dict[str, str] = {
     **SHARING_COMMANDS,
     "help": "this text",
 }
+
+_ERROR_COMMAND = re.compile(r"(fix|explain)(?:\s+(\d{1,9}))?")
+"""Subcommands that are prompts: about the newest error, or that of the cell with this number."""
 
 CONTEXT_EDITS = frozenset({"pin", "unpin", "exclude", "restore"})
 """Subcommands about one part or message."""
@@ -235,6 +242,9 @@ def parse(line: str, body: str | None = None) -> MagicLine:
         OptionError: with one sentence that states what is wrong and how to write it.
     """
     values, rest = _options(line.strip())
+    if body is None and (about := _ERROR_COMMAND.fullmatch(rest)):
+        number = f" {about[2]}" if about[2] else ""
+        return MagicLine(_checked(values), prompt=f"{about[1].capitalize()} @error{number}")
     if body is None:
         command = _command(rest) if rest or not values else None
         if command is not None and not values:

@@ -61,6 +61,9 @@ NAMES_A_SESSION = frozenset({"open", "use", "delete", "archive", "unarchive", "f
 _FOLLOWED = frozenset({*WORDS, "permissions", "compact", "storage"})
 """Subcommands whose keyword after them never begins a prompt; ``export html of the table`` is a prompt."""
 
+BEGIN_PROMPTS = frozenset({"fix", "explain"})
+"""Subcommands with which a prompt begins as well: ``explain df`` is one."""
+
 _SESSION = re.compile(r"ses_\w+")
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=\S*)?")
 _SINGLE = re.compile(r"[A-Za-z][A-Za-z_-]*")
@@ -81,6 +84,8 @@ def misspelling_sentence(
     """
     word, *given = rest.split()
     name = word.lower()
+    if name in BEGIN_PROMPTS and given:
+        return None
     if name in commands:
         return _wrong_words(rest, name, given, commands[name]) or _close(rest, name, is_command)
     if given:

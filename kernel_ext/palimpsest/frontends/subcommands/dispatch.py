@@ -26,6 +26,8 @@ from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.tools.tool import NotebookReader
+from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
 from palimpsest.transcript.redaction.text import scrubber
 from palimpsest.transcript.values import Usage
@@ -33,6 +35,10 @@ from palimpsest.transcript.values import Usage
 WHERE = "in the page, or in %agent wait"
 NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
 WHY_NO_DEFAULT = "Without -m no model answers, until the server that is named above does."
+PRIVATE = (
+    "The next cell that you run is kept from the agent: its source, its output and its errors. The tag "
+    f"{HIDDEN_TAG} does that for a cell each time."
+)
 NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again."
 
 
@@ -73,6 +79,7 @@ class Subcommands:
             "stop": self._stop,
             "withdraw": self._withdraw,
             "context": self._context,
+            "private": self._private,
             "pin": functools.partial(self._wish, "pin"),
             "unpin": functools.partial(self._wish, "unpin"),
             "exclude": functools.partial(self._wish, "exclude"),
@@ -223,6 +230,13 @@ class Subcommands:
             session.basis(), lambda only: session.records_after(0, only), clean
         )
         return CommandOutput(ledger.markdown, ledger.text, ledger.html)
+
+    def _private(self, _argument: str, _place: CellPlace) -> CommandOutput:
+        runs: NotebookReader | None = getattr(self._services, "notebook_runs", None)
+        if runs is None:
+            return sentence("No cells are told to the agent here.")
+        runs.hide_next()
+        return sentence(PRIVATE)
 
     def _models(self, _argument: str, _place: CellPlace) -> CommandOutput:
         models = getattr(self._services, "models", None)

@@ -17,7 +17,7 @@ from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.model.interface import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder
 from palimpsest.processor.tool_call_runner import ToolLookup
-from palimpsest.tools.tool import Abort, AskFunction, Namespace, PythonRunner
+from palimpsest.tools.tool import Abort, AskFunction, Namespace, NotebookReader, PythonRunner
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
@@ -169,6 +169,7 @@ class RunContext:
     """Called with the usage and cost of a request, after they were added to the session."""
     python: PythonRunner | None = None
     namespace: Namespace | None = None
+    notebook: NotebookReader | None = None
     request_cache: RequestCache = field(default_factory=RequestCache)
     """The chunks of the session's newest request."""
     compactions: CompactionState = field(default_factory=CompactionState)

@@ -9,7 +9,7 @@ LIGHT = """
   --accent: #5b49b4; --tint: #eae8f2; --good: #1d7f4e; --bad: #b3261e; --warm: #96590a;
   --warm-page: #fff7ea; --scraped: #1f7f72; --strokes: #1f7f7214;
   --system: #8c96ad; --tools: #64708b; --instructions: #aab4c8; --summary: #2f8f83;
-  --user: #3c82c4; --assistant: #5b4ab5; --reasoning: #a898e2; --output: #cf8b3c;
+  --user: #3c82c4; --notebook: #7a9c3a; --assistant: #5b4ab5; --reasoning: #a898e2; --output: #cf8b3c;
   --used: #5b49b4; --free: #ececef; --reserve: #c9c9d0;
 """
 
@@ -18,7 +18,7 @@ DARK = """
   --accent: #a596f2; --tint: #282736; --good: #58c08a; --bad: #f28b82; --warm: #f0b453;
   --warm-page: #2a2319; --scraped: #4fbfae; --strokes: #4fbfae1a;
   --system: #77829b; --tools: #93a0ba; --instructions: #5a6478; --summary: #48b5a6;
-  --user: #5aa2e0; --assistant: #8d7ce6; --reasoning: #64559f; --output: #dba057;
+  --user: #5aa2e0; --notebook: #a3c662; --assistant: #8d7ce6; --reasoning: #64559f; --output: #dba057;
   --used: #a596f2; --free: #26282e; --reserve: #4a4c55;
 """
 
@@ -120,6 +120,7 @@ HEX = {
     "instructions": "#aab4c8",
     "summary": "#2f8f83",
     "user": "#3c82c4",
+    "notebook": "#7a9c3a",
     "assistant": "#5b4ab5",
     "reasoning": "#a898e2",
     "output": "#cf8b3c",

@@ -12,6 +12,7 @@ from typing import assert_never
 from palimpsest.render.content import decision_reasons
 from palimpsest.render.content.excerpts import Excerpt, head, share
 from palimpsest.render.content.phrases import (
+    cells_words,
     duration,
     error_words,
     first_code_line,
@@ -31,6 +32,7 @@ from palimpsest.transcript.parts import (
     Attachment,
     CompactionPart,
     FilePart,
+    NotebookPart,
     NotedPart,
     Part,
     PatchPart,
@@ -60,7 +62,7 @@ from palimpsest.transcript.values import Ask, Reply
 
 Scrub = Callable[[str], str]
 
-LOOKING = frozenset({"read", "list", "glob", "grep", "variables"})
+LOOKING = frozenset({"read", "list", "glob", "grep", "variables", "notebook"})
 """Tools that only read."""
 
 
@@ -312,6 +314,8 @@ class _OutlineBuilder:
                 return [
                     NoticeItem("→", f"{self._line(part.agent)}: {self._line(part.description)}")
                 ]
+            case NotebookPart():
+                return [NoticeItem("▤", cells_words(part)), *self._marks(part)]
             case StepStartPart() | SnapshotPart():
                 return []  # marks where a step began, used by a revert
             case _:

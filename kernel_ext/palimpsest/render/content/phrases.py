@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.parts import StepFinishPart
+from palimpsest.transcript.parts import NotebookPart, StepFinishPart
 from palimpsest.transcript.strings.number_words import count as count
 from palimpsest.transcript.strings.number_words import duration as duration
+from palimpsest.transcript.strings.number_words import spans
 from palimpsest.transcript.values import Reply
 
 SIGNS = {
@@ -84,6 +85,25 @@ def step_words(part: StepFinishPart, number: int) -> str:
     if part.waited_seconds is not None:
         words.append(f"{duration(part.waited_seconds)} for your answers")
     return " · ".join(words)
+
+
+def cells_words(part: NotebookPart) -> str:
+    """Return which of the user's cells the agent was told of, in a sentence."""
+    cells = part.cells
+    numbers = [one.number for one in cells if one.number is not None]
+    failed = sum(one.status == "error" for one in cells)
+    facts = [
+        f"cell{'s' if len(numbers) > 1 else ''} {spans(numbers)}" if numbers else "",
+        f"{failed} with an error" if failed else "",
+        f"{len(part.omitted)} only named" if part.omitted else "",
+        f"{part.hidden} kept from it" if part.hidden else "",
+        f"{count(part.tokens)} tokens" if part.tokens else "",
+    ]
+    if part.about != "runs":
+        what = ", ".join(f"@{one}" for one in part.names)
+        told = [what, *(one for one in facts if one)]
+        return f"Goes along: {', '.join(one for one in told if one)}"
+    return f"What you ran was told: {', '.join(one for one in facts if one)}"
 
 
 def share_words(used: int, window: int) -> str:

@@ -16,6 +16,7 @@ KINDS = (
     "instructions",
     "summary",
     "user",
+    "notebook",
     "assistant",
     "reasoning",
     "output",

@@ -31,6 +31,7 @@ NAMES: Mapping[str, str] = {
     "instructions": "Instructions",
     "summary": "Summary of older turns",
     "user": "You",
+    "notebook": "Notebook cells",
     "assistant": "Agent",
     "reasoning": "Agent's thoughts",
     "output": "Tool outputs",

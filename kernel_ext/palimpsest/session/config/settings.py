@@ -1,7 +1,7 @@
-"""What there is to set, with the built-in values.
+"""All settings, with their types and built-in values.
 
-Border: values only; where they are written and how layers are laid over each other is the work of
-``config_files``, ``config_merge`` and ``config``.
+Border: values only; files are read by ``setting_files``, and layers are merged by
+``layer_merge``.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from palimpsest.tools.permission_rules.modes import Mode
-from palimpsest.tools.tool import Detail
+from palimpsest.tools.tool import Detail, NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.session_record.hook_values import HookName
 from palimpsest.transcript.values import Action
@@ -19,13 +19,13 @@ ShareMode = Literal["auto", "manual", "disabled"]
 
 
 DEFAULT_STEPS = 100
-"""Model requests in one turn; a turn that needs more has usually lost its way."""
+"""Maximum model requests in one turn; a turn that needs more has usually gone wrong."""
 
 
 Count = Annotated[int, Field(gt=0)]
 Tokens = Annotated[int, Field(ge=0)]
 Turns = Annotated[int, Field(ge=0)]
-"""0 means all of them."""
+"""Number of turns; 0 means all of them."""
 Cost = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Dollars = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -40,7 +40,7 @@ def _sized(text: str) -> str:
 
 SizeText = Annotated[str, AfterValidator(_sized)]
 PermissionTable = Action | dict[str, Action | dict[str, Action]]
-"""A word for everything, or by permission, or by permission and pattern; the last match wins."""
+"""One action for everything, or by permission, or by permission and pattern; the last match wins."""
 
 
 class Settings(BaseModel):
@@ -59,31 +59,31 @@ class PriceSettings(Settings):
 
 
 class ModelSettings(Settings):
-    """What is known of one model; for what the built-in table does not know, or has wrong."""
+    """Facts about one model, where the built-in table lacks them or has them wrong."""
 
     window: Tokens | None = None
-    """Tokens of context, input and output together; 0 means that no limit is known or wanted."""
+    """Context window in tokens, input and output together; 0 means no known or wanted limit."""
     input: Count | None = None
-    """Most tokens of input, where it is less than the window."""
+    """Maximum input tokens, where that is less than the window."""
     output: Count | None = None
-    """Most tokens of one answer."""
+    """Maximum tokens of one answer."""
     price: PriceSettings | None = None
     api_base: str | None = None
     """Address of a server that speaks the provider's protocol."""
     tools: bool | None = None
-    """The model can call tools."""
+    """The model supports tool calls."""
     vision: bool | None = None
     reasoning: bool | None = None
     caching: bool | None = None
-    """The provider caches what requests have in common."""
+    """The provider caches the common beginning of requests."""
 
 
 class PolicyPart(Settings):
-    """A table that changes some of the context policy; what is not set is the policy's."""
+    """A table that changes parts of the context policy; a value that is not set stays the policy's."""
 
 
 class ToolOutput(PolicyPart):
-    """When a tool's output is shortened for the model."""
+    """Where a tool's output is truncated for the model."""
 
     max_lines: Count | None = None
     max_bytes: Count | None = None
@@ -91,7 +91,7 @@ class ToolOutput(PolicyPart):
 
 
 class CompactionSettings(PolicyPart):
-    """What happens when a conversation no longer fits the window, or its outputs grow old."""
+    """What happens when a session no longer fits the context window, or its tool outputs grow old."""
 
     auto: bool | None = None
     """A summary is written when the next request would not fit."""
@@ -100,17 +100,17 @@ class CompactionSettings(PolicyPart):
     reserved: Tokens | None = None
     """Tokens kept free for the answer."""
     tail_turns: Tokens | None = None
-    """The newest turns that stay word for word, at most."""
+    """Maximum number of the newest turns that a compaction keeps unchanged."""
     tail_tokens: Tokens | None = None
-    """The newest tokens that stay word for word, at most."""
+    """Maximum tokens of the newest turns that a compaction keeps unchanged."""
     model: str | None = None
-    """The model that writes summaries; without it, the session's."""
+    """The model that writes summaries; if unset, the session's."""
     prompt: str | None = None
-    """What is asked of a summary, in the place of the built-in words."""
+    """The instructions for a summary, instead of the built-in ones."""
 
 
 def _policy_settings() -> type[PolicyPart]:
-    """Return the table that changes single numbers of a preset: all of them, unset."""
+    """Return a table type that can change any single value of a preset; all are unset by default."""
     tables: dict[str, Any] = {}
     for name, field in Policy.model_fields.items():
         if isinstance(field.default, BaseModel):
@@ -128,7 +128,7 @@ def _policy_settings() -> type[PolicyPart]:
 if TYPE_CHECKING:
 
     class PolicySettings(PolicyPart):
-        """A preset, and what is changed of it."""
+        """A preset and changes to it."""
 
         base: str = "palimpsest"
 else:
@@ -136,20 +136,20 @@ else:
 
 
 class BudgetSettings(Settings):
-    """What one session may spend before it asks."""
+    """What one session may spend before the user is asked."""
 
     usd: Dollars | None = None
     """US dollars."""
     tokens: Count | None = None
-    """Tokens read and written, cached or not."""
+    """Input and output tokens, cached or not."""
 
 
 class AgentSettings(Settings):
-    """An agent: a built-in one changed, or a new one."""
+    """A built-in agent with changes, or a new agent."""
 
     description: str | None = None
     mode: Literal["primary", "subagent", "all"] | None = None
-    """Whether it answers a person, works for other agents, or both."""
+    """Whether it answers the user's prompts, is a subagent, or both."""
     model: str | None = None
     variant: str | None = None
     """Reasoning effort."""
@@ -159,16 +159,16 @@ class AgentSettings(Settings):
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     steps: Count | None = None
     hidden: bool | None = None
-    """Nobody is shown it."""
+    """The agent is not listed."""
     disable: bool | None = None
-    """There is no such agent."""
+    """The agent does not exist."""
     color: str | None = None
     permission: tuple[PermissionTable, ...] = ()
-    """One table per layer, low to high; a file writes one table or word."""
+    """One table per layer, lowest first; a file writes one table or one action."""
 
 
 class CommandSettings(Settings):
-    """A command of one's own: words for the agent under a short name."""
+    """A user-defined command: a prompt under a short name."""
 
     template: str | None = None
     """The prompt; ``$1``, ``$ARGUMENTS``, ``@file`` and ``!`command` `` are filled in."""
@@ -177,102 +177,106 @@ class CommandSettings(Settings):
     model: str | None = None
     variant: str | None = None
     subtask: bool | None = None
-    """Its words go to an agent in a session of its own."""
+    """The prompt runs as a task of a subagent in its own session."""
 
 
 HookTable = list[str] | dict[HookName, str | list[str]]
-"""Functions that say themselves which hook they are, or functions by hook."""
+"""A list of functions that name their own kind of hook, or functions by kind of hook."""
 
 
 class McpSettings(Settings):
-    """An MCP server: a program, or an address."""
+    """An MCP server: a program to start, or an address."""
 
     command: str | None = None
-    """The program of a server that is spoken to by its input and output."""
+    """The program of a server that is used over its standard input and output."""
     args: list[str] = []
     env: dict[str, str] = {}
-    """Environment variables for it; ``${NAME}`` stands for one of the kernel's."""
+    """Environment variables for it; ``${NAME}`` is replaced by the kernel's variable."""
     cwd: str | None = None
-    """Where it runs; without it, in the project's folder."""
+    """Its working directory; if unset, the project's folder."""
     url: str | None = None
-    """The address of a server that is spoken to by streamable HTTP."""
+    """The address of a server that is used over streamable HTTP."""
     headers: dict[str, str] = {}
     enabled: bool = True
     timeout: Seconds | None = None
-    """Seconds for one call; without it, 60."""
+    """Timeout of one call in seconds; if unset, 60."""
 
 
 class PersonSettings(Settings):
-    """What holds for the sessions of one person."""
+    """Settings for the sessions of one user."""
 
     history_limit: Turns | None = None
 
 
 class RetentionSettings(Settings):
-    """How long and how much is kept before ``%agent storage prune`` takes it."""
+    """How long and how much is kept before ``%agent storage prune`` deletes it."""
 
     days: Days | None = None
-    """Since a session was last used; without it, sessions are kept however old they are."""
+    """Days since a session was last used; if unset, sessions are kept whatever their age."""
     size: SizeText | None = None
-    """Most that the folder takes, such as ``2GB``; without it, as much as there is."""
+    """Maximum size of the folder, such as ``2GB``; if unset, there is no limit."""
     texts: Days = 1.0
-    """For which long texts are kept after no session needs them, a day at least."""
+    """Days for which long texts are kept after no session needs them, at least 1."""
 
 
 class Config(Settings):
-    """Every setting, with its built-in value."""
+    """All settings, with their built-in values."""
 
     model: str | None = None
-    """``provider/name``; without it, what is there: a key, a local Ollama, else rehearsal."""
+    """``provider/name``; if unset, the provider of an API key, else a local Ollama, else rehearsal."""
     small_model: str | None = None
-    """For titles and turn summaries; without it, a small one of the same provider, else the session's model."""
+    """For titles and turn summaries; if unset, a small one of the same provider, else the session's model."""
     variables: Detail = "names and types"
-    """What the model is told of variables that nobody named; what a prompt or a call names is shown."""
+    """What the model is told about variables that no prompt or call names; named ones are shown with values."""
+    notebook: NotebookDetail = "all"
+    """Which cells that the user ran since the last turn are sent with a prompt: none, those that failed, or all."""
+    notebook_tokens: Count = 6_000
+    """Upper limit of what is sent about the user's cells with one prompt, in tokens."""
     titles: bool = True
-    """A model is asked for the title of a new session; without it, the first words stand there."""
+    """Request the title of a new session from a model; if off, the first words of its prompt are used."""
     turn_summaries: bool = False
-    """A model is asked after each turn for what was done in it, and for the session in a paragraph."""
+    """After each turn, request a summary of the turn, and of the session in a paragraph, from a model."""
     variant: str | None = None
     """Reasoning effort."""
     models: dict[str, ModelSettings] = {}
     context_tokens: Count | None = None
-    """Hard cap on every model's window."""
+    """Upper limit for every model's context window, in tokens."""
     policy: PolicySettings = PolicySettings()
-    """The context policy: a preset by name, or a table with ``base`` and what is changed of it."""
+    """The context policy: a preset by name, or a table with ``base`` and changes to it."""
     compaction: CompactionSettings = CompactionSettings()
     tool_output: ToolOutput = ToolOutput()
     history_limit: Turns | None = None
-    """User turns that are sent, in sessions that several people use."""
+    """Number of the newest user turns that are sent, in sessions that several users share."""
     dm_history_limit: Turns | None = None
-    """User turns that are sent, in the session of one person."""
+    """Number of the newest user turns that are sent, in the session of one user."""
     dms: dict[str, PersonSettings] = {}
-    """By login name, in the place of ``dm_history_limit``."""
+    """By login name; used instead of ``dm_history_limit``."""
     permission: tuple[PermissionTable, ...] = ()
-    """One table per layer, low to high; a file writes one table or word."""
+    """One table per layer, lowest first; a file writes one table or one action."""
     mode: Mode = "ask"
-    """How freely the agent works in sessions for which nobody chose otherwise."""
+    """The permission mode of sessions for which none was chosen."""
     budget: BudgetSettings = BudgetSettings()
     """The spending limit of a session."""
     agent: dict[str, AgentSettings] = {}
     default_agent: str = "build"
     command: dict[str, CommandSettings] = {}
     subagent_depth: Turns = 1
-    """How deep agents may hand on work: 1 lets the agent of a person's session, and no further."""
+    """How deep subagents may nest: with 1, the agent of the user's session may start some, and they none."""
     instructions: tuple[str, ...] = ()
-    """Files read into the system prompt, of all layers; absolute, may hold ``*``."""
+    """Files read into the system prompt, from all layers; absolute paths, which may hold ``*``."""
     mcp: dict[str, McpSettings] = {}
     """MCP servers, by name."""
     hooks: tuple[HookTable, ...] = ()
-    """One table or list per layer, low to high; a file writes one."""
+    """One table or list per layer, lowest first; a file writes one."""
     max_steps: Count | None = None
-    """Model requests in one turn."""
+    """Maximum model requests in one turn."""
     on_failure: Literal["raise", "show", "auto"] = "auto"
-    """Whether a cell fails whose turn did not finish; ``auto`` where nobody can type an answer."""
+    """Whether a cell fails if its turn did not finish; ``auto`` raises where nobody can type an answer."""
     system: str | None = None
-    """Words added to every system prompt."""
+    """Text added to every system prompt."""
     share: Literal["auto", "manual", "disabled"] = "manual"
-    """Whether a session's page is written by itself, only when asked for, or never."""
+    """Whether a session's page is written automatically, only on request, or never."""
     snapshot: bool = True
-    """The files before and behind each step are kept, so that a revert brings them back."""
+    """Keep the project's files as of before and after each step, so that a revert can restore them."""
     retention: RetentionSettings = RetentionSettings()
-    """What ``%agent storage prune`` takes; a number is ``texts`` alone. Nothing goes by itself."""
+    """What ``%agent storage prune`` deletes; a number sets ``texts`` alone. Nothing is deleted automatically."""

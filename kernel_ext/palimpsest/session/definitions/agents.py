@@ -1,8 +1,8 @@
-"""Agents: a name for a prompt, a model, rules and a step limit.
+"""Define agents: each a name for a prompt, a model, permission rules and a step limit.
 
 Border: values; files are read by ``agent_files``, settings come from ``config``. *Primary* agents
-answer a person; *subagents* work for another agent, in a session of their own; *hidden* ones are
-the engine's.
+answer the user; *subagents* work for another agent, in their own session; *hidden* ones are used
+only by the engine.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,13 +22,13 @@ BUILT_IN_ORIGIN = "built in"
 
 
 class Agent(Value):
-    """Who answers."""
+    """An agent: how the model is prompted, what it may do, and for how many steps."""
 
     name: str
     description: str
     mode: AgentMode = "primary"
     hidden: bool = False
-    """For the engine only: nobody chooses it."""
+    """For the engine only: it is not listed and cannot be chosen."""
     prompt: str | None = None
     """Replaces the header of the system prompt."""
     note: str | None = None
@@ -42,26 +42,26 @@ class Agent(Value):
     steps: int = DEFAULT_STEPS
     color: str | None = None
     origin: str = BUILT_IN_ORIGIN
-    """How a person is told where it came from."""
+    """Where it was defined, as shown to the user."""
 
     @property
     def answers(self) -> bool:
-        """Whether a person can talk to it."""
+        """Whether it answers the user's prompts."""
         return self.mode != "subagent" and not self.hidden
 
     @property
     def helps(self) -> bool:
-        """Whether another agent can hand work to it."""
+        """Whether another agent can give it a task."""
         return self.mode != "primary" and not self.hidden
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What it asks of every request."""
+        """The sampling parameters that it sets for every request."""
         chosen = {"temperature": self.temperature, "top_p": self.top_p}
         return {name: value for name, value in chosen.items() if value is not None}
 
     def declares(self, permission: str) -> bool:
-        """Tell whether one of its rules is about this permission and not about all of them."""
+        """Return whether one of its rules is about exactly this permission, not only about all of them."""
         return any(rule.permission == permission for rule in self.rules)
 
 
@@ -92,16 +92,16 @@ def _deny(*permissions: str) -> Rules:
     return tuple(Rule(permission=name, action="deny") for name in permissions)
 
 
-EXPLORES = ("glob", "grep", "list", "read", "bash", "webfetch", "variables", "recall")
-"""What the agent explore may use, as far as the rules before let it."""
+EXPLORES = ("glob", "grep", "list", "read", "bash", "webfetch", "variables", "notebook", "recall")
+"""The permissions that the agent ``explore`` may use, as far as the rules for all agents allow."""
 
 
 def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
     """Return rules that allow nothing that ``base`` does not.
 
-    What they allow is as ``base`` has it: allowed, asked or denied. So a list of tools hides the
-    others and lifts no question, and a file that came with a project can only make an agent more
-    careful.
+    Where a rule allows something, the action of ``base`` is used instead: allow, ask or deny. So a list of tools
+    hides the others and answers no question, and a file that came with a project can only restrict an
+    agent.
     """
     found: list[Rule] = []
     for rule in rules:
@@ -116,7 +116,7 @@ def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
 
 
 def _as_in(permission: str, base: Rules) -> Rules:
-    """Return what ``base`` says of a permission, as rules about that permission alone."""
+    """Return the rules of ``base`` that apply to a permission, as rules about that permission alone."""
     if "*" in permission or "?" in permission:
         covered = (rule for rule in base if matches(rule.permission, permission))
         return (Rule(permission=permission, action="ask"), *covered)
@@ -130,7 +130,7 @@ def _as_in(permission: str, base: Rules) -> Rules:
 
 
 def only_permissions(permissions: Iterable[str], base: Rules) -> Rules:
-    """Return rules that deny all but these permissions, for which ``base`` holds."""
+    """Return rules that deny all but these permissions, to which ``base`` applies."""
     allowed = [Rule(permission=name, action="allow") for name in permissions]
     return (*_deny("*"), *rules_within(allowed, base))
 
@@ -181,7 +181,7 @@ BUILT_IN: dict[str, Agent] = {
 
 
 def built_in(base: Rules) -> dict[str, Agent]:
-    """Return the built-in agents where these rules hold for all."""
+    """Return the built-in agents, given the rules for all agents."""
     explore = BUILT_IN["explore"].model_copy(update={"rules": only_permissions(EXPLORES, base)})
     return {**BUILT_IN, "explore": explore}
 
@@ -193,13 +193,13 @@ _COPIED = (
 
 
 SETTINGS = "settings"
-"""Where an agent comes from that only the table of the settings makes."""
+"""The origin of an agent that only the settings define."""
 
 
 def agent_laid_over(
     agents: Mapping[str, Agent], name: str, given: Mapping[str, Any], rules: Rules
 ) -> Agent:
-    """Return an agent with what a file or a table of settings says of it laid over."""
+    """Return an agent, existing or new, with the values from a file or a settings table applied."""
     base = agents.get(name) or Agent(name=name, description="", mode="all", origin=SETTINGS)
     update = {key: given[key] for key in _COPIED if given.get(key) is not None}
     if given.get("steps") is None and name not in agents:
@@ -212,7 +212,7 @@ def known_agents(
     rules: Mapping[str, Rules],
     base: Mapping[str, Agent] = BUILT_IN,
 ) -> dict[str, Agent]:
-    """Return agents with the configured ones laid over them, by name; disabled ones are gone."""
+    """Return agents by name, with the configured changes applied; disabled ones are removed."""
     agents = dict(base)
     for name, given in configured.items():
         if given.get("disable"):
@@ -223,24 +223,24 @@ def known_agents(
 
 
 def find_agent(name: str, agents: Mapping[str, Agent]) -> Agent:
-    """Return an agent by name; raises ConfigError with the names there are."""
+    """Return an agent by name; raises ConfigError, which names the agents there are."""
     if name not in agents or agents[name].hidden:
         raise ConfigError(f"There is no agent {name!r}. Agents: {', '.join(agent_names(agents))}.")
     return agents[name]
 
 
 def agent_names(agents: Mapping[str, Agent]) -> list[str]:
-    """Return the names that a person may use, sorted."""
+    """Return the names that a user may use, sorted."""
     return sorted(name for name, agent in agents.items() if not agent.hidden)
 
 
 def subagents_of(agents: Mapping[str, Agent]) -> dict[str, Agent]:
-    """Return the agents to whom work can be handed, by name."""
+    """Return the agents that can be given a task, by name."""
     return {name: agent for name, agent in sorted(agents.items()) if agent.helps}
 
 
 def first_agent(wanted: str, agents: Mapping[str, Agent]) -> str:
-    """Return who answers when nobody names an agent; raises ConfigError where nobody can."""
+    """Return the name of the default agent; raises ConfigError where ``wanted`` cannot answer prompts."""
     agent = agents.get(wanted)
     if agent is not None and agent.answers:
         return wanted

@@ -1,4 +1,4 @@
-"""What every session of a workspace works with; ``app`` wires it once."""
+"""The services that all sessions of a workspace share; ``app`` wires them once."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from palimpsest.store.interface import Store
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
-from palimpsest.tools.tool import Detail, Namespace, PythonRunner
+from palimpsest.tools.tool import Detail, Namespace, NotebookDetail, NotebookReader, PythonRunner
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.redaction.text import scrub
@@ -26,17 +26,17 @@ from palimpsest.transcript.values import ModelInfo
 
 
 def same_model(info: ModelInfo) -> ModelInfo:
-    """Let the model that answers do all the rest as well."""
+    """Return the model that answers, to use it for titles and turn summaries as well."""
     return info
 
 
 def any_model(_info: ModelInfo) -> None:
-    """Take every model, since only its maker knows which there are."""
+    """Accept every model, since only the caller that supplies models knows which exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What every session of a workspace works with; wired by ``app``."""
+    """The services that all sessions of a workspace share; wired by ``app``."""
 
     store: Store
     ids: Ids
@@ -48,7 +48,7 @@ class Services:
     model: Callable[[ModelInfo], Model]
     """The adapter that answers for a model."""
     info: Callable[[str, str | None], ModelInfo]
-    """``(model id, variant)`` to what is known of it; raises ConfigError for nonsense."""
+    """``(model id, variant)`` to the facts about the model; raises ConfigError for an invalid id."""
     default_model: Callable[[], str]
     count: Callable[[str], Callable[[str], int]]
     """Token counter by estimator name."""
@@ -59,53 +59,59 @@ class Services:
     policy: Policy
     """The configured context policy; a session may choose another."""
     policy_fixed: Mapping[str, str] = field(default_factory=dict)
-    """Numbers of it that an administrator fixed, and the file that says so."""
+    """Values of it that an administrator fixed, by name, and the file that fixes each."""
     effective_rules: EffectiveRules = field(default_factory=EffectiveRules)
-    """Rules, mode and spending limit as configured, and what was approved for the project."""
+    """Rules, mode and spending limit as configured, and the approvals for the project."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
-    """What an administrator holds fast."""
+    """The settings that an administrator locked."""
     spending_limits: dict[str, Any] = field(default_factory=dict)
-    """What the sessions that this kernel writes spend, by id."""
+    """The spending limits of the sessions that this kernel writes, by session id."""
     joined_sessions: set[str] = field(default_factory=set)
     """Ids of the sessions in which this kernel took part."""
     history_limits: Mapping[str, Any] = field(default_factory=dict)
-    """Turns that are sent: ``history_limit``, ``dm_history_limit`` and ``dms``, where configured."""
+    """Maximum turns that are sent: ``history_limit``, ``dm_history_limit`` and ``dms``, where configured."""
     user: str = ""
-    """Login name of the person whose kernel this is; empty where nobody knows."""
+    """Login name of the kernel's user; empty where it is unknown."""
     instruction_files: tuple[str, ...] = ()
     """Files that the configuration reads into every system prompt; absolute, may hold ``*``."""
     extra_system: str | None = None
-    """Words that the configuration adds to every system prompt."""
+    """Text that the configuration adds to every system prompt."""
     max_steps: int | None = None
     most_steps: int | None = None
-    """What a project that nobody trusted lets any agent take, unless a person asks for more."""
+    """Upper limit of ``max_steps`` in an untrusted project, unless the user asks for more."""
     check_model: Callable[[ModelInfo], None] = any_model
-    """Raises ConfigError for a model that a person names and that is known not to be there."""
+    """Raises ConfigError for a model that the user names and that is known not to exist."""
     titles: bool = False
-    """A model is asked for the title of a new session."""
+    """Request a title for each new session from a model."""
     turn_summaries: bool = False
-    """A model is asked after each turn for what was done in it, in words."""
+    """Request a summary of each turn from a model."""
     small_model: Callable[[ModelInfo], ModelInfo] = same_model
-    """The model that writes titles and turn summaries beside the one that answers."""
+    """Returns the model that writes titles and turn summaries, given the model that answers."""
     share: ShareMode = "manual"
-    """When a session becomes a page: after every turn, when a person says so, or never."""
+    """When a session's page is written: after every turn, on request, or never."""
     snapshots: Snapshots | None = None
-    """Keeps the project's files as they were; None where that is off, or nothing can be kept."""
+    """Stores earlier states of the project's files; None where that is off or impossible."""
     variables: Detail = "names and types"
-    """What is told of the user's variables of which nobody spoke."""
+    """What the model is told about the user's variables that no prompt or call names."""
     first_time: Callable[[str], str] = lambda _provider: ""
-    """What a person is told before the first request to a provider."""
+    """Returns a notice for the user before the first request to a provider; empty where none is due."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Of this kernel; what tools start gets it without its secrets."""
+    """The kernel's environment variables; processes that tools start get them without secrets."""
     secrets: Callable[[], tuple[str, ...]] = tuple
-    """Values that this kernel holds as secrets now; they stand in no log and in no request."""
+    """Returns the secret values that this kernel holds now; they are removed from logs and requests."""
     python: Callable[[str], PythonRunner] | None = None
-    """By session id; None where no kernel is."""
+    """Returns the runner for the agent's Python, by session id; None where there is no kernel."""
     namespace: Callable[[str], Namespace] | None = None
+    notebook: NotebookReader | None = None
+    """What the user's cells ran in this kernel; None where there is no kernel."""
+    notebook_detail: NotebookDetail = "all"
+    """Which of the user's cells the model is told of."""
+    notebook_tokens: int = 6_000
+    """Maximum tokens of what one prompt tells of the user's cells."""
     script: bool = False
-    """No kernel is here: what is asked without naming a session goes on with the folder's."""
+    """There is no kernel: a prompt that names no session continues the folder's newest one."""
     family: ChildSessionFactory = field(default_factory=ChildSessionFactory)
-    """How a session begins others."""
+    """Creates and resumes child sessions."""
     definitions: ProjectDefinitions | None = None
     """Agents, commands and skills from files; None where there are none."""
     hooks: HookRegistry | None = None
@@ -113,5 +119,5 @@ class Services:
     """The MCP servers of this kernel."""
 
     def clean(self, text: str) -> str:
-        """Return the text without secrets, known ones and those that look like one."""
+        """Return the text without secrets, known ones and those with the shape of one."""
         return scrub(text, self.secrets())

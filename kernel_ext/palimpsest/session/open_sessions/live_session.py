@@ -1,6 +1,6 @@
-"""A session that this kernel has open, as front ends see it.
+"""A session that this kernel writes, with the operations that front ends call.
 
-``LiveSession`` writes it; ``FollowedSession`` follows one that another kernel writes.
+``FollowedSession`` is the counterpart for a session that another kernel writes.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, TypeVar
 
 from palimpsest.context.policy_overrides import policy_choice
@@ -72,7 +73,7 @@ NOT_SENT = "Nothing was sent to the model, since your prompt could not be writte
 class LiveSession:
     """A session that this kernel writes.
 
-    Responsibilities: build the stage for a run; answer front ends from any thread.
+    Responsibilities: build the context of a run; serve front ends from any thread.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class LiveSession:
             raise ValueError("A live session needs its session record first.")
         self._first_id = session.id
         self.read_only = is_child(session)
-        """Nobody but the agent that began it asks here."""
+        """A child session: only its parent's agent sends prompts here."""
         self._moved = False
         self.log = SessionLog(journal)
         effective_rules = services.effective_rules
@@ -102,7 +103,7 @@ class LiveSession:
         self._tool_gate = ToolGate(services, self.log, self.asks)
         self.user_questions = UserQuestions(self.log, services.ids)
         self.interview: Interview = self.user_questions
-        """Who is asked what the model asks; of a task's session, who began it."""
+        """Asks the user the model's questions; a task's session asks them in its parent session."""
         self._todos = JournaledTodos(self.log)
         self._prompt_resolver = PromptResolver(services, journal, self.log, self._configured)
         self.runner = Runner(
@@ -124,7 +125,7 @@ class LiveSession:
         self._expander = Expander(services)
         self._request_cache = RequestCache()
         self.withheld = ""
-        """What was held back of its log when it was opened, to be told a person once."""
+        """What was withheld from its log when it was opened, to be shown to the user once."""
         journal.subscribe(self._watch)
 
     @property
@@ -132,10 +133,10 @@ class LiveSession:
         """The session's id; a fork's after another kernel took the session over."""
         return self.journal.session_id
 
-    # What front ends call
+    # Called by front ends
 
     def take_withheld(self) -> str:
-        """Return what its log claims and does not hold, once."""
+        """Return the sentence about withheld claims of its log; empty after the first call."""
         words, self.withheld = self.withheld, ""
         return words
 
@@ -156,19 +157,19 @@ class LiveSession:
         return await self.runner.prompt(text, options)
 
     def _kept(self, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
-        """Return files as the log keeps them: what is long lies beside it."""
+        """Return files as they are journaled: long content is stored as a blob."""
         store = self._services.store
         return tuple(
             one.model_copy(update={"url": keep_attachment(store, one.url)}) for one in files
         )
 
     async def retry(self) -> Answer:
-        """Try the newest turn again after it failed, and await its answer."""
+        """Send the newest turn's failed request again, and await its answer."""
         await self.reverts.settle()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
-        """Await the end of the run and its final answer; begin one over what was left unanswered."""
+        """Await the end of the run and its final answer; start a run if messages or prompts are unanswered."""
         await self.reverts.settle()
         return await self.runner.loop()
 
@@ -180,21 +181,21 @@ class LiveSession:
         model: str | None = None,
         auto: bool = False,
     ) -> Answer:
-        """Put a summary in the place of what was said, and await it; joins one that runs."""
+        """Compact the session and await the summary; joins a compaction that runs."""
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
         await self.reverts.settle()
         wanted = WantedSummary(focus, named, goes_on=auto)
         return await self.runner.compact(wanted, origin or Origin())
 
     async def wait_compaction(self) -> bool:
-        """Return when no compaction runs and what it interrupted was tried again."""
+        """Wait until no compaction runs and the answer it interrupted was tried again."""
         return await self.runner.wait_compaction()
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
-        """Pin, leave out or bring back what a name stands for, from the next request on."""
+        """Pin, exclude or restore a part or message by name, from the next request on."""
         made = self._on_loop(self._grant, action, name)
         if made is None:
-            # It is about messages that a summary stands for, which were left in the log.
+            # It concerns messages before the live window, which are only in the log.
             self.journal.widen(lambda: self._services.store.load(self.id))
             made = self._on_loop(self._grant, action, name)
         if made is None:
@@ -207,38 +208,38 @@ class LiveSession:
         return journal_context_edit(self.journal, new_id, count, action, name)
 
     def cancel(self, reason: str = "Stopped.") -> bool:
-        """Stop the turn that runs and what waits in the inbox."""
+        """Stop the running turn and withdraw the prompts in the inbox; returns whether there was anything."""
         run = self.runner.run
         if run is not None:
-            # At once, from whatever thread: a tool that blocks must not wait for the engine.
+            # At once, from any thread: a blocking tool must not have to wait for the engine.
             run.abort.set(reason)
         return bool(self._on_loop(self.runner.cancel, reason)) or run is not None
 
     def reply(self, ask_id: str, reply: Reply) -> bool:
-        """Answer a question."""
+        """Answer a permission question; returns False when it is already answered."""
         return self.asks.reply(ask_id, reply)
 
     def answer(self, question_id: str, answers: Sequence[Sequence[str]] | None) -> bool:
-        """Answer what the model asks; None declines."""
+        """Answer a question of the model; None declines."""
         if answers is None:
             return self.user_questions.decline(question_id)
         return self.user_questions.answer(question_id, answers)
 
     def nobody_answers(self, question_id: str) -> bool:
-        """Tell the model that nobody is here to answer."""
+        """Decline a question of the model because no user is present."""
         return self.user_questions.decline(question_id, "headless")
 
     def picture(self, url: str) -> str:
-        """Return a picture as a page is shown it."""
+        """Return a picture of the session, scaled for a page, as a ``data:`` URL."""
         messages = self.journal.read_state(lambda state: state.messages())
         return preview_picture(messages, self._services.store.get_blob, url)
 
     def withdraw(self, prompt_id: str) -> bool:
-        """Take a waiting prompt back."""
+        """Withdraw a prompt that waits in the inbox."""
         return bool(self._on_loop(self.runner.withdraw, prompt_id))
 
     def policy(self) -> Policy:
-        """Return the context policy that holds from the next request on."""
+        """Return the context policy from the next request on."""
         return self._prompt_resolver.policy()
 
     async def use_policy(self, *words: str | Policy) -> Policy:
@@ -250,19 +251,19 @@ class LiveSession:
             kept = policy_choice(made) if made is not None else None
             self._update(session, policy_choice=kept, policy=None)
             if made is not None and made.compact.model not in (None, before):
-                with contextlib.suppress(ConfigError):  # what is no model is told when it is needed
+                with contextlib.suppress(ConfigError):  # reported when it is needed
                     info = self._services.info(made.compact.model, None)
                     self._services.effective_rules.use(self._services.default_agent, info.ref)
         return self.policy()
 
     def change(self, **fields: Any) -> None:
-        """Change the session's own record, such as its title; on the engine's loop."""
+        """Change fields of the session's own record, such as its title; on the engine's loop."""
         session = self.log.state.session
         if session is not None:
             self._update(session, **fields)
 
     async def record(self, change: Callable[[State], Sequence[Event]]) -> None:
-        """Append what ``change`` makes of the whole state; raises SessionBusy while the agent works."""
+        """Append the events that ``change`` makes of the whole state; raises SessionBusy while a turn runs."""
         self.runner.idle()
         if self.journal.read_state(lambda state: state.partial):
             load = functools.partial(self._services.store.load, self.id)
@@ -273,21 +274,21 @@ class LiveSession:
             raise StorageFailed(self.journal.failed or UNWRITTEN)
 
     def subscribe(self, callback: RecordsCallback) -> Callable[[], None]:
-        """Be told every record after it was written."""
+        """Call back with every batch of records after it was written; returns a function that unsubscribes."""
         return self.journal.subscribe(callback)
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back, on any thread, when a write hangs and when it goes on."""
+        """Call back, on any thread, when a write hangs and when it continues."""
         return self.journal.stall.listen(callback)
 
     def snapshot(self) -> Snapshot:
-        """Return the newest immutable picture."""
+        """Return an immutable snapshot of the newest state."""
         picture = self.journal.read_state(Snapshot.of)
         words = self.journal.stall.words
         return dataclasses.replace(picture, problem=words) if words else picture
 
     def decisions(self) -> tuple[Decision, ...]:
-        """Return what was scraped off for the model so far, in order."""
+        """Return the context decisions so far, in order."""
         return self.journal.read_state(lambda state: state.decisions)
 
     def basis(self) -> RequestInputs:
@@ -299,7 +300,7 @@ class LiveSession:
         return tuple(self._services.store.read(self.id, after=seq, only=only))
 
     async def close(self, *, deleted: bool = False) -> None:
-        """Stop what runs, write a checkpoint, give the session back; the last word may be that it is deleted."""
+        """Stop what runs, write a checkpoint and release the lease; ``deleted`` first journals the deletion."""
         self.runner.compactions.close()
         self.title_writer.end()
         self.turn_summaries.end()
@@ -317,7 +318,7 @@ class LiveSession:
             del services.effective_rules.open[known_as]
 
     def _on_loop(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Run a short call on the engine's loop and return what it says."""
+        """Run a short call on the engine's loop and return its result; waits at most 5 seconds."""
         if self._here():
             return call(*arguments)
         future: Future[T] = Future()
@@ -325,7 +326,7 @@ class LiveSession:
         def run() -> None:
             try:
                 future.set_result(call(*arguments))
-            except BaseException as problem:  # noqa: BLE001  handed to the caller's thread
+            except BaseException as problem:  # noqa: BLE001  passed to the caller's thread
                 future.set_exception(problem)
 
         try:
@@ -350,7 +351,7 @@ class LiveSession:
                     self.journal.failed or "Another kernel took this session over.", "interrupted"
                 )
 
-    # What the runner and the loop call
+    # Called by the runner and the loop
 
     def _run_context(self, run: Run) -> RunContext:
         services = self._services
@@ -380,12 +381,14 @@ class LiveSession:
             request_cache=self._request_cache,
             python=services.python(self.id) if services.python else None,
             namespace=self._prompt_resolver.namespace(),
+            notebook=services.notebook,
             compactions=self.runner.compactions,
             hooks=self._prompt_resolver.extensions.hooks,
             files=self.reverts.files,
             extra={
                 "environment": services.environment,
                 "variables": services.variables,
+                "notebook_file": self._notebook_file(),
                 "archive": self.archive,
                 "interview": self.interview,
                 "subagent_runner": ChildSessionRunner(services, self, run),
@@ -397,13 +400,19 @@ class LiveSession:
         )
         return self.turn_summaries.watch(run_context)
 
+    def _notebook_file(self) -> Path | None:
+        """Return the file of the session's notebook, which may not exist; None for a console."""
+        session = self.log.state.session
+        named = session.notebook if session is not None else None
+        return self._services.root / named if named else None
+
     def _turn_ended(self, run_context: RunContext) -> None:
         self.turn_summaries.turn_ended(run_context)
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
-        """Return when the next request may be sent; a project that was moved asks before its first.
+        """Return when the next request may be sent; a moved project first asks the user about its grants.
 
-        What it answers is written then.
+        Everything appended before is written then. Raises StorageFailed, Aborted, or GuardStopped at the limit.
         """
         unwritten = await self.log.kept(abort.is_set)
         if abort.is_set():
@@ -433,7 +442,7 @@ class LiveSession:
             self.asks.approve(held.permission)
 
     def _purse_above(self) -> SpendingLimit | None:
-        """Return the spending limit of the session that began this one, where this kernel has it open."""
+        """Return the spending limit of the parent session, where this kernel has it open."""
         session = self.log.state.session
         began = self._services.effective_rules.began
         return self._services.spending_limits.get(began.get(session.id, "") if session else "")

@@ -1,9 +1,9 @@
-"""Turn a prompt that names a command, an agent or a file into what the model is told, before its first request.
+"""Expand a prompt that names a command, an agent or a file, before its first request.
 
-Border: on the engine's loop, between a prompt's delivery and the step that sends it. What was typed
-stays as it was; beside it stand the words that were meant, as synthetic parts, with the shell's
-output and the files in them. A shell command is asked for as the bash tool asks, a file is read as
-the read tool reads it.
+Border: on the engine's loop, between a prompt's delivery and the step that sends it. The user's text
+stays as it is; the expansion is written beside it as synthetic parts, with shell
+output and files filled in. A shell command needs the same permission as with the bash tool, and a file is read
+as by the read tool.
 """
 
 import dataclasses
@@ -15,6 +15,7 @@ from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.interfaces.services import Services
+from palimpsest.session.prompts.notebook_mentions import NotebookMentions
 from palimpsest.session.prompts.prompt_syntax import (
     FileMention,
     Shell,
@@ -41,6 +42,7 @@ from palimpsest.transcript.parts import (
     Attachment,
     FilePart,
     FileSource,
+    NotebookPart,
     Part,
     SourceText,
     SubtaskPart,
@@ -82,9 +84,10 @@ class Expander:
         self._info = services.info
         self._locks = services.locked_settings
         self._announce: Announce = _unheard
+        self._notebook = NotebookMentions(services)
 
     def options(self, text: str, options: PromptOptions) -> PromptOptions:
-        """Return the options of a prompt with what its command says of agent and model."""
+        """Return the options of a prompt with the agent and model that its command sets."""
         if self._definitions is not None:
             self._definitions.refresh()
         command, _ = self._command(text)
@@ -92,7 +95,7 @@ class Expander:
             return options
         free = self._locks.free
         if self._is_subtask(command):
-            return options  # what the command says is for its task; these are who answers
+            return options  # the command's options are for its task; these are for the agent that answers
         return dataclasses.replace(
             options,
             agent=options.agent or free("default_agent", command.agent),
@@ -102,9 +105,9 @@ class Expander:
         )
 
     def watch(self, run_context: RunContext, announce: Announce) -> RunContext:
-        """Return the stage of a run, before whose steps prompts are expanded.
+        """Return the context of a run changed so that prompts are expanded before each step.
 
-        ``announce(call id, input)`` says what a call would run that stands in no message.
+        ``announce(call id, input)`` reports what a call would run, since no message holds it.
         """
         resolve = run_context.setup
         self._announce = announce
@@ -143,6 +146,12 @@ class Expander:
             parts = self._of_agents(run_context, typed)
             if not any(isinstance(part, SubtaskPart) for part in parts):
                 parts += await self._of_files(run_context, info, typed)
+                parts += await self._notebook.parts(
+                    run_context,
+                    typed,
+                    lambda: _base(run_context, typed),
+                    {*self._agents, *(one.path for one in files_in(typed.text) if "/" in one.path)},
+                )
         if parts:
             run_context.write(*(PartUpdated(part=part) for part in parts), sync=True)
 
@@ -180,7 +189,7 @@ class Expander:
         command: CustomCommand,
         arguments: str,
     ) -> list[Part]:
-        """Fill in a command; raises UserError or ModelFailed where it cannot be."""
+        """Fill in a command's template; raises UserError or ModelFailed where that is impossible."""
         words = fill_template(command.template, arguments)
         try:
             text, attached = await self._filled(run_context, user, words)
@@ -212,7 +221,7 @@ class Expander:
     async def _of_files(
         self, run_context: RunContext, user: UserMessage, typed: TextPart
     ) -> list[Part]:
-        """Attach the project's files that a prompt names; other words behind an at sign stay words."""
+        """Attach the project's files that a prompt names with an at sign; other such words stay text."""
         named = files_in(typed.text, set(subagents_of(self._agents)))
         made: list[Part] = []
         for one in [each for each in named if _is_file_of(run_context, each.path)][:MOST_FILES]:
@@ -226,7 +235,7 @@ class Expander:
         return made
 
     def _model(self, command: CustomCommand, user: UserMessage) -> ModelRef | None:
-        """Return who does a command's task, where the command says so; raises ConfigError."""
+        """Return the model for a command's task, where the command sets one; raises ConfigError."""
         if command.model is None and command.variant is None:
             return None
         agent = self._agents.get(command.agent or "")
@@ -236,7 +245,7 @@ class Expander:
     async def _filled(
         self, run_context: RunContext, user: UserMessage, words: str
     ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
-        """Return the words with the shell's output in them, and the files that they name."""
+        """Return the text with shell output filled in, and the files that it names."""
         text: list[str] = []
         named: dict[str, FileMention] = {}
         known = set(subagents_of(self._agents))
@@ -269,14 +278,14 @@ class Expander:
             return NOT_SHOWN.format(path=path, problem=denied), ()
         except UserError as problem:
             if "/" not in path and "." not in path:
-                return None  # a word behind an at sign, and no file
+                return None  # a word with an at sign that names no file
             return NOT_SHOWN.format(path=path, problem=problem), ()
         return SHOWN.format(path=path, output=outcome.output), outcome.attachments
 
     async def _call(
         self, run_context: RunContext, user: UserMessage, name: str, given: dict[str, Any]
     ) -> ToolOutcome:
-        """Run a tool as the person's own call."""
+        """Run a tool as the user's own call."""
         tool = self._registry.resolve(name)
         if isinstance(tool, str):
             raise UserError(tool)
@@ -302,11 +311,11 @@ class Expander:
 
 
 def _unheard(_call_id: str, _given: dict[str, Any]) -> None:
-    """Nobody listens."""
+    """Do nothing, until ``watch`` sets another function."""
 
 
 def unanswered(messages: Messages) -> list[Message]:
-    """Return the prompts behind the newest answer, oldest first."""
+    """Return the messages after the newest answer, oldest first."""
     found: list[Message] = []
     for message in reversed(messages):
         if isinstance(message.info, AssistantMessage):
@@ -318,6 +327,7 @@ def unanswered(messages: Messages) -> list[Message]:
 def _expanded(message: Message) -> bool:
     return any(
         isinstance(part, AgentPart | SubtaskPart)
+        or (isinstance(part, NotebookPart) and part.about != "runs")
         or (isinstance(part, TextPart) and {COMMAND, ATTACHED} & (part.metadata or {}).keys())
         for part in message.parts
     )
@@ -350,7 +360,7 @@ def _file_parts(
 
 
 def _is_file_of(run_context: RunContext, path: str) -> bool:
-    """Tell whether a word behind an at sign is meant as a path, and leads to something of the project."""
+    """Return whether a word with an at sign is meant as a path, and that path exists in the project."""
     if "/" not in path and "." not in path:
         return False
     try:

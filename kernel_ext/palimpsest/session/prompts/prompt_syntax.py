@@ -1,11 +1,12 @@
-"""Fill in the words of a command: arguments, shell output, files; and find agents that a prompt names.
+"""Parse commands, arguments, shell commands and mentions of files and agents in a prompt.
 
-Border: pure; what a shell prints and what a file holds is put in by ``expanding``.
+Border: pure; ``prompt_expansion`` runs shell commands and reads files.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 _NUMBER = re.compile(r"\$(\d+)")
 _ALL = "$ARGUMENTS"
@@ -13,21 +14,41 @@ _WORD = re.compile(r"\"((?:\\.|[^\"\\])*)\"|'([^']*)'|(\S+)")
 _SHELL = re.compile(r"!`([^`\n]+)`")
 _FILE = re.compile(r"(?<![\w`@])@([^\s`,;:!?\"'()\[\]{}<>@]*[^\s`,.;:!?\"'()\[\]{}<>@])")
 _COMMAND = re.compile(r"/([\w][\w./-]*)(?:\s+(.*))?\Z", re.DOTALL)
+_CELL = re.compile(r"(?<![\w`@])@(?:(cell|out)[ \t]+(\d+)|(error)(?:[ \t]+(\d+))?)\b(?!\.\w)")
+_VARIABLE = re.compile(
+    r"(?<![\w`@/.])@([^\W\d]\w*(?:\.[^\W\d]\w*|\[(?:'[^'\n]{1,60}'|\"[^\"\n]{1,60}\"|-?\d{1,9})\])*)"
+)
 _AGENT = re.compile(r"(?<![\w`@/.])@([\w][\w./-]*\w|\w)")
 
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """A command whose output stands in the words."""
+    """A shell command in a text, which its output will replace."""
 
     command: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileMention:
-    """A path that a prompt names."""
+    """A path that a prompt names with an at sign."""
 
     path: str
+    start: int
+    end: int
+    """Positions in the text; the at sign is included."""
+
+
+MentionKind = Literal["cell", "out", "error", "variable"]
+_KINDS: Mapping[str, MentionKind] = {"cell": "cell", "out": "out", "error": "error"}
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookMention:
+    """A cell, an output, an error or a variable of the notebook that a prompt names."""
+
+    kind: MentionKind
+    target: str
+    """A cell's number, a variable's path, or empty for the newest error."""
     start: int
     end: int
     """With the at sign."""
@@ -35,7 +56,7 @@ class FileMention:
 
 @dataclass(frozen=True, slots=True)
 class AgentMention:
-    """An agent that a prompt names."""
+    """An agent that a prompt names with an at sign."""
 
     name: str
     start: int
@@ -43,13 +64,13 @@ class AgentMention:
 
 
 def command_in(text: str) -> tuple[str, str] | None:
-    """Return the name and the arguments of the command that a prompt seems to be, or None."""
+    """Return the name and the arguments of a prompt of the form ``/name arguments``, or None."""
     found = _COMMAND.match(text.strip())
     return (found[1], (found[2] or "").strip()) if found is not None else None
 
 
 def split_arguments(arguments: str) -> list[str]:
-    """Split arguments at blanks; what stands in quotes is one."""
+    """Split arguments at whitespace; a quoted text is one."""
     return [
         re.sub(r"\\(.)", r"\1", quoted) if quoted else single or plain
         for quoted, single, plain in _WORD.findall(arguments)
@@ -57,9 +78,9 @@ def split_arguments(arguments: str) -> list[str]:
 
 
 def fill_template(template: str, arguments: str) -> str:
-    """Put arguments into a template: ``$1`` and so on, of which the highest takes the rest, ``$ARGUMENTS``.
+    """Fill arguments into a template: ``$1`` and so on, of which the highest takes the rest, and ``$ARGUMENTS``.
 
-    A template that has place for none gets them at its end.
+    For a template without such a placeholder they are added at its end.
     """
     numbers = [int(number) for number in _NUMBER.findall(template)]
     highest = max(numbers, default=0)
@@ -73,7 +94,7 @@ def fill_template(template: str, arguments: str) -> str:
             return " ".join(words[number - 1 :])
         return words[number - 1] if number <= len(words) else ""
 
-    # One pass, so that what a person writes is never taken for a place itself.
+    # One pass, so that a placeholder within the arguments is not replaced.
     whole = re.compile(rf"{_NUMBER.pattern}|{re.escape(_ALL)}")
     text = whole.sub(
         lambda match: arguments if match[0] == _ALL else one(match),
@@ -85,7 +106,7 @@ def fill_template(template: str, arguments: str) -> str:
 
 
 def shell_pieces_of(text: str) -> list[str | Shell]:
-    """Split words at the shell commands in them."""
+    """Split a text at the shell commands in it."""
     found: list[str | Shell] = []
     at = 0
     for match in _SHELL.finditer(text):
@@ -95,7 +116,7 @@ def shell_pieces_of(text: str) -> list[str | Shell]:
 
 
 def files_in(text: str, leave_out: Collection[str] = ()) -> list[FileMention]:
-    """Return the paths that stand behind an at sign, each once, in order."""
+    """Return the paths after an at sign, each once, in order, but for those in ``leave_out``."""
     found: dict[str, FileMention] = {}
     for match in _FILE.finditer(text):
         if match[1] not in leave_out:
@@ -103,8 +124,30 @@ def files_in(text: str, leave_out: Collection[str] = ()) -> list[FileMention]:
     return list(found.values())
 
 
+def notebook_mentions(text: str, leave_out: Collection[str] = ()) -> list[NotebookMention]:
+    """Return what a prompt names of the notebook, each once, in order; ``leave_out`` are names of agents.
+
+    A variable is any name behind an at sign: whether it exists, the kernel says.
+    """
+    found: dict[tuple[str, str], NotebookMention] = {}
+    taken: set[int] = set()
+    for match in _CELL.finditer(text):
+        kind = _KINDS[match[1] or match[3]]
+        if kind in leave_out:
+            continue
+        taken.add(match.start())
+        one = NotebookMention(kind, match[2] or match[4] or "", match.start(), match.end())
+        found.setdefault((one.kind, one.target), one)
+    for match in _VARIABLE.finditer(text):
+        if match[1] in leave_out or match.start() in taken:
+            continue
+        one = NotebookMention("variable", match[1], match.start(), match.end())
+        found.setdefault((one.kind, one.target), one)
+    return sorted(found.values(), key=lambda one: one.start)
+
+
 def agent_mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
-    """Return the agents that words name, in order."""
+    """Return the mentions of these agents in a text, in order."""
     return [
         AgentMention(match[1], match.start(), match.end())
         for match in _AGENT.finditer(text)
@@ -115,8 +158,8 @@ def agent_mentions(text: str, agents: Collection[str]) -> list[AgentMention]:
 def subtasks_in(text: str, agents: Collection[str]) -> list[tuple[str, str]]:
     """Return agent and task of each paragraph that begins with an agent's name.
 
-    Empty unless the prompt itself begins with one: then it is for that agent, up to the next line
-    that begins with a name.
+    Empty unless the prompt itself begins with one. A task ends at the next line that begins with a
+    name.
     """
     starts = [
         one

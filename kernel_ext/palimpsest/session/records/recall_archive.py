@@ -1,8 +1,8 @@
-"""What a session keeps of itself, for the model to recall.
+"""Read a session's own hidden or truncated texts, for the tool ``recall``.
 
-Border: reads the session's own record, also what lies before the live window, and the blobs that
-its parts name; for a task also what the calling session names. What a person left out of the
-conversation is not found here.
+Border: reads the session's journal, including what lies before the live window, and the blobs that
+its parts name; for a task also what the calling session names. What the user excluded from the
+context is not found here.
 """
 
 import asyncio
@@ -19,29 +19,36 @@ from palimpsest.transcript.context_values.decisions import Decision, EffectiveDe
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.parts import Part, TextPart, ToolCompleted, ToolFailed, ToolPart
+from palimpsest.transcript.parts import (
+    NotebookPart,
+    Part,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+)
 
 EARLIER = "earlier"
-"""The name of the messages that a summary stands for."""
+"""The name of the messages that the newest summary replaces."""
 EVERYTHING = 10**9
-"""Characters of an output that are told: all."""
+"""Maximum characters of an output that are returned: all."""
 
 
 class SessionArchive:
-    """Reads one session for its model."""
+    """Finds texts of one session that its model can recall."""
 
     def __init__(self, journal: Journal, store: Store) -> None:
         self._journal = journal
         self._store = store
         self.caller: SessionArchive | None = None
-        """What the session keeps whose task this one works at: what it names can be recalled here too."""
+        """The archive of the session whose ``task`` call this one works for: it is searched too."""
 
     async def find(self, name: str) -> ArchivedText:
-        """Return what a name stands for; raises UserError with a sentence for the model."""
+        """Return the text of a part or message by name; raises UserError with a sentence for the model."""
         return await asyncio.to_thread(self._find, name.strip())
 
     async def hidden(self) -> Sequence[ArchivedText]:
-        """Return all that the model is not shown, or not whole, oldest first."""
+        """Return all texts that the model is not shown, or only in part, oldest first."""
         return await asyncio.to_thread(self._hidden)
 
     def _find(self, name: str) -> ArchivedText:
@@ -84,7 +91,7 @@ class SessionArchive:
         return [one for one in found if one is not None]
 
     def _earlier(self, messages: Messages, decisions: tuple[Decision, ...]) -> ArchivedText | None:
-        """Return the messages that the newest summary stands for, as they were said."""
+        """Return the messages that the newest summary replaces, in their original wording."""
         shown = {message.id for message in View(messages, decisions).folded()}
         covered = tuple(one for one in messages if one.id not in shown)
         if not covered:
@@ -114,7 +121,7 @@ class SessionArchive:
             case ToolPart(state=ToolFailed(error=error, metadata=metadata)):
                 printed = metadata.get("output")
                 return f"{error}\n{printed}" if isinstance(printed, str) else error
-            case TextPart(text=text):
+            case TextPart(text=text) | NotebookPart(text=text):
                 return text
             case _:
                 raise UserError("There is no text to recall of that.")
@@ -138,7 +145,7 @@ class SessionArchive:
         return {state.blob.sha256: content.decode("utf-8", "surrogatepass")}
 
     def _everything(self) -> tuple[Messages, tuple[Decision, ...]]:
-        """Return the whole session, also what the live window leaves in the log."""
+        """Return all messages and decisions, including those before the live window."""
         messages, decisions, partial = self._journal.read_state(
             lambda state: (state.messages(), state.decisions, state.partial)
         )
@@ -150,7 +157,7 @@ class SessionArchive:
 
 
 def _is_open(holding: EffectiveDecisions, part: Part, message: Message) -> bool:
-    """Tell whether a person lets the model have a part."""
+    """Return whether the user has not excluded a part from the context."""
     reduction = holding.reduction(part.id, message.id)
     return reduction is None or reduction.action != "drop"
 
@@ -159,4 +166,6 @@ def _title(target: Target) -> str:
     part = target.part
     if isinstance(part, ToolPart):
         return f"Output of {part.tool} {subject(part.state.input)}".strip()[:80]
+    if isinstance(part, NotebookPart):
+        return "Cells that the user ran"
     return "A message" if part is None else "Text of a message"

@@ -1,12 +1,12 @@
-"""Which of a project's settings hold although nobody trusted the project.
+"""Decide which of a project's settings apply although the user has not trusted the project.
 
-A project comes from somebody else more often than not, so what stands here is a list of what it may
-say, and all else waits: rules that deny or ask, smaller limits, numbers of what is kept of a
-conversation, words for agents and commands that nobody else defined, and the rehearsal model, which
-costs nothing and sends nothing. A setting that is added later waits until it is named here.
+A project usually comes from other people, so this lists what it may set, and all else needs
+trust: rules that deny or ask, smaller limits, how much of a conversation is
+kept, prompts for agents and commands that are not defined elsewhere, and the rehearsal model, which
+costs nothing and sends nothing. A setting that is added later needs trust until it is listed here.
 
-Border: pure; which settings are right at all is ``config_merge``'s work, and what is kept of a
-person's trust is ``config_trust``'s.
+Border: pure; ``layer_merge`` validates settings, and ``trust_store`` stores the user's
+trust.
 """
 
 import re
@@ -24,11 +24,12 @@ MODES_BY_FREEDOM = ("plan", *(mode for mode in MODES if mode != "plan"))
 SHARES_BY_FREEDOM = ("disabled", "manual", "auto")
 ENDS_BY_FREEDOM = ("raise", "auto", "show")
 VARIABLES_BY_DETAIL = ("names", "names and types", "values")
+NOTEBOOK_BY_DETAIL = ("none", "errors", "all")
 LEAST_WINDOW = 8_000
-"""Tokens; in a smaller window a folder would make every turn summarise, and pay for it."""
+"""Tokens; with a smaller window a project would cause a compaction in every turn, at the user's cost."""
 MOST_RESERVED = 64_000
 SAFE_AGENTS = frozenset({"plan", "explore", "general"})
-"""Built-in agents that may do no more than the one that a person talks to."""
+"""Built-in agents that may do no more than the default one."""
 REHEARSAL = re.compile(r"rehearsal(/[\w.-]+)?")
 
 
@@ -37,16 +38,16 @@ class SettingsBaseline:
     """What a project's settings are compared with."""
 
     base: Path
-    """The folder of the file that says it."""
+    """The folder of the file that holds them."""
     below: Config
-    """What holds without it."""
+    """The settings without the project's."""
     agents: frozenset[str]
-    """Names of agents that there are without the project, beside those of ``below``."""
+    """Names of agents that are defined outside the project, besides those in ``below``."""
     commands: frozenset[str] = frozenset()
 
 
 Test = Callable[[Any, SettingsBaseline, tuple[str, ...]], bool]
-"""Whether a value of a setting may hold; the names are those that stand for ``*``."""
+"""Returns whether a setting's value may apply; its last argument are the names matched by ``*``."""
 
 
 def _always(_value: Any, _ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
@@ -58,7 +59,7 @@ def _only(wanted: Any) -> Test:
 
 
 def is_rehearsal_model(value: Any) -> bool:
-    """Tell whether a model is the rehearsal one, which costs nothing and sends nothing."""
+    """Return whether a model is the rehearsal one, which costs nothing and sends nothing."""
     return isinstance(value, str) and REHEARSAL.fullmatch(value) is not None
 
 
@@ -74,7 +75,7 @@ def _value_of(key: str, below: Config) -> Any:
 
 
 def _smaller(key: str, *, built_in: float | None = None, least: float = 0) -> Test:
-    """Allow a number that is not above the one that holds; where there is none, any."""
+    """Allow a number not above the one that applies without the project; where none does, any."""
 
     def test(value: Any, ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not isinstance(value, int | float) or value < least:
@@ -87,7 +88,7 @@ def _smaller(key: str, *, built_in: float | None = None, least: float = 0) -> Te
 
 
 def _fewer_turns(key: str) -> Test:
-    """Allow fewer turns that are sent; 0 stands for all of them."""
+    """Allow fewer turns to be sent; 0 means all of them."""
 
     def test(value: Any, ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
         if not value:
@@ -122,7 +123,7 @@ def _no_freer(order: tuple[str, ...], key: str) -> Test:
 
 
 def _first_agent(value: Any, ground: SettingsBaseline, _names: tuple[str, ...]) -> bool:
-    """Allow plan, and back to build where nobody chose another one."""
+    """Allow ``plan``, and ``build`` where no other agent was chosen."""
     return bool(value == "plan" or value == "build" == ground.below.default_agent)
 
 
@@ -190,18 +191,20 @@ ALLOWED: Mapping[str, Test] = {
     "command.*.subtask": _new_command,
     "command.*.agent": _safe_agent,
     "mcp.*.enabled": _known_server,
+    "notebook": _no_freer(NOTEBOOK_BY_DETAIL, "notebook"),
+    "notebook_tokens": _smaller("notebook_tokens"),
     "variables": _no_freer(VARIABLES_BY_DETAIL, "variables"),
     "share": _no_freer(SHARES_BY_FREEDOM, "share"),
     "snapshot": _only(True),  # noqa: FBT003  the value itself
 }
-"""By dotted key, where ``*`` is any name; ``permission`` and ``instructions`` are taken apart."""
+"""By dotted key, where ``*`` is any name; ``permission`` and ``instructions`` are handled separately."""
 
 PERMISSION = "permission"
 INSTRUCTIONS = "instructions"
 
 
 def may_hold(path: tuple[str, ...], value: Any, ground: SettingsBaseline) -> bool:
-    """Tell whether a setting of an untrusted project holds."""
+    """Return whether a setting of an untrusted project applies."""
     for key, test in ALLOWED.items():
         names = _names(key.split("."), path)
         if names is not None:
@@ -210,14 +213,14 @@ def may_hold(path: tuple[str, ...], value: Any, ground: SettingsBaseline) -> boo
 
 
 def _names(key: list[str], path: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the names that stand for the stars of a key; None where it is another setting."""
+    """Return the names that match the stars of a key; None where the key does not match."""
     if len(key) != len(path) or any(k not in ("*", p) for k, p in zip(key, path, strict=True)):
         return None
     return tuple(p for k, p in zip(key, path, strict=True) if k == "*")
 
 
 def tightens(table: Any) -> Any:
-    """Return what of a table of rules denies or asks; the rest is left out."""
+    """Return the entries of a permission table that deny or ask; None where there are none."""
     if isinstance(table, str):
         return table if table in ("deny", "ask") else None
     if not isinstance(table, Mapping):
@@ -227,12 +230,12 @@ def tightens(table: Any) -> Any:
 
 
 def asks(table: Any) -> bool:
-    """Tell whether a table of rules asks about anything."""
+    """Return whether a permission table asks about anything."""
     return _says(table, "ask")
 
 
 def has_denies(table: Any) -> bool:
-    """Tell whether a table of rules, or one of several, denies anything."""
+    """Return whether a permission table, or one of several, denies anything."""
     return _says(table, "deny")
 
 
@@ -247,7 +250,7 @@ def _says(table: Any, action: str) -> bool:
 
 
 def is_outside(name: str, base: Path) -> bool:
-    """Tell whether a file of instructions lies outside of the folder that names it."""
+    """Return whether an instruction file lies outside of the folder that names it."""
     path = Path(name).expanduser() if name.startswith("~") else base / name
     try:
         return not path.resolve().is_relative_to(base.resolve())

@@ -1,12 +1,12 @@
-"""Read the place in which a session works, and tell the model before a prompt what is new in it.
+"""Describe the environment of a session, and tell the model beside each prompt what changed in it.
 
-Folders, platform, date and instruction files stand in the system prompt. Later changes of the clock
-and the kernel stand beside the user's words as synthetic parts, so each is journaled before it is
-sent and is sent the same in every later request. Of variables that a prompt does not name, no more
-is told than the setting ``variables`` says: a value goes along only where somebody spoke of it.
+Folders, platform, date and instruction files are in the system prompt. Later changes of the date
+and of the kernel's variables are written beside the user's text as synthetic parts, so each is journaled before
+it is sent and is the same in every later request. Of variables that a prompt does not name, the model gets
+only what the setting ``variables`` allows.
 
 A front end names a notebook relative to the folder in which its kernel started; the project may
-begin above that folder, and two folders may each have an analysis.ipynb, so sessions are kept by
+begin above that folder, and two folders may each have an analysis.ipynb, so sessions are stored by
 the path in the project.
 """
 
@@ -14,8 +14,8 @@ import asyncio
 import datetime
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from palimpsest.context.engine_text.environment_changes import (
     mentioned_words,
     tells_changes,
 )
+from palimpsest.context.engine_text.mutated_names import mutated_names
 from palimpsest.context.engine_text.reminders import beside_newest, metadata_beside_newest
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.context.visible_messages.view import View
@@ -64,9 +65,9 @@ def _moved(notebook: str | None, was: Path, now: Path) -> str | None:
 
 
 INSTRUCTION_BYTES = 40_000
-"""A longer instruction file is cut: it would fill the window of a small model by itself."""
+"""A longer instruction file is truncated, since it would fill the window of a small model by itself."""
 MOST_FILES = 100
-"""That one pattern of the setting ``instructions`` may name."""
+"""Maximum number of files that one pattern of the setting ``instructions`` may match."""
 
 
 def read_surroundings(
@@ -78,7 +79,7 @@ def read_surroundings(
     files: tuple[str, ...] = (),
     problems: list[str] | None = None,
 ) -> EnvironmentDetails:
-    """Describe where a session works, as of its beginning; what is left out is told in ``problems``."""
+    """Describe where a session works, as of its beginning; adds a sentence to ``problems`` for each file left out."""
     problems = [] if problems is None else problems
     return EnvironmentDetails(
         model=model,
@@ -93,7 +94,7 @@ def read_surroundings(
 
 
 def day_of(now_ms: int) -> str:
-    """Return the day of a moment, where this kernel runs."""
+    """Return the day of a time in milliseconds since 1970, in this kernel's time zone."""
     moment = datetime.datetime.fromtimestamp(now_ms / 1000).astimezone()
     return moment.strftime("%a %b %d %Y")
 
@@ -101,7 +102,7 @@ def day_of(now_ms: int) -> str:
 def read_instructions(cwd: Path, root: Path, problems: list[str]) -> tuple[tuple[str, str], ...]:
     """Return path and content of each instruction file from the project down to the folder."""
     folders = [folder for folder in (cwd, *cwd.parents) if folder == root or root in folder.parents]
-    # The first name that exists anywhere on the way counts, with all its files.
+    # The first file name that exists in any of the folders is used, from every folder that has it.
     for name in NAMES:
         found = [folder / name for folder in reversed(folders) if (folder / name).is_file()]
         if readable := _texts(found, lambda _: root, problems):
@@ -130,9 +131,9 @@ def read_files(
 
 
 def _confined_to(path: Path, root: Path) -> Path | None:
-    """Return the folder that a named file must not leave: the project, for a name within it.
+    """Return the folder that a named file must not lead out of: the project, for a path within it.
 
-    A name outside comes from a person's own settings, or from ones that a person trusts.
+    A path outside comes from the user's own settings, or from ones that the user trusts.
     """
     named = Path(os.path.normpath(path))
     return root if named.is_relative_to(root) or path.is_relative_to(root) else None
@@ -155,22 +156,24 @@ def _texts(
 
 
 LOOK_SECONDS = 0.5
-"""A kernel that is busy with the user's own code is not waited for; there is a next prompt."""
+"""Timeout of listing variables: a kernel busy with the user's own code is skipped until the next prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class _KernelState:
-    """What a kernel held when it was looked at."""
+    """A kernel's variables at one moment: text by name, for all of them and for those that the prompt names."""
 
     variables: dict[str, str]
     named: dict[str, str]
+    marks: dict[str, tuple[int | None, bool]] = field(default_factory=dict)
+    """Fingerprint of each variable, and whether it covers all of its contents."""
 
 
 class EnvironmentUpdates:
-    """Tells a session's model what has changed, once with each prompt.
+    """Tells a session's model what changed in its environment, once with each prompt.
 
-    Responsibilities: know what variables the model was told of last, which only holds as long as
-    this kernel does; write what is new.
+    Responsibilities: keep the variables that the model was told about last, which holds only as long as
+    this kernel runs; write what changed.
     """
 
     def __init__(
@@ -187,9 +190,9 @@ class EnvironmentUpdates:
         self._ids = ids
         self._clock = clock
         self._plans = plans
-        """Tells whether the session is in plan mode."""
+        """Returns whether the session is in plan mode."""
         self._met: set[str] = set() if joined_sessions is None else joined_sessions
-        """Ids of the sessions in which this kernel took part, told or not."""
+        """Ids of the sessions in which this kernel took part, whether or not their model was told."""
         session = log.state.session
         if session is not None and (self._has_met(session) or not log.state.messages()):
             self._met.add(session.id)
@@ -197,11 +200,19 @@ class EnvironmentUpdates:
         self._detail = detail
         self._known: dict[str, str] | None = None
         self._known_named: dict[str, str] = {}
+        self._known_marks: dict[str, tuple[int | None, bool]] = {}
 
-    async def tell(self, user: UserMessage, policy: Policy, namespace: Namespace | None) -> None:
-        """Write what is new beside a prompt that was not sent yet; a second time does nothing.
+    async def tell(
+        self,
+        user: UserMessage,
+        policy: Policy,
+        namespace: Namespace | None,
+        sources: Sequence[str] = (),
+    ) -> None:
+        """Write the changes beside a prompt that was not sent yet; a second call does nothing.
 
-        ``namespace`` is None where the model may not look at variables.
+        ``namespace`` is None where the model must not see variables. ``sources`` are those of the cells
+        that the user ran since the last turn: what they change in place is told where it was not compared.
         """
         is_due = self._is_due(user)
         if policy.reminders.mode == "newest":
@@ -225,11 +236,13 @@ class EnvironmentUpdates:
             known=self._known,
             known_named=self._known_named,
             met=self._has_met(session),
+            changed=_changed(self._known_marks, look, sources),
         )
         seen = View(state.messages(), state.decisions).folded(policy.compact)
         found = environment_changes(seen, situation, policy.reminders)
         if look is not None:
             self._known = look.variables
+            self._known_marks = look.marks
             self._known_named = {
                 name: told
                 for name, told in (self._known_named | look.named).items()
@@ -245,10 +258,10 @@ class EnvironmentUpdates:
         return session.id in self._met or (place is not None and place.session_id in self._met)
 
     def _say_beside_newest(self, policy: Policy) -> None:
-        """Write which mode it is beside the newest user message, where nothing says so yet."""
+        """Write the mode beside the newest user message, where no visible message states it yet."""
         state = self._log.state
         if beside_newest(state.messages()) is None:
-            return  # nor would it be of the fewer messages that the model still sees
+            return  # then the fewer messages that the model still sees have none either
         said = beside_newest(View(state.messages(), state.decisions).folded(policy.compact))
         if said is not None:
             message, text = said
@@ -256,7 +269,7 @@ class EnvironmentUpdates:
             self._log.append(PartUpdated(part=self._part(message.info, change)))
 
     def _is_due(self, user: UserMessage) -> bool:
-        """Tell whether this is a person's prompt at the beginning of its turn."""
+        """Return whether this is the user's prompt that began the newest turn, with nothing written beside it yet."""
         if user.joins:
             return False
         if user.by_engine:
@@ -271,19 +284,20 @@ class EnvironmentUpdates:
         if namespace is None:
             return None
         try:
-            shown = ShownVariables(self._detail, named)
+            shown = ShownVariables(self._detail, named, marks=True)
             found = await asyncio.wait_for(namespace.list(shown), LOOK_SECONDS)
-        except Exception:  # noqa: BLE001 - a kernel that cannot be looked at is not worth a turn
+        except Exception:  # noqa: BLE001 - a kernel whose variables cannot be listed must not fail the turn
             return None
         secrets = secret_values(self._environment)
         lines = [(one.name, self._unasked(one), self._told(one, secrets)) for one in found]
         return _KernelState(
             {name: unasked for name, unasked, _ in lines},
             {name: told for name, _, told in lines if name in named},
+            {one.name: (one.mark, one.whole) for one in found},
         )
 
     def _unasked(self, one: VariableInfo) -> str:
-        """Return what is told of a variable of which nobody spoke."""
+        """Return what the model is told about a variable that no prompt names."""
         match self._detail:
             case "names":
                 return ""
@@ -299,7 +313,7 @@ class EnvironmentUpdates:
         return scrub_values(one.told, secrets)
 
     def _named_in(self, user: UserMessage) -> frozenset[str]:
-        """Return the words of the prompt; a variable of that name is one that it names."""
+        """Return the words of the prompt; a variable with such a name counts as named by it."""
         message = self._log.state.message(user.id)
         return mentioned_words((message,) if message is not None else ())
 
@@ -312,3 +326,24 @@ class EnvironmentUpdates:
             synthetic=True,
             metadata=dict(item.metadata),
         )
+
+
+def _changed(
+    known: Mapping[str, tuple[int | None, bool]],
+    look: _KernelState | None,
+    sources: Sequence[str],
+) -> dict[str, bool]:
+    """Return the variables whose contents changed, by name; False where only the cells' source says so."""
+    if look is None:
+        return {}
+    found: dict[str, bool] = {}
+    touched = frozenset[str]().union(*map(mutated_names, sources))
+    for name, (mark, whole) in look.marks.items():
+        before = known.get(name)
+        if before is None:
+            continue
+        if mark is not None and before[0] is not None and mark != before[0]:
+            found[name] = True
+        elif not whole and name in touched:
+            found[name] = False
+    return found

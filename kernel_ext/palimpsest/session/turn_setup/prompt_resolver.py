@@ -1,4 +1,4 @@
-"""What a prompt asks for, resolved: agent, model, policy, tools and system prompt.
+"""Resolve a prompt's agent, model, context policy, tools and system prompt.
 
 The loop calls ``setup`` before each request, so that a change takes effect from the next one on.
 """
@@ -29,6 +29,7 @@ from palimpsest.session.prompts.answers import MOST_RETRIES, RETRIES
 from palimpsest.session.revert.plan import standing_revert, without_taken_back
 from palimpsest.session.runs.child_sessions import is_child, tools_hidden_by_limits
 from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
+from palimpsest.session.turn_setup.notebook_updates import NOTEBOOK_TOOL, NotebookUpdates
 from palimpsest.session.turn_setup.system_prompts import SystemPrompts
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.registration.registry import EVERY, Registry
@@ -45,13 +46,14 @@ from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 VARIABLES = "variables"
+"""The tool; an agent that may not use it is told about no variables either."""
 NOT_USED = (
     "The log of this session names the model {model}, and nobody named it in this project. Send the prompt "
     "again with -m {model} if you want it."
 )
-"""Who may not use this tool is told of no variables either."""
+"""Error for a model that the user has not chosen in this project (``EffectiveRules.may_use``)."""
 FILES = "files"
-"""What a notice about files that were left out says that it is about."""
+"""The subject of a notice about files that were left out."""
 
 NO_FORM = (
     "The model {model} calls no tools, and an answer in a given form needs one. Ask without format, or choose "
@@ -65,22 +67,22 @@ NOT_ANSWERING = (
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """The tools of one step."""
+    """The tools offered in one step."""
 
     registry: Registry
     tools: tuple[Tool, ...]
 
     def resolve(self, name: str) -> Tool | str:
-        """Return the tool, or a sentence for the model."""
+        """Return the tool of a name, or a sentence for the model where it cannot be called."""
         return self.registry.resolve(name, self.tools)
 
     def validate(self, tool: Tool, given: Any) -> Any:
-        """Return the validated arguments, or a sentence for the model."""
+        """Return the validated arguments, or a sentence for the model about what is wrong with them."""
         return self.registry.validate(tool, given)
 
 
 class PromptResolver:
-    """Resolve what the prompts of one session ask for."""
+    """Resolves the prompts of one session."""
 
     def __init__(
         self, services: Services, journal: Journal, log: SessionLog, configured: ConfiguredPolicy
@@ -101,9 +103,10 @@ class PromptResolver:
             services.joined_sessions,
             services.variables,
         )
+        self._notebook = NotebookUpdates(services, log)
 
     def resolve(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
-        """Return agent and model of a prompt; raises ConfigError before anything is journaled."""
+        """Return agent and model of a prompt; raises ConfigError, before anything is journaled."""
         services = self._services
         session = self._log.state.session
         self._refuse_fixed(options)
@@ -126,7 +129,7 @@ class PromptResolver:
         return agent.name, info.ref
 
     def accept_summariser(self, name: str) -> ModelRef:
-        """Return the model that a person names for one summary, and note that it is used here.
+        """Return the model that the user names for one summary, and record that the user chose it here.
 
         Raises ConfigError where there is no such model, or an administrator fixed another one.
         """
@@ -141,10 +144,10 @@ class PromptResolver:
         return info.ref
 
     def _refuse_fixed(self, options: dict[str, Any]) -> None:
-        """Raise ConfigError where a person names what an administrator fixed."""
+        """Raise ConfigError where the user names another value than one that an administrator fixed."""
         services, locked_settings = self._services, self._services.locked_settings
         if is_child(self._log.state.session):
-            return  # what an agent names for a task is passed over
+            return  # choices that an agent makes for a task are ignored instead
         locked_settings.refuse("default_agent", options.get("agent"), services.default_agent)
         locked_settings.refuse("variant", options.get("variant"), locked_settings.config.variant)
         locked_settings.refuse(
@@ -157,26 +160,26 @@ class PromptResolver:
             )
 
     def _agent_of(self, name: str) -> str:
-        """Return who answers: the agent that was chosen, or the one that is fixed."""
+        """Return the name of the agent that answers: the chosen one, or the fixed one."""
         fixed = self._services.locked_settings.by("default_agent")
         free = not fixed or is_child(self._log.state.session)
         return name if free else self._services.default_agent
 
     def _info(self, model: str, variant: str | None) -> ModelInfo:
-        """Return what is known of the model that was chosen, or of the one that is fixed."""
+        """Return the facts about the model that was chosen, or about the fixed one."""
         services = self._services
         if services.locked_settings.by("model"):
             model = services.default_model()
         return services.info(model, services.locked_settings.free("variant", variant))
 
     def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
-        """Return agent and model of a prompt that is sent now, and note that both are used here."""
+        """Return agent and model of a prompt that is sent now, and record that the user chose them here."""
         agent, model = self.resolve(options)
         self._services.effective_rules.use(agent, model)
         return agent, model
 
     async def look_for(self, tools: Iterable[str] | None) -> None:
-        """Connect servers where only they can have a tool that is named; raises ConfigError."""
+        """Connect MCP servers to find named tools that are not known yet; raises ConfigError for unknown ones."""
         servers = self._services.servers
         if tools and servers is not None:
             wanted = [name for name in tools if name != EVERY]
@@ -190,7 +193,7 @@ class PromptResolver:
                 raise ConfigError(f"There is no tool {tool!r}. Tools: {known}. {why}".rstrip())
 
     async def setup(self, user: UserMessage) -> StepSetup:
-        """Resolve what a user message asks for; raises UserError or ModelFailed with a sentence."""
+        """Return the setup of a step for a user message; raises UserError or ModelFailed with a sentence."""
         services = self._services
         agent = find_agent(self._agent_of(user.agent), services.agents)
         fixed = services.locked_settings.by("model")
@@ -209,7 +212,10 @@ class PromptResolver:
             raise UserError(NO_FORM.format(model=info.ref.id))
         self._remember(user)
         may_look = any(tool.name == VARIABLES for tool in offered)
-        await self._news.tell(user, policy, self.namespace() if may_look else None)
+        sources = self._notebook.sources()
+        if any(tool.name == NOTEBOOK_TOOL for tool in offered):
+            self._notebook.tell(user, policy, info)
+        await self._news.tell(user, policy, self.namespace() if may_look else None, sources)
         system = await self._systems.settle(agent, info, user, self.extensions.finish_system)
         self._tell_of_files()
         await self.extensions.greet(policy, system)
@@ -244,7 +250,7 @@ class PromptResolver:
         )
 
     def _steps(self, agent: Agent) -> int:
-        """Return how many requests a turn may take where its prompt does not say."""
+        """Return the maximum number of requests of a turn whose prompt sets none."""
         wanted = self._services.max_steps or agent.steps
         return min(wanted, self._services.most_steps or wanted)
 
@@ -278,7 +284,7 @@ class PromptResolver:
         )
 
     def _tell_of_files(self) -> None:
-        """Say once, in one notice, which files were not read for the model."""
+        """Queue one notice about files that were not read for the model, each file once."""
         definitions = self._services.definitions
         left_out = [
             *self._systems.left_out,
@@ -290,23 +296,23 @@ class PromptResolver:
             self.extensions.hooks.tell(FILES, " ".join(new))
 
     def policy(self) -> Policy:
-        """Return the context policy that holds from the next request on."""
+        """Return the context policy from the next request on."""
         return self._configured.of(self._log.state.session)
 
     def recovery(self) -> RecoveryPolicy:
-        """Return how long to wait for what; a policy that cannot be used is refused by the turn."""
+        """Return the recovery policy with its wait times; the configured one where the session's is unusable."""
         try:
             return self.policy().recovery
         except UserError:
             return self._services.policy.recovery
 
     def namespace(self) -> Namespace | None:
-        """Return the way to the user's variables, where a kernel is."""
+        """Return access to the user's variables; None where there is no kernel."""
         found = self._services.namespace
         return found(self._journal.session_id) if found is not None else None
 
     def _limited(self, policy: Policy, agent: Agent, messages: Messages) -> Policy:
-        """Return the policy with the history limit that holds for this session's key."""
+        """Return the policy with the history limit that applies to this session's key."""
         services = self._services
         return with_history_limit(
             policy,
@@ -318,7 +324,7 @@ class PromptResolver:
         )
 
     def _next_user(self, messages: Messages, *, running: bool) -> UserMessage:
-        """Return who asks next: the prompt that is being answered, or one without options."""
+        """Return the user message that the next request answers: the running turn's, or one without options."""
         if running:
             for message in reversed(messages):
                 if isinstance(message.info, UserMessage):
@@ -330,7 +336,7 @@ class PromptResolver:
         )
 
     def _summary_system_prompt(self, compaction_agent: Agent | None) -> str | None:
-        """Return the system prompt of who writes summaries, where somebody wrote another than ours."""
+        """Return the system prompt for summaries if one is configured in place of the built-in one."""
         services = self._services
         own = services.locked_settings.free(
             "compaction.prompt", compaction_agent.prompt if compaction_agent else None
@@ -338,7 +344,7 @@ class PromptResolver:
         return services.clean(own) if own else None
 
     def _wanted(self, messages: Messages, user: UserMessage) -> str | None:
-        """Return the model that a person named for the summary that this message asks for."""
+        """Return the model that the user named for the summary that this marker message requests."""
         part = marker_of(messages, user)
         if part is None or part.model is None:
             return None
@@ -349,7 +355,7 @@ class PromptResolver:
         )
 
     def _summary_model(self, name: str | None) -> SummaryModel | None:
-        """Return the model that the policy names for summaries; one that there is none of says so."""
+        """Return the model that the policy names for summaries; for an unknown one, the result holds the problem."""
         if not name:
             return None
         try:
@@ -360,7 +366,7 @@ class PromptResolver:
         return SummaryModel(name, self._services.model(info), info)
 
     def _known(self, name: str, model: ModelRef) -> None:
-        """Raise ConfigError for a model that only the session's own log names."""
+        """Raise ConfigError for a model that only the session's own journal names."""
         services, compaction_agent = self._services, self._services.agents.get(AGENT)
         configured = (
             services.policy.compact.model,
@@ -394,13 +400,13 @@ class PromptResolver:
 
 
 def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
-    """Return the tool that takes the answer, where it must have a form."""
+    """Return the tool that takes a structured answer, where the prompt asks for one."""
     schema = (user.format or {}).get("schema")
     return (StructuredOutputTool(schema),) if isinstance(schema, Mapping) else ()
 
 
 def _retries(user: UserMessage) -> int | None:
-    """Return how often the answer is asked for in its form; None where it needs none."""
+    """Return how often the model is asked again for a structured answer; None where the prompt wants none."""
     if not _answer_tool(user):
         return None
     wanted = (user.format or {}).get("retryCount", RETRIES)

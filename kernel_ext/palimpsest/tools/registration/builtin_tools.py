@@ -1,10 +1,10 @@
-"""The tools that come with the package, and what each is allowed by default.
+"""The table of built-in tools and their default permission rules.
 
-Border: one row a tool. What follows from being a tool of our own is derived from here: that it is
-offered (``tools/registration/registry.py``), the rule that holds where nobody said otherwise, that no other tool
-may take its name, and that agent files may name it (``session/definitions/agent_files.py``). A tool of somebody
-else's that was called ``read`` would be allowed as reading is, and one called ``external_directory``
-would be answered by what was said about folders.
+Border: one row per tool. Everything about built-in tools is derived from this table: that they are
+offered (``tools/registration/registry.py``), their default rules, that no other tool may take their names, and
+that agent files may name them (``session/definitions/agent_files.py``). A user's or server's tool called
+``read`` would otherwise be allowed by the rule for reading, and one called ``external_directory`` by
+answers about folders.
 """
 
 import unicodedata
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.tools.execution.bash import BashTool
+from palimpsest.tools.execution.notebook import NotebookTool
 from palimpsest.tools.execution.python import PythonTool
 from palimpsest.tools.execution.variables import VariablesTool
 from palimpsest.tools.files.listing import ListTool
@@ -38,28 +39,29 @@ OTHER_NAMES = (
     "private_network",
     "structuredoutput",
 )
-"""Names that are no tool's that comes with the package, but mean something of our own."""
+"""Reserved names that are not those of built-in tools: permissions and tools of other origin."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinTool:
-    """A tool of our own."""
+    """A row of the table of built-in tools."""
 
     tool: Any
-    """Its class."""
+    """The class of the tool."""
     action: Action
-    """What the rule about its permission says where nobody said otherwise."""
+    """The action of the default rule for its permission."""
     needs: Literal["nothing", "kernel", "application"] = "nothing"
-    """``kernel``: offered where the user's variables are; ``application``: made where the project is known."""
+    """``kernel``: only offered in a kernel, which has the user's variables; ``application``: created by the
+    application, which knows the project."""
 
     @property
     def name(self) -> str:
-        """What the model calls it."""
+        """The name by which the model calls the tool."""
         return str(self.tool.name)
 
     @property
     def permission(self) -> str:
-        """The permission that it asks for."""
+        """The permission that the tool asks for."""
         return str(self.tool.permission)
 
 
@@ -73,6 +75,7 @@ BUILTIN_TOOLS = (
     BuiltinTool(GlobTool, "allow"),
     BuiltinTool(GrepTool, "allow"),
     BuiltinTool(VariablesTool, "allow", needs="kernel"),
+    BuiltinTool(NotebookTool, "allow", needs="kernel"),
     BuiltinTool(RecallTool, "allow"),
     BuiltinTool(TodoWriteTool, "allow"),
     BuiltinTool(SkillTool, "allow", needs="application"),
@@ -92,19 +95,19 @@ DEFAULT_RULES: Rules = (
     *rules_of("external_directory", "ask"),
     *rules_of("doom_loop", "ask"),
 )
-"""Reading inside the project is allowed, what changes something asks; what no rule names asks too.
+"""Default rules: reading inside the project is allowed; changes, and whatever no rule matches, ask.
 
-Files of ``tools/file_access/protected_files.py`` ask whatever stands here.
+Files of ``tools/file_access/protected_files.py`` ask in any case.
 """
 
 
 def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
-    """Make the tools that come with the package; without a kernel, those that need none."""
+    """Create the built-in tools except those of the application; without a kernel, those that need none."""
     needs = ("nothing", "kernel") if kernel else ("nothing",)
     return tuple(one.tool() for one in BUILTIN_TOOLS if one.needs in needs)
 
 
 def is_reserved_name(name: str) -> bool:
-    """Tell whether a name is, or reads like, one of the agent's own."""
+    """Return whether a name equals a reserved one, ignoring case, Unicode variants, ``-`` and ``_``."""
     plain = unicodedata.normalize("NFKC", name).casefold()
     return plain.strip("_-").replace("-", "_") in RESERVED_NAMES

@@ -1,7 +1,7 @@
-"""Read HTML as a row of tags and texts, in one pass: what nobody sees is left out, words are kept.
+"""Split HTML into tags and texts in one pass, without what a page does not display.
 
-Border: pure text, and no tree. Time grows with the size of a page and with nothing else, however it
-was made: a tree of a page that a stranger wrote can take minutes to build and to walk.
+Border: pure text, and no tree. The time is linear in the size of the page, also for malicious ones: the
+tree of an untrusted page can take minutes to build and walk.
 """
 
 import html
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 UNREAD = frozenset(
     ("title", "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas")
 )
-"""What a reader of the page does not see as words; the title is told apart."""
+"""Elements whose content is not displayed as text; the title is returned separately."""
 
 RAW = frozenset(("script", "style", "title"))
-"""What holds no tags, and reaches to the end of the page where it is not closed."""
+"""Elements that contain no tags, and extend to the end of the page if they are not closed."""
 
 FRAME = frozenset(("html", "head", "body", "meta", "link", "base"))
-"""Tags around the page; they may be left out on either side, so nothing hangs on them."""
+"""Tags around the page; they are optional, so they are dropped."""
 
 BLOCKS = frozenset(
     (
@@ -32,7 +32,7 @@ VOID = frozenset(
     ("area", "br", "col", "embed", "hr", "img", "input", "param", "source", "track", "wbr")
 )
 DEEPEST = 150
-"""Tags in tags that are counted."""
+"""Maximum nesting depth of tags."""
 
 _NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 _END = re.compile(r"[^\"'>]*+(?:\"[^\"]*+\"[^\"'>]*+|'[^']*+'[^\"'>]*+)*+>")
@@ -41,30 +41,30 @@ _SPACE = re.compile(r"[ \t\r\n\f]+")
 
 @dataclass(frozen=True, slots=True)
 class HtmlToken:
-    """A tag, or a text between tags."""
+    """A tag, or the text between two tags."""
 
     source: str
     name: str = ""
-    """Name of the tag; empty for a text."""
+    """Name of the tag; empty for text."""
     closes: bool = False
 
 
 @dataclass
 class HtmlReader:
-    """Goes through a page once.
+    """Tokenizes a page in one pass.
 
-    Responsibilities: yield what is seen, in order; remember the title; never look at a place twice.
+    Responsibilities: yield what is displayed, in order; keep the title; never scan a place twice.
     """
 
     source: str
     title: str = ""
     _loose: bool = False
-    """A quote was never closed: from here on a tag ends at the next angle bracket."""
+    """A quote was not closed: from here on a tag ends at the next angle bracket."""
     _open: set[str] = field(default_factory=set)
-    """Names that are never closed from here on."""
+    """Names of elements that are not closed in the rest of the page."""
 
     def pieces(self) -> Iterator[HtmlToken]:
-        """Yield the tags and texts that a reader of the page sees."""
+        """Yield the tags and texts that the page displays."""
         at, source = 0, self.source
         while at < len(source):
             start = source.find("<", at)
@@ -89,13 +89,13 @@ class HtmlReader:
         if name in UNREAD:
             return end if closes else self._beyond(name, start, end)
         if name not in FRAME:
-            # After a quote that was never closed nobody can tell what is an attribute.
+            # After an unclosed quote, attributes cannot be recognised.
             plain = f"<{'/' * closes}{name}>"
             yield HtmlToken(plain if self._loose else source[start:end], name, closes)
         return end
 
     def _other(self, start: int) -> Generator[HtmlToken, None, int]:
-        """Pass over a comment or a declaration; an angle bracket on its own is a word."""
+        """Skip a comment or declaration; a single angle bracket is text. Returns the offset after it."""
         source = self.source
         if source.startswith("<!--", start):
             end = source.find("-->", start + 4)
@@ -107,7 +107,7 @@ class HtmlReader:
         return start + 1
 
     def _end(self, at: int) -> int:
-        """Return where a tag ends; -1 where it does not."""
+        """Return the offset at which a tag ends; -1 if it does not end."""
         if not self._loose:
             match = _END.match(self.source, at)
             if match is not None:
@@ -116,7 +116,7 @@ class HtmlReader:
         return self.source.find(">", at) + 1 or -1
 
     def _beyond(self, name: str, start: int, end: int) -> int:
-        """Return where what is not seen is over."""
+        """Return the offset after an element that is not displayed."""
         if name in self._open or self.source.startswith("/>", end - 2):
             return end
         if name in RAW:
@@ -138,13 +138,13 @@ class HtmlReader:
 
 @dataclass
 class NestingDepth:
-    """Counts how deep tags stand in tags, as far as anybody wants to know."""
+    """Tracks the nesting depth of tags until it exceeds ``DEEPEST``."""
 
     too_deep: bool = False
     _stack: list[str] = field(default_factory=list)
 
     def take(self, piece: HtmlToken) -> None:
-        """Take in the next tag; what was left open ends with what it stands in."""
+        """Process the next tag; a closing tag also closes the unclosed tags inside it."""
         if self.too_deep or piece.name in VOID:
             return
         if not piece.closes:
@@ -156,7 +156,7 @@ class NestingDepth:
 
 
 def head_and_body(page: str) -> tuple[str, str, bool]:
-    """Return a page without what nobody sees, its title, and whether its tags are nested too deep."""
+    """Return a page without what is not displayed, its title, and whether its tags are nested too deep."""
     reader, depth = HtmlReader(page), NestingDepth()
     made: list[str] = []
     for piece in reader.pieces():
@@ -164,13 +164,13 @@ def head_and_body(page: str) -> tuple[str, str, bool]:
             depth.take(piece)
             made.append(piece.source)
         else:
-            # An angle bracket that begins no tag here begins none for whoever reads it next.
+            # An angle bracket that begins no tag here must begin none for the next parser.
             made.append(piece.source.replace("<", "&lt;"))
     return "".join(made), reader.title, depth.too_deep
 
 
 def visible_text(page: str) -> str:
-    """Return the words of a page, a line for each block."""
+    """Return the displayed text of a page, a line for each block element."""
     made: list[str] = []
     verbatim = 0
     for piece in HtmlReader(page).pieces():
@@ -189,3 +189,14 @@ def _between(piece: HtmlToken) -> str:
     if piece.name in BLOCKS:
         return "\n"
     return "\t" if piece.name in CELLS and piece.closes else ""
+
+
+def markup_text(markup: str) -> str:
+    """Return HTML or other markup as text that a model reads, a line each block; never raises."""
+    if "<" not in markup:
+        return markup
+    try:
+        lines = map(str.strip, visible_text(markup).split("\n"))
+    except Exception:  # noqa: BLE001  # markup of anybody, which a parser may refuse
+        return markup
+    return "\n".join(line for line in lines if line)

@@ -19,6 +19,8 @@ class TextBlock(Value):
     part_id: str | None = None
     metadata: dict[str, Any] | None = None
     """Provider data that is sent back with the text."""
+    kind: str | None = None
+    """The kind of tokens that it counts as, where that is not its message's role."""
 
 
 class ReasoningBlock(Value):
@@ -38,6 +40,8 @@ class MediaBlock(Value):
     url: str
     filename: str | None = None
     part_id: str | None = None
+    kind: str | None = None
+    """The kind of tokens that it counts as, where that is not its message's role."""
 
 
 class CallBlock(Value):

@@ -4,7 +4,7 @@ Border: pure. Numbers of a log are untrusted data: where one is missing, or is n
 counted, nothing is written about it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 MOST = 10**15
@@ -62,3 +62,16 @@ def kept_ends_text(numbers: Numbers) -> str:
     unit = str(numbers.get("unit", ""))
     left_out = f"; {omitted} {unit} are left out" if omitted not in ("", "0") and unit else ""
     return f"Shown: {' and '.join(shown)}{left_out}."
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Return numbers with runs of them joined: ``1, 2, 4 to 9``."""
+    found: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][-1] + 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(
+        f"{one[0]} to {one[-1]}" if len(one) > 2 else ", ".join(map(str, one)) for one in found
+    )

@@ -1,5 +1,5 @@
 /**
- * The Host that JupyterLab is: its renderers, icons and translations, for the views.
+ * The Host for views inside JupyterLab: its renderers, icons and translations.
  */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -32,7 +32,7 @@ const ICONS: Record<IconName, LabIcon> = {
 
 const PRINTED = 'application/vnd.jupyter.stdout';
 
-/** Makes the host of one segment; its renderers stand in that segment's slots. */
+/** Creates the host of one segment; its renderers are attached in the segment's slots. */
 export function labHost(
   registry: IRenderMimeRegistry,
   slots: SlotLayout,
@@ -83,7 +83,7 @@ function rendered(
       const made = registry.createRenderer(mimeType);
       renderer.current = made;
       slots.put(made, place.current);
-      // JupyterLab finds links in what was printed a while after it drew it.
+      // JupyterLab adds links to printed text some time after drawing it.
       const watched = new MutationObserver(() => {
         sanitizeInPlace(made.node, local);
       });
@@ -118,8 +118,8 @@ function rendered(
 }
 
 /**
- * Draws code as the Markdown renderer does, but without writing it as HTML, which would have to
- * be sanitised again: a long listing takes a fraction of the time.
+ * Draws code as the Markdown renderer does, but without HTML, which would have to be sanitised again:
+ * a long listing takes a fraction of the time.
  */
 function Highlighted({
   text,
@@ -136,7 +136,7 @@ function Highlighted({
     if (code === null) {
       return;
     }
-    // It has its height at once; the colours come in their turn.
+    // The height is set at once; the colours follow in the frame queue.
     code.textContent = text;
     let isGone = false;
     runInFrames(async () => {
@@ -168,7 +168,7 @@ function Highlighted({
   );
 }
 
-/** Writes code as Markdown, in a fence that it cannot close. */
+/** Returns code as a Markdown fence that the code cannot close. */
 function fenced(text: string, language: string): string {
   const longest = Math.max(
     2,

@@ -1,5 +1,5 @@
 /**
- * What a person does in one session, as commands to its kernel; cell and panel share it.
+ * A user's actions in one session as commands to its kernel; shared by cell and panel.
  */
 import type { ILink } from '../../kernel/kernelLink';
 import type { IAnswerActions } from '../../views/actions/answers';
@@ -11,13 +11,13 @@ import type { IPictureLoader } from '../../views/actions/pictures';
 import type { IRevertActions } from '../../views/actions/reverts';
 import type { ITurnActions } from '../../views/actions/turn';
 
-/** Where commands go, and who is told what became of them. */
+/** The destination of commands, and the receiver of their outcomes. */
 export interface ICommandTarget {
-  /** The link of the notebook in front at that moment; null where there is none. */
+  /** The link of the active notebook at that moment; null when there is none. */
   readonly link: ILink | null;
-  /** The session that a person sees, so that a command never goes to another. */
+  /** The session that is shown, so that a command never goes to another one. */
   readonly session: string | undefined;
-  /** Says what went wrong, where something did. */
+  /** Reports an outcome that is an error. */
   readonly report: (outcome: { error?: string }) => void;
 }
 

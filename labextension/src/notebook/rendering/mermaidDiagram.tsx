@@ -1,8 +1,8 @@
 /**
- * Diagrams of Mermaid in words of others: drawn by JupyterLab where they are plain, else code.
+ * Draws Mermaid diagrams in untrusted text with JupyterLab, if they are plain; others stay code.
  *
- * JupyterLab draws a diagram in the page before it makes a sealed picture of it. What a diagram
- * names would be loaded then, so only text without any of that is handed over.
+ * JupyterLab draws a diagram in the page before it turns it into an image. Resources that a diagram
+ * names would be loaded then, so only text without any is passed to it.
  */
 import type { IRenderMime } from '@jupyterlab/rendermime';
 import { useEffect, useState } from 'react';
@@ -10,14 +10,14 @@ import { useEffect, useState } from 'react';
 const KIND =
   /^\s*(?:flowchart|graph|sequenceDiagram|classDiagram|stateDiagram(?:-v2)?|erDiagram|gantt|pie|timeline|mindmap|journey|quadrantChart|gitGraph)\b/;
 
-/** Words, arrows and brackets; no tag, entity, directive, property, macro or address. */
+/** Words, arrows and brackets; no tag, entity, directive, property, macro or URL. */
 const PLAIN =
   /^(?:[\p{L}\p{M}\p{N}\s_\-=>|()[\]{}.,;:+*?'"/~^]|<(?=[-|=.o<]))*$/u;
 const COMMANDS =
   /\/\/|::|^\s*---|url\s*\(|\b(?:click|href|links?|style|classDef|linkStyle|callback|import)\b|\b(?:https?|data|javascript)\s*:/im;
 const LONGEST = 8_000;
 
-/** Tells whether a diagram is nothing but shapes, lines and words. */
+/** Returns whether a diagram consists only of shapes, lines and words. */
 export function isPlainDiagram(text: string): boolean {
   return (
     text.length <= LONGEST &&
@@ -27,7 +27,7 @@ export function isPlainDiagram(text: string): boolean {
   );
 }
 
-/** Draws a plain diagram above its code, once JupyterLab has made a picture of it. */
+/** Draws a plain diagram above its code, once JupyterLab has made an image of it. */
 export function Diagram({
   text,
   parser
@@ -47,7 +47,7 @@ export function Diagram({
       isGone = true;
     };
   }, [text, parser]);
-  // A picture in an image loads nothing, and nothing in it runs.
+  // An SVG inside an image element loads nothing and runs nothing.
   return picture === '' ? null : (
     <img className="plm-Diagram" src={picture} alt={text} />
   );

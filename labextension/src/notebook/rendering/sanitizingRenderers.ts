@@ -1,12 +1,14 @@
 /**
- * JupyterLab's renderers for words of others: our sanitizer behind its own, no diagrams while the
- * words are parsed, and a second look at what stands in the page before maths is typeset, and after.
+ * JupyterLab's renderers, made safe for untrusted text.
+ *
+ * They run our sanitizer after JupyterLab's own, draw no diagrams while parsing, and sanitize the
+ * page's elements again before and after maths is typeset.
  */
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { sanitizeInPlace } from '../../views/dom/inPlaceSanitizer';
 import { sanitizeText, type ISanitizeOptions } from '../../views/dom/sanitizer';
 
-/** Returns the renderers of a notebook for what a model or a tool wrote. */
+/** Returns a notebook's renderers for text of a model or a tool. */
 export function sanitizingRenderers(
   registry: IRenderMimeRegistry
 ): IRenderMimeRegistry {
@@ -23,21 +25,21 @@ export function sanitizingRenderers(
   });
 }
 
-/** Says what a notebook's renderers can do: only beside a file do links lead to its neighbours. */
+/** Returns sanitizer options for a notebook: links to files are allowed only beside a file. */
 export function sanitizeOptions(
   registry: IRenderMimeRegistry
 ): ISanitizeOptions {
   return { local: registry.resolver !== null };
 }
 
-/** Wraps a sanitiser: what it leaves goes through ours. */
+/** Wraps a sanitizer: our sanitizer processes its result. */
 function chainedSanitizer(
   inner: IRenderMime.ISanitizer,
   place: ISanitizeOptions
 ): IRenderMime.ISanitizer {
   return {
     getAutolink: () => inner.getAutolink?.() ?? true,
-    // A heading's words are no name of an element of the page.
+    // A heading's id must not name an element of the page.
     allowNamedProperties: false,
     allowCommandLinker: false,
     sanitize: (dirty, options) =>
@@ -45,7 +47,7 @@ function chainedSanitizer(
   };
 }
 
-/** Wraps what typesets maths: it gets, and leaves, nothing that may not stand in the page. */
+/** Wraps a maths typesetter: elements are sanitized in the page before and after it. */
 function carefulTypesetter(
   inner: IRenderMime.ILatexTypesetter,
   place: ISanitizeOptions
@@ -64,14 +66,14 @@ function carefulTypesetter(
   };
 }
 
-/** Any run of marks that could open a fence, and the name of a diagram behind it. */
+/** A possible opening of a code fence, followed by the language of a diagram. */
 const DIAGRAM = /([`~]{3}[^\S\n]*)mermaid(?=[^\S\n]*(?:\n|$))/gi;
 
 /**
- * Wraps a parser: diagrams stay code.
+ * Wraps a Markdown parser: diagrams stay code.
  *
- * JupyterLab draws a diagram in the page while it parses, before a sanitizer sees anything; what a
- * diagram names is loaded then, and its style holds in the whole page.
+ * JupyterLab draws a diagram in the page while it parses, before any sanitizer runs; resources that
+ * the diagram names would be loaded then, and its styles would apply to the whole page.
  */
 function diagramFreeParser(
   inner: IRenderMime.IMarkdownParser

@@ -1,5 +1,5 @@
 /**
- * Draws the segments of a notebook: as they are saved, or live from what its kernel tells.
+ * Renders the segments of a notebook: as saved, or live from the kernel's notices.
  */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
@@ -37,9 +37,10 @@ import {
 import { SlotLayout } from './slotLayout';
 
 /**
- * One segment in the page.
+ * The widget of one segment in the page.
  *
- * JupyterLab keeps the widget while a display is updated, so what a person opened stays open.
+ * JupyterLab keeps the widget while a display is updated, so disclosures that the user opened stay
+ * open.
  */
 class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   private readonly _root: Root;
@@ -60,14 +61,14 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
     this._root = createRoot(this.node);
   }
 
-  /** Draws a segment, or says that it is none. */
+  /** Renders a segment, or an error text if the data is not one. */
   renderModel(model: IRenderMime.IMimeModel): Promise<void> {
     const segment = readSegment(model.data[SEGMENT_MIME]);
     if (segment?.open === true) {
-      // Somebody writes it, so the package is loaded where this link leads.
+      // A live update arrived, so the package is loaded in the kernel of this link.
       this._link?.retry();
     }
-    // At once, so that the cell has its height before the notebook scrolls to it.
+    // Synchronously, so that the cell has its height before the notebook scrolls to it.
     flushSync(() => {
       this._root.render(
         <HostProvider value={this._host}>
@@ -97,7 +98,7 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
     super.dispose();
   }
 
-  /** Keeps the keys that work on our buttons from the notebook. */
+  /** Stops keys that operate our buttons from reaching the notebook. */
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
     this.node.addEventListener('focusin', watchKeys);
@@ -112,7 +113,7 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   }
 }
 
-/** Draws a segment from the store, where the store knows more than what is saved. */
+/** Renders a segment from the store, as far as the store is newer than the saved data. */
 function Live({
   segment,
   link,
@@ -168,7 +169,7 @@ function Live({
   );
 }
 
-/** Returns a function that draws anew only when something of the segment's session changed. */
+/** Returns a selector whose result changes only with the segment's own session. */
 function reader(segment: ISegment): (view: IKernelView) => IDisplayedSegment {
   let before: [unknown, unknown, IDisplayedSegment] | null = null;
   return view => {
@@ -183,8 +184,8 @@ function reader(segment: ISegment): (view: IKernelView) => IDisplayedSegment {
 }
 
 /**
- * Listens before the host while something of ours has the focus: Notebook 7.4 and 7.5 hand keys
- * to their commands while they come down.
+ * Listens in the capture phase while an element of ours has the focus: Notebook 7.4 and 7.5 handle
+ * keys for their commands there.
  */
 function watchKeys(): void {
   window.addEventListener('keydown', keepKeys, true);
@@ -194,7 +195,10 @@ function leaveKeys(): void {
   window.removeEventListener('keydown', keepKeys, true);
 }
 
-/** Enter and Space press a focused button, arrows scroll; in command mode the notebook would take them. */
+/**
+ * Enter and Space press a focused button, arrows scroll; in command mode the notebook would take these
+ * keys.
+ */
 function keepKeys(event: KeyboardEvent): void {
   const onButton = event.target instanceof HTMLButtonElement;
   const plain =
@@ -207,7 +211,7 @@ function keepKeys(event: KeyboardEvent): void {
   }
 }
 
-/** Makes the factory of segments. It is safe: what it draws was never trusted. */
+/** Creates the renderer factory for segments. It is marked safe: it treats all content as untrusted. */
 export function segmentFactory(
   registry: IRenderMimeRegistry,
   words: TranslationBundle,
@@ -218,7 +222,7 @@ export function segmentFactory(
   return {
     safe: true,
     mimeTypes: [SEGMENT_MIME],
-    // Before every form that the same story is saved in beside it.
+    // Preferred to every other format of the same output.
     defaultRank: 30,
     createRenderer: () =>
       new SegmentWidget(registry, words, languages, link, showPanel)

@@ -1,17 +1,17 @@
 /**
- * A layout whose widgets stand in places that somebody else drew.
+ * A Lumino layout that attaches widgets to given elements inside the parent's node.
  *
- * React draws the page of a segment; the Markdown in it is drawn by JupyterLab's own renderers,
- * which are Lumino widgets and typeset maths only when they are told that they were attached.
+ * React draws a segment; the Markdown in it is drawn by JupyterLab's own renderers, which are Lumino
+ * widgets and typeset maths only when they are attached.
  */
 import { MessageLoop } from '@lumino/messaging';
 import { Layout, Widget } from '@lumino/widgets';
 
-/** Holds widgets by the node each of them stands in. */
+/** Holds widgets by the element that each is attached to. */
 export class SlotLayout extends Layout {
   private readonly _widgets = new Set<Widget>();
 
-  /** Puts a widget into a node of the parent's page. */
+  /** Attaches a widget to an element inside the parent's node. */
   put(widget: Widget, place: HTMLElement): void {
     this._widgets.add(widget);
     widget.parent = this.parent;
@@ -25,7 +25,7 @@ export class SlotLayout extends Layout {
     }
   }
 
-  /** Takes a widget out again; its owner disposes of it. */
+  /** Detaches a widget; its owner disposes of it. */
   override removeWidget(widget: Widget): void {
     if (!this._widgets.delete(widget)) {
       return;

@@ -1,5 +1,6 @@
 /**
- * What is read aloud while an answer grows: whole sentences, and what happens, each once.
+ * Computes announcements for screen readers while an answer streams: whole sentences and events, each
+ * once.
  */
 import type { Part, TextPart, ToolPart } from '../../protocol/generated';
 import { isNotice } from './lines';
@@ -13,22 +14,22 @@ export type Announcement =
   | { kind: 'asks'; title: string }
   | { kind: 'begun' }
   | { kind: 'over' }
-  /** It ended with an error, which was said before. */
+  /** The turn ended with an error, which was announced before. */
   | { kind: 'stopped' };
 
-/** What was heard of a session so far. */
+/** What was announced of a session so far. */
 export interface IAnnounced {
   session: string;
-  /** Characters of each text part that were read. */
+  /** The number of announced characters of each text part. */
   read: ReadonlyMap<string, number>;
-  /** Calls, questions, and answers that failed, as far as they were told. */
+  /** Ids of announced calls, questions, and failed answers. */
   told: ReadonlySet<string>;
   busy: boolean;
-  /** The messages that were looked at; the same object says nothing new while the turn runs. */
+  /** The processed entries; an unchanged entry needs no new look while the turn runs. */
   entries: ITranscript['entries'];
 }
 
-/** Returns what is new since `before`; the first look at a session says nothing. */
+/** Returns what is new since `before`; the first call for a session returns nothing. */
 export function newAnnouncements(
   transcript: ITranscript,
   before: IAnnounced | null
@@ -49,7 +50,7 @@ export function newAnnouncements(
       continue;
     }
     if (fresh) {
-      // What is there when a person opens the panel can be read.
+      // Existing content can be read in the panel and is not announced.
       skip(parts, read, told, busy && place === transcript.entries.at(-1));
       if (info.error !== undefined) {
         told.add(info.id);
@@ -82,7 +83,7 @@ export function newAnnouncements(
   return [found, { session, read, told, busy, entries }];
 }
 
-/** Notes as heard what is there; of what is still written, the whole sentences. */
+/** Marks existing content as announced; of streaming text only the complete sentences. */
 function skip(
   parts: readonly Part[],
   read: Map<string, number>,
@@ -126,7 +127,7 @@ function ofParts(
   });
 }
 
-/** What the agent says, and what is said to a person beside it. */
+/** Whether a part is text of the agent, or a notice to the user. */
 function isSpoken(part: Part): part is TextPart {
   return part.type === 'text' && (!part.synthetic || isNotice(part));
 }

@@ -1,9 +1,9 @@
 /**
- * The lines that a stretch of messages is drawn as: pure, so that cell and panel agree.
+ * Computes the display lines of a list of messages: pure, so that cell and panel agree.
  *
- * A line is a part, or a run of reads folded into one. Here stand the types that mean something to
- * what stands around them; any other is a line of its own, which views/parts/standaloneParts draws, or passes over
- * where it is not known, so that an older front end draws what a newer kernel wrote.
+ * A line is a part, or a run of read calls folded into one. Types that affect their neighbours are
+ * handled here; any other part is a line of its own, which views/parts/standaloneParts draws, or skips
+ * if its type is unknown, so that an older front end shows a newer kernel's messages.
  */
 import {
   PART_TYPES,
@@ -22,10 +22,10 @@ import {
 } from '../../protocol/generated';
 import { toolKind } from './toolCalls';
 
-/** Where a step began, for a revert: nothing of it is drawn. */
+/** Marks the start of a step, for reverts: not displayed. */
 type HiddenPart = SnapshotPart | StepStartPart;
 
-/** A part that is a line of its own, whatever stands around it; views/parts/standaloneParts says how it is drawn. */
+/** A part that is always a line of its own; views/parts/standaloneParts draws it. */
 export type StandalonePart = Exclude<
   Part,
   | HiddenPart
@@ -53,9 +53,9 @@ export type Line =
   | { kind: 'tool'; key: string; part: ToolPart }
   | { kind: 'reads'; key: string; parts: ToolPart[] }
   | StandaloneLine
-  /** A sentence for a person, which the model is not shown. */
+  /** A notice to the user, which the model does not see. */
   | { kind: 'notice'; key: string; part: TextPart }
-  /** The newest failed attempt, and how many came right before it. */
+  /** The newest failed attempt, and the number of attempts right before it. */
   | { kind: 'retry'; key: string; part: RetryPart; before: number }
   | { kind: 'step'; key: string; part: StepFinishPart; number: number }
   | {
@@ -64,22 +64,21 @@ export type Line =
       part: CompactionPart;
       summary: string;
       state: CompactionState;
-      /** The id of the message that holds the summary; none before there is one. */
+      /** The id of the message with the summary; empty before there is one. */
       written: string;
     }
   | { kind: 'error'; key: string; error: ErrorValue };
 
-/** Whether a summary is still to be written, took the place of what it covers, or did not. */
+/** Whether a summary is being written, replaces what it covers, or failed. */
 export type CompactionState = 'running' | 'done' | 'failed';
 
-/** From this many on, successful reads in a row are one line. */
+/** From this many on, consecutive successful reads are one line. */
 const RUN_OF_READS = 3;
 
 /**
- * Turns messages into lines.
+ * Converts messages to lines.
  *
- * A cell holds its turn's prompt itself; words of the user that are among the messages joined
- * while the turn ran.
+ * A cell contains its turn's prompt itself; user messages among these joined the running turn.
  */
 export function lines(messages: readonly Message[], firstStep = 1): Line[] {
   const found: Line[] = [];
@@ -113,7 +112,7 @@ export function lines(messages: readonly Message[], firstStep = 1): Line[] {
   return foldReads(found);
 }
 
-/** Adds a line; attempts that failed one after the other are one line. */
+/** Adds a line; consecutive failed attempts become one line. */
 function add(found: Line[], line: Line): void {
   const last = found.at(-1);
   if (line.kind === 'retry' && last?.kind === 'retry') {
@@ -181,12 +180,12 @@ const NOT_STANDALONE: Record<Exclude<Part, StandalonePart>['type'], true> = {
   tool: true
 };
 
-/** Tells whether a part is a line of its own, whatever stands around it. */
+/** Returns whether a part is always a line of its own. */
 export function isStandalone(part: Part): part is StandalonePart {
   return KNOWN.has(part.type) && !(part.type in NOT_STANDALONE);
 }
 
-/** Whether a text is a sentence for a person about what failed beside the answer. */
+/** Whether a text is a notice to the user about a failure beside the answer. */
 export function isNotice(part: TextPart): boolean {
   return part.ignored && part.metadata?.notice !== undefined;
 }
@@ -199,8 +198,8 @@ function errorLines(info: Message['info']): Line[] {
 }
 
 /**
- * Returns the words of a summary. One that was written in parts has drafts, which are shown only
- * as long as there is nothing newer.
+ * Returns the text of a summary. A summary written in parts has drafts, which are shown only as long
+ * as there is nothing newer.
  */
 function summaryText(parts: readonly Part[]): string {
   const texts = parts
@@ -213,7 +212,7 @@ function summaryText(parts: readonly Part[]): string {
     .join('');
 }
 
-/** Puts a summary under its mark; a cell that asked for it does not show the mark itself. */
+/** Adds a summary to its compaction's line; a cell that asked for it has no such line. */
 function addSummary(
   found: Line[],
   info: AssistantMessage,

@@ -1,8 +1,9 @@
 /**
- * A saved segment, drawn from what the page was told since: the same stretch of the same turn.
+ * Computes how a saved segment is displayed with the page's newer data: the same section of the same
+ * turn.
  *
- * The kernel cuts a turn into segments around the figures of its cell and says where; the cut is
- * repeated here on the transcript, as frontends/turn_output/segments.py does it.
+ * The kernel splits a turn into segments around the figures of its cell and records the positions; the
+ * same split is applied to the transcript here, as in frontends/turn_output/segments.py.
  */
 import type {
   Ask,
@@ -25,23 +26,23 @@ import type { IMessageEntry, ITranscript } from '../store/transcript';
 
 export interface IDisplayedSegment {
   segment: ISegment;
-  /** Somebody still writes it. */
+  /** Whether the segment is still being written. */
   live: boolean;
-  /** It was being written when the kernel ended. */
+  /** Whether it was being written when the kernel ended. */
   interrupted: boolean;
-  /** What the agent does, under the newest segment of a turn that runs. */
+  /** The agent's status, for the newest segment of a running turn. */
   status?: Status;
-  /** Why nothing is written at this moment. */
+  /** The reason why nothing is being written, if any. */
   problem?: string;
-  /** Questions that belong to no call that is shown, such as those of a sub-agent. */
+  /** Open questions without a shown call, such as those of a subagent. */
   stray?: readonly Ask[];
-  /** How much of it is taken back. */
+  /** How much of it is reverted. */
   taken?: RevertedExtent;
-  /** It failed, and the request can be sent again. */
+  /** Whether it failed and the request can be retried. */
   again?: boolean;
 }
 
-/** Returns what to draw for a saved segment, as far as its kernel is known. */
+/** Returns how to display a saved segment, with the kernel's data where it is known. */
 export function displayedSegment(
   saved: ISegment,
   view: IKernelView
@@ -79,7 +80,7 @@ export function displayedSegment(
   return now;
 }
 
-/** What was drawn before: an ended segment is not drawn again for every word elsewhere. */
+/** Cached results, so that a finished segment is not rendered again for changes elsewhere. */
 const marked = new WeakMap<IDisplayedSegment, IDisplayedSegment>();
 
 function asTold(saved: ISegment, view: IKernelView): IDisplayedSegment {
@@ -139,7 +140,7 @@ const toldSince = new WeakMap<
   [readonly Decision[], IDisplayedSegment]
 >();
 
-/** Returns a segment to which nothing is added any more but what the model sees of it. */
+/** Returns a finished segment, in which only decisions can change. */
 function ended(
   saved: ISegment,
   transcript: ITranscript | null
@@ -156,7 +157,7 @@ function ended(
   const about = decisions.filter(({ part_id, message_id }) =>
     part_id === undefined ? messages.has(message_id ?? '') : parts.has(part_id)
   );
-  // An older version saved them without their words.
+  // An older version saved decisions without their texts.
   const isSame = about.every(({ id, words }) =>
     saved.decisions.some(known => known.id === id && known.words === words)
   );
@@ -166,12 +167,12 @@ function ended(
   return now;
 }
 
-/** Tells whether a saved segment says all that will ever be said in it. */
+/** Returns whether a saved segment is complete. */
 export function isWhole({ messages, open }: ISegment): boolean {
   return !open && messages.every(({ parts }) => parts.every(isSettled));
 }
 
-/** Tells whether a saved segment is the end of a turn that failed, which may be tried again. */
+/** Returns whether a saved segment is the end of a failed turn, which may be retried. */
 function isFailed({ end, messages, start }: ISegment): boolean {
   return (
     start !== undefined &&
@@ -180,12 +181,12 @@ function isFailed({ end, messages, start }: ISegment): boolean {
   );
 }
 
-/** Tells whether nothing came after the last message that was saved. */
+/** Returns whether no message follows the last saved one. */
 function isNewestOf(saved: ISegment, messages: readonly Message[]): boolean {
   return saved.messages.at(-1)?.info.id === messages.at(-1)?.info.id;
 }
 
-/** Tells whether the transcript holds more of a saved segment than what was saved. */
+/** Returns whether the transcript has newer content for a saved segment. */
 export function isStale(saved: ISegment, transcript: ITranscript): boolean {
   if (saved.start === undefined) {
     return false;
@@ -200,13 +201,13 @@ export function isStale(saved: ISegment, transcript: ITranscript): boolean {
 }
 
 interface ITurnMessages {
-  /** What came after the prompt, without words of the engine in the user's place. */
+  /** The messages after the prompt, without synthetic user messages. */
   messages: Message[];
-  /** No other turn came after it. */
+  /** Whether no other turn follows. */
   newest: boolean;
 }
 
-/** Finds what a session's transcript holds of a turn; null when it does not know it. */
+/** Returns a turn's messages in the transcript; null if the turn is unknown. */
 function turnOf({ entries }: ITranscript, turn: string): ITurnMessages | null {
   const first = entries.findLastIndex(({ id }) => id === turn);
   if (turn === '' || first < 0) {
@@ -226,7 +227,7 @@ function turnOf({ entries }: ITranscript, turn: string): ITurnMessages | null {
   return { messages, newest: true };
 }
 
-/** Cuts the messages of a turn as a segment says. */
+/** Returns the section of a turn's messages between two positions. */
 export function cut(
   messages: readonly Message[],
   start: ICut,
@@ -301,7 +302,7 @@ function piece(
   };
 }
 
-/** Python counts characters; JavaScript counts those beyond the first plane twice. */
+/** Converts a number of Unicode characters, as Python counts, to UTF-16 code units. */
 function units(text: string, characters: number): number {
   if (!/[\ud800-\udbff]/.test(text)) {
     return characters;
@@ -317,7 +318,7 @@ function withoutError(info: Message['info']): Message['info'] {
   return info.role === 'assistant' ? { ...info, error: undefined } : info;
 }
 
-/** Figures are outputs of the cell already. */
+/** Removes figures, which are outputs of the cell already. */
 function withoutFigures(message: Message): Message {
   const hasFigures = message.parts.some(
     part =>
@@ -349,7 +350,7 @@ function whole({ message }: IMessageEntry): Message | null {
   return message.info === undefined ? null : (message as Message);
 }
 
-/** What the engine wrote in the user's place is not shown. */
+/** Returns whether a message is shown: synthetic user messages are not. */
 function isShown({ info, parts }: Message): boolean {
   return (
     info.role === 'assistant' ||
@@ -360,7 +361,7 @@ function isShown({ info, parts }: Message): boolean {
   );
 }
 
-/** Tells whether a message begins another turn; words that joined a turn that ran do not. */
+/** Returns whether a message begins another turn; a prompt that joined a running turn does not. */
 function begins({ info }: Message, before: Message | undefined): boolean {
   if (info.role !== 'user' || info.joins === true) {
     return false;

@@ -1,16 +1,16 @@
 /**
- * Cuts growing Markdown into blocks, so that only the last one is drawn again.
+ * Splits streaming Markdown into blocks, so that only the last one is rendered again.
  *
- * A cut falls at a blank line after which something of its own begins: never inside a code
- * fence, displayed maths or HTML, nor between the items of a list or the rows of a table. A very
- * long paragraph is cut at a space; what follows a block without a line end belongs to its line.
+ * The text is split at a blank line after which a new block begins: never inside a code fence,
+ * displayed maths or HTML, nor between the items of a list or the rows of a table. A very long
+ * paragraph is split at a space; the text after a block without a line end belongs to its line.
  */
 
 export interface IBlocks {
   text: string;
-  /** Blocks that more words can't change. */
+  /** Blocks that further text cannot change. */
   closed: readonly string[];
-  /** Where the open block begins in the text. */
+  /** The index at which the open block begins. */
   from: number;
   open: string;
 }
@@ -24,7 +24,7 @@ const HTML = /^ {0,3}<[a-z!/?]/i;
 const MATHS = /^\s*(?:\$\$|\\\[|\\begin\{)/;
 const MATHS_END = /(?:\$\$|\\\]|\\end\{[^}]*\})\s*$/;
 
-/** Cuts a text; what was cut of its beginning before is not looked at again. */
+/** Splits a text; the blocks closed before are not parsed again. */
 export function blocks(text: string, before: IBlocks = NO_BLOCKS): IBlocks {
   if (text === before.text) {
     return before;
@@ -49,7 +49,7 @@ export function blocks(text: string, before: IBlocks = NO_BLOCKS): IBlocks {
   };
 }
 
-/** Yields the lengths of the blocks that are closed, one after the other. */
+/** Yields the lengths of the closed blocks, one after the other. */
 function* ends(text: string): Iterable<number> {
   let start = 0;
   let place = 0;
@@ -58,7 +58,7 @@ function* ends(text: string): Iterable<number> {
   let maths = false;
   let blank = false;
   for (const line of text.split(/(?<=\n)/)) {
-    // A line that is still being written may become anything.
+    // An unfinished line may still become anything.
     const isWritten = line.endsWith('\n');
     const words = line.trimEnd();
     if (
@@ -85,14 +85,14 @@ function* ends(text: string): Iterable<number> {
   }
 }
 
-/** A paragraph this long is closed piece by piece; typesetting its maths takes a while. */
+/** A longer paragraph is closed in pieces, since typesetting its maths takes time. */
 const PIECE_CHARS = 800;
 
-/** Lines that are no words of a paragraph. */
+/** Lines that are not text of a paragraph. */
 const NO_WORDS =
   /^\s*(?:[-*+>|#<]|\d{1,9}[.)]|```|~~~|\$\$|\\\[|\\begin)|^(?: {4}|\t)/m;
 
-/** Closes the pieces of a long paragraph; returns where the rest begins. */
+/** Closes the pieces of a long paragraph; returns the index of the rest. */
 function closeLong(text: string, from: number, closed: string[]): number {
   let place = from;
   while (text.length - place > 2 * PIECE_CHARS) {
@@ -107,7 +107,7 @@ function closeLong(text: string, from: number, closed: string[]): number {
   return place;
 }
 
-/** Finds a space that no emphasis, code, maths or link goes across; 0 when there is none. */
+/** Returns the index of a space outside of emphasis, code, maths and links; 0 if there is none. */
 function pieceEnd(piece: string): number {
   const counts = new Map<string, number>();
   const count = (sign: string) => counts.get(sign) ?? 0;

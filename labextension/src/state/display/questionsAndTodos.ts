@@ -1,5 +1,5 @@
 /**
- * What a model asks a person, and what it notes to do, read from a call that may be half written.
+ * Reads the model's questions and todo list from a tool call whose input may be incomplete.
  */
 import type {
   Question,
@@ -9,7 +9,7 @@ import type {
 } from '../../protocol/generated';
 import { isObject, list, text } from '../../protocol/jsonValues';
 
-/** The tool that asks, and the one that keeps the list. */
+/** The tool that asks questions, and the one that keeps the todo list. */
 export const QUESTION = 'question';
 export const TODOWRITE = 'todowrite';
 
@@ -21,7 +21,7 @@ const STATUSES: readonly Todo['status'][] = [
 ];
 const PRIORITIES: readonly Todo['priority'][] = ['high', 'medium', 'low'];
 
-/** Returns the questions of a call; empty where it holds none that can be read. */
+/** Returns the questions of a call; empty if none can be read. */
 export function questionsOf({ state }: ToolPart): Question[] {
   return list(state.input.questions).flatMap((one): Question[] => {
     if (!isObject(one) || typeof one.question !== 'string') {
@@ -38,7 +38,7 @@ export function questionsOf({ state }: ToolPart): Question[] {
   });
 }
 
-/** Returns what a person answered, question by question; null where it is not known. */
+/** Returns the user's answers to each question; null if they are unknown. */
 export function answersOf({ state }: ToolPart): string[][] | null {
   if (state.status !== 'completed' || !Array.isArray(state.metadata.answers)) {
     return null;
@@ -46,7 +46,7 @@ export function answersOf({ state }: ToolPart): string[][] | null {
   return state.metadata.answers.map(words => list(words).map(text));
 }
 
-/** Returns the list that a call writes. */
+/** Returns the todo list in a call's input. */
 export function todosOf({ state }: ToolPart): Todo[] {
   return list(state.input.todos).flatMap((one): Todo[] => {
     if (!isObject(one) || text(one.content).trim() === '') {
@@ -62,7 +62,7 @@ export function todosOf({ state }: ToolPart): Todo[] {
   });
 }
 
-/** Counts what is done of what is still wanted. */
+/** Counts the completed items among those not cancelled. */
 export function todoProgress(todos: readonly Todo[]): {
   done: number;
   all: number;
@@ -72,7 +72,7 @@ export function todoProgress(todos: readonly Todo[]): {
   return { done, all: wanted.length };
 }
 
-/** Returns what is worked on, else what comes next. */
+/** Returns the item in progress, or else the next one. */
 export function currentTodo(todos: readonly Todo[]): Todo | undefined {
   return (
     todos.find(({ status }) => status === 'in_progress') ??

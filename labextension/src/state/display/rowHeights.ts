@@ -1,19 +1,19 @@
 /**
- * How high things are drawn, about: what was never seen is taken to be so high, in pixels.
+ * Estimates the height, in pixels, of rows that were never rendered.
  */
 import type { Line } from './lines';
 import type { ITurn } from './turns';
 
-/** Of a line of words, and of a row such as that of a call with what is between two of them. */
+/** The height of a line of text, and of a row such as a call's, with its margin. */
 const LINE = 20;
 const ROW = 32;
-/** Characters that have room in a line of a panel, and of a cell. */
+/** Average characters in a line of the panel, and of a cell. */
 const NARROW = 55;
 const WIDE = 110;
 
 const heights = new WeakMap<ITurn, number>();
 
-/** Estimates the height of a turn in a panel. */
+/** Estimates the height of a turn in the panel. */
 export function turnHeight(turn: ITurn): number {
   const known = heights.get(turn);
   if (known !== undefined) {
@@ -30,7 +30,7 @@ export function turnHeight(turn: ITurn): number {
   return high;
 }
 
-/** Estimates the height of lines that stand one below the other in a cell. */
+/** Estimates the height of consecutive lines in a cell. */
 export function linesHeight(lines: readonly Line[]): number {
   return lines.reduce(
     (sum, line) =>

@@ -1,12 +1,12 @@
 /**
- * Markdown as a voice reads it: the words, without the signs around them.
+ * Converts Markdown to the text that a screen reader should read, without markup.
  */
 
 const FENCE = /^\s*(?:`{3,}|~{3,})/;
 const RULE = /^\s*(?:[-*_=]\s*){3,}$/;
 const TABLE_RULE = /^\s*\|?[\s:|-]*-[\s:|-]*$/;
 
-/** Returns a stretch of a text as prose; what stands before it says whether it begins in code. */
+/** Returns a range of the text as prose; the text before it decides whether it begins inside code. */
 export function spokenText(text: string, from: number, to: number): string {
   let isCode = false;
   let place = 0;
@@ -28,7 +28,7 @@ export function spokenText(text: string, from: number, to: number): string {
   return found.join(' ').replace(/\s+/g, ' ').trim();
 }
 
-/** Returns where the last whole sentence or line ends, outside of links and code. */
+/** Returns the index after the last complete sentence or line, outside of links and code. */
 export function sentenceEnd(text: string): number {
   const ends = [...text.matchAll(/[.!?:](?=[\s*_)\]"'”’]*\s)|\n/g)];
   const last = ends.findLast(({ 0: sign, index }) => {
@@ -43,7 +43,7 @@ export function sentenceEnd(text: string): number {
   return last === undefined ? 0 : last.index + 1;
 }
 
-/** What a heading, an item or a quote begins with. */
+/** Markup at the beginning of a heading, an item or a quote. */
 const LEAD = /^\s*(?:>\s*)*(?:#{1,6}\s+|[-*+]\s+(?:\[[ xX]\]\s+)?)?/;
 
 function spoken(line: string, isWhole: boolean): string {
@@ -53,7 +53,7 @@ function spoken(line: string, isWhole: boolean): string {
   const begun = isWhole ? line.replace(LEAD, '') : line;
   const isRow = /^\s*\|.*\|\s*$/.test(begun);
   const words = plain(isRow ? cells(begun) : begun);
-  // A voice makes a pause where a line is something of its own.
+  // A screen reader pauses after a line that is a block of its own.
   const isOwn = isRow || begun.length < line.trimEnd().length;
   return isOwn && /[\p{L}\p{N})]$/u.test(words) ? `${words}.` : words;
 }

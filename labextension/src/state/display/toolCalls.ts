@@ -1,5 +1,5 @@
 /**
- * What a tool call works on, in one line.
+ * Describes tool calls: the subject in one line, input, output, attachments and duration.
  */
 import type {
   Attachment,
@@ -8,7 +8,7 @@ import type {
 } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
 
-/** Inputs that name the subject of a call, the first found wins. */
+/** Inputs that name the subject of a call; the first one present is used. */
 const SUBJECTS = [
   'code',
   'command',
@@ -22,15 +22,15 @@ const SUBJECTS = [
   'prompt'
 ];
 
-/** What is particular to a tool of ours; any other has none of it. */
+/** Properties of a built-in tool; other tools have none of them. */
 interface IToolKind {
-  /** The input that holds its whole work, and the language it is written in. */
+  /** The input that holds code, and its language. */
   code?: [input: string, language: string];
-  /** Another agent works for it: its output is an answer, and its card lists what was done. */
+  /** Whether it runs a subagent: its output is an answer, and its card lists the subagent's calls. */
   isSubagent?: boolean;
-  /** It looks at something for the model: its pictures are no figures of the answer. */
+  /** Whether it reads images for the model: they are not figures of the answer. */
   looks?: boolean;
-  /** Calls in a row that went well are one line. */
+  /** Whether consecutive successful calls are folded into one line. */
   folds?: boolean;
 }
 
@@ -44,12 +44,12 @@ const TOOL_KINDS: Partial<Record<string, IToolKind>> = {
 
 const PLAIN: IToolKind = {};
 
-/** Returns what is particular to a tool. */
+/** Returns the properties of a tool. */
 export function toolKind(tool: string): IToolKind {
   return TOOL_KINDS[tool] ?? PLAIN;
 }
 
-/** Returns the tool's own title, else the input that says most, on one line. */
+/** Returns the tool's own title, else the most informative input, on one line. */
 export function subject(part: ToolPart): string {
   const { state } = part;
   const title = 'title' in state ? (state.title ?? '') : '';
@@ -65,7 +65,7 @@ function oneLine(text: string): string {
   return rest.length > 0 ? `${first} …` : first;
 }
 
-/** Returns the exact input, as code where it is code, and as the difference where that is known. */
+/** Returns the exact input: as code, or as a diff where one is known. */
 export function input(part: ToolPart): { text: string; language: string } {
   const { state, tool } = part;
   const diff = 'metadata' in state ? state.metadata.diff : undefined;
@@ -83,14 +83,14 @@ export function input(part: ToolPart): { text: string; language: string } {
   return { text: JSON.stringify(state.input, null, 2), language: 'json' };
 }
 
-/** Returns what the tool gave back, as far as it has come. */
+/** Returns the tool's output so far. */
 export function output({ state, tool }: ToolPart): string {
   const { isSubagent = false } = toolKind(tool);
   switch (state.status) {
     case 'completed':
       return isSubagent ? result(state.output) : state.output;
     case 'error': {
-      // The card of a subagent's call lists what was done.
+      // The card of a subagent's call lists the subagent's calls instead.
       const printed = isSubagent ? '' : state.metadata.output;
       return typeof printed === 'string' ? printed : '';
     }
@@ -105,19 +105,19 @@ export function output({ state, tool }: ToolPart): string {
   }
 }
 
-/** Returns what another agent answered, without what is said to the model about it. */
+/** Returns a subagent's answer, without the text that is addressed to the model. */
 function result(text: string): string {
   return /^<result>\n([\s\S]*)\n<\/result>$/m.exec(text)?.[1] ?? text;
 }
 
-/** Returns the figures and files of a call that are not outputs of the cell already. */
+/** Returns a call's figures and files that are not outputs of the cell already. */
 export function attachments(part: ToolPart): readonly Attachment[] {
-  // A saved call may lack them: see frontends/turn_output/mime_bundle.py.
+  // They may be missing in a saved call: see frontends/turn_output/mime_bundle.py.
   const { attachments: found = [] } = part.state as Partial<ToolCompleted>;
   return found.filter(({ url }) => url !== '');
 }
 
-/** Returns how long the call took without the answer of a person, in seconds; null while it runs. */
+/** Returns the seconds that the call took, without the time waiting for the user; null while it runs. */
 export function duration(part: ToolPart): number | null {
   const { state } = part;
   if (!('time' in state) || state.time.end === undefined) {
@@ -126,7 +126,7 @@ export function duration(part: ToolPart): number | null {
   return Math.max(0, state.time.end - state.time.start - waited(part)) / 1000;
 }
 
-/** Returns for how much of a call's time a person was asked, in milliseconds. */
+/** Returns the milliseconds for which a call waited for the user. */
 export function waited({ state }: ToolPart): number {
   const told = 'metadata' in state ? state.metadata.waited_ms : undefined;
   return typeof told === 'number' && told > 0 ? told : 0;

@@ -1,18 +1,18 @@
 /**
- * A long transcript as pages of turns: what did not change is the same page as before.
+ * Groups the turns of a long transcript into pages; an unchanged page stays the same object.
  */
 import type { ITurn } from './turns';
 
-/** So many turns are a page. */
+/** The number of turns on a page. */
 export const PAGE_TURNS = 32;
 
 export interface ITurnPage {
-  /** How many turns stand before it. */
+  /** The number of turns before it. */
   first: number;
   turns: readonly ITurn[];
 }
 
-/** Cuts turns into pages. */
+/** Groups turns into pages. */
 export function pages(
   turns: readonly ITurn[],
   before: readonly ITurnPage[] = []

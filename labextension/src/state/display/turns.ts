@@ -1,5 +1,5 @@
 /**
- * A session as the panel shows it: what a person said, and what the agent did about it.
+ * Groups a session's messages into turns for the panel: a prompt and the agent's messages.
  */
 import type { Message, Origin } from '../../protocol/generated';
 import { isStandalone, type StandalonePart } from './lines';
@@ -7,23 +7,23 @@ import type { IMessageEntry, ITranscript } from '../store/transcript';
 
 export interface ITurn {
   key: string;
-  /** The person's words; null for what came before any. */
+  /** The prompt's text; null for messages before any prompt. */
   prompt: string | null;
-  /** Where the words were said. */
+  /** Where the prompt was written. */
   origin?: Origin;
-  /** What came with the words: files, an agent that was named. */
+  /** Other parts of the prompt: files, a named agent. */
   attached: readonly StandalonePart[];
   /** The agent's messages. */
   messages: Message[];
-  /** What the turn was made of; the same places are the same turn. */
+  /** The entries that form the turn; equal entries mean an unchanged turn. */
   entries: readonly IMessageEntry[];
 }
 
 /**
- * Groups a transcript by the words of the person.
+ * Groups a transcript into turns.
  *
- * A turn in which nothing changed is the very turn of `before`, so that a long transcript is not
- * drawn again for every word of the newest answer; nor is it grouped again from its beginning.
+ * An unchanged turn is the same object as in `before`, so that a long transcript is not rendered again
+ * for every delta of the newest answer; nor is it grouped again from its beginning.
  */
 export function turns(
   { entries }: Pick<ITranscript, 'entries'>,
@@ -49,7 +49,7 @@ export function turns(
   return [...before.slice(0, kept), ...fresh];
 }
 
-/** Returns how many turns are as they were and at which place they end. */
+/** Returns the number of unchanged turns and the entry at which they end. */
 function unchanged(
   told: readonly IMessageEntry[],
   before: readonly ITurn[]
@@ -59,7 +59,7 @@ function unchanged(
     const starts = end;
     for (const place of entries) {
       if (told[end] !== place) {
-        // What follows a turn may have become a part of it: the one before is grouped again.
+        // A message after a turn may have joined it, so the turn before is grouped again.
         const last = before[index - 1]?.entries.length ?? 0;
         return [Math.max(0, index - 1), starts - last];
       }
@@ -70,7 +70,7 @@ function unchanged(
   return [Math.max(0, before.length - 1), end - last];
 }
 
-/** Returns what a person said in a message; null when it holds no words of a person. */
+/** Returns the text of a prompt; null if the message has no text of the user. */
 function said({ message }: IMessageEntry): string | null {
   if (message.info?.role !== 'user') {
     return null;

@@ -1,26 +1,27 @@
 /**
- * What a person edited in the model's context, as the journal tells it: pinned, excluded, undone.
+ * Computes a user's context edits (pin, exclude, restore) from the decisions in the journal.
  *
- * The same rule as in the kernel (transcript/context_values/decisions.py): decisions about a part are a pile, a
- * restore takes the newest one off, and of those that reach a part the newest holds.
+ * The same rule as in the kernel (transcript/context_values/decisions.py): decisions about a part are
+ * a stack, a restore removes the newest one, and of those that apply to a part the newest takes
+ * effect.
  */
 import type { Decision } from '../../protocol/generated';
 
 type ContextEdit = 'pin' | 'drop';
 
-/** What may be chosen of a part or message. */
+/** The edits that can be made to a part or message. */
 export type ContextEditAction =
   'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
 
 interface IEffectiveDecisions {
   edit: ContextEdit | null;
-  /** The part that was edited, or its whole message. */
+  /** The id of the edited part, or of its whole message. */
   editedId: string | null;
-  /** The pin or the exclusion that holds, a person's or a rule's. */
+  /** The pin or the exclusion in effect, by the user or a rule. */
   decision: Decision | null;
-  /** Whether a rule, and no person, excluded it. */
+  /** Whether a rule, and not the user, excluded it. */
   byRule: boolean;
-  /** How its output was cut or cleared, as far as that holds. */
+  /** The truncation or pruning of its output that is in effect. */
   reduction: Decision | null;
 }
 
@@ -30,7 +31,7 @@ const RESTORE = 'user/restore';
 const UNDO = 'user/undo-compaction';
 const REDUCTIONS = ['truncate', 'clear', 'drop'];
 
-/** Returns the decisions about a part, alone or with its message. */
+/** Returns the decisions about a part or its whole message. */
 export function decisionsAbout(
   decisions: readonly Decision[],
   part: { id: string; message_id: string }
@@ -42,7 +43,7 @@ export function decisionsAbout(
   );
 }
 
-/** Says what holds for a part after all that was decided about it. */
+/** Returns which decisions about a part are in effect. */
 export function effectiveDecisions(
   decisions: readonly Decision[]
 ): IEffectiveDecisions {
@@ -88,7 +89,7 @@ function takeOff(pile: Decision[], rule: string): void {
   }
 }
 
-/** Tells whether a person undid the compaction that wrote this summary. */
+/** Returns whether the user undid the compaction with this summary. */
 export function isUndone(
   decisions: readonly Decision[],
   summary: string

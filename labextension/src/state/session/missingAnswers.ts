@@ -1,36 +1,36 @@
 /**
- * Which answers the notebook does not show, though a cell of it asked for them.
+ * Finds the answers that the notebook does not show although one of its cells asked for them.
  *
- * A page that was reloaded before the notebook was saved shows cells as they were on disk; the
- * session's log has the answer.
+ * A page that was reloaded before the notebook was saved shows cells as they were on disk; the answer
+ * is in the session's log.
  */
 import type { ITranscript } from '../store/transcript';
 
-/** What is known of a code cell. */
+/** The relevant contents of a code cell. */
 export interface ICellContents {
   id: string;
-  /** It could be the cell of a prompt: it calls the agent, or nothing stands in it. */
+  /** Whether it could be a prompt's cell: it calls the agent, or its source is empty. */
   asks: boolean;
   source: string;
   /** The turns whose answers it shows. */
   turns: readonly string[];
-  /** Nothing stands below it. */
+  /** Whether it has no outputs. */
   isEmpty: boolean;
 }
 
-/** What is to be put back, and what of it the log knows. */
+/** A missing answer, with what the log knows of its cell. */
 export interface IMissingAnswer {
   turn: string;
-  /** The cell that asked. */
+  /** The id of the prompt's cell. */
   cell: string;
-  /** What was asked. */
+  /** The prompt's text. */
   prompt: string;
   executionCount?: number;
 }
 
 /**
- * Returns the turns that can be put back, by their id: of every cell the newest, when it is over
- * and no cell shows it. Of a cell that is gone only those that this notebook asked.
+ * Returns the turns that can be inserted, by id: the newest one of every cell, if it is over and no
+ * cell shows it. For a deleted cell only turns of this notebook count.
  */
 export function missingAnswers(
   {
@@ -84,13 +84,13 @@ export function missingAnswers(
   );
 }
 
-/** Where an answer goes: into a cell, or into a new one after that cell, or at the end. */
+/** The target of an answer: a cell, a new cell after that one, or a new one at the end. */
 interface ICellPlace {
   index: number;
   isNew: boolean;
 }
 
-/** Says where a turn is put back. */
+/** Returns where to insert the answer of a turn. */
 export function targetCell(
   { cell, prompt }: IMissingAnswer,
   cells: readonly (ICellContents | null)[]
@@ -101,7 +101,7 @@ export function targetCell(
       ? { index: own, isNew: false }
       : { index: own + 1, isNew: true };
   }
-  // A notebook of an older format gives its cells other names whenever it is opened.
+  // In a notebook of an older format, cells get new ids whenever it is opened.
   const alike = cells.findIndex(
     one => one?.isEmpty === true && wordsBelow(one.source) === prompt.trim()
   );
@@ -112,12 +112,12 @@ export function targetCell(
 
 const ASKS = /^\s*%%?agent\b/m;
 
-/** Says whether a cell may be the one of a prompt. */
+/** Returns whether a cell's source may be a prompt's. */
 export function isAgentCell(source: string): boolean {
   return source.trim() === '' || ASKS.test(source);
 }
 
-/** Returns what stands below a cell's magic; null where there is none. */
+/** Returns the text below a cell's magic; null if there is none. */
 function wordsBelow(source: string): string | null {
   const [first = '', ...rest] = source.split('\n');
   return /^%%agent\b/.test(first) ? rest.join('\n').trim() : null;

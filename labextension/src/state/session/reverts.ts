@@ -1,5 +1,6 @@
 /**
- * What a session has taken back and not yet removed; session/revert/plan.py says the same.
+ * Computes which messages of a session are reverted and not yet removed, as session/revert/plan.py
+ * does.
  */
 import type {
   FileDiff,
@@ -12,22 +13,22 @@ import type { ISessionView } from '../store/kernelStore';
 import type { ITranscript } from '../store/transcript';
 
 export interface IRevertedMessages {
-  /** The first message that is taken back, or of which a part is. */
+  /** The first message that is reverted, wholly or from one of its parts on. */
   message: string;
-  /** The part from which on it is taken back; else all of the message is. */
+  /** The part from which on the message is reverted; otherwise all of it is. */
   part?: string;
-  /** The messages that are taken back whole. */
+  /** The messages that are reverted completely. */
   messages: ReadonlySet<string>;
-  /** Files that were left alone, since somebody else had changed them. */
+  /** Files that were left alone, since they had been changed elsewhere. */
   kept: readonly string[];
   /** Files that the revert changed. */
   files: readonly string[];
 }
 
-/** How much of a stretch is taken back; `removed` is for good. */
+/** How much of a section is reverted; `removed` is final. */
 export type RevertedExtent = 'whole' | 'part' | 'removed' | undefined;
 
-/** Returns what is taken back; null when nothing is. */
+/** Returns the reverted messages; null if there are none. */
 export function revertedMessages({
   entries,
   session
@@ -50,7 +51,7 @@ export function revertedMessages({
   };
 }
 
-/** Says how much of these messages is taken back. */
+/** Returns how much of these messages is reverted. */
 export function revertedExtent(
   taken: IRevertedMessages | null,
   messages: readonly string[]
@@ -65,16 +66,16 @@ export function revertedExtent(
 }
 
 /**
- * Tells whether a session no longer holds a saved stretch of it, nor the prompt it answers.
+ * Returns whether a session no longer holds a saved segment of it, nor its prompt.
  *
- * Of a session that is told in part only, nobody here can tell.
+ * For a session that is known only in part, this cannot be decided here.
  */
 export function isRemoved(
   { messages, open, seq, turn }: ISegment,
   { head, transcript }: Pick<ISessionView, 'head' | 'transcript'>
 ): boolean {
   const { entries, seq: known } = transcript;
-  // A kernel of an older version does not say which it is.
+  // An older kernel does not report whether the session is partial.
   if ((head as Partial<SessionHead>).partial !== false) {
     return false;
   }
@@ -85,13 +86,13 @@ export function isRemoved(
   return !entries.some(({ id }) => told.has(id));
 }
 
-/** Returns what a turn did to files, as its prompt's message tells. */
+/** Returns a turn's changes to files, from its prompt's message. */
 export function changesOf(info: MessageInfo | undefined): readonly FileDiff[] {
   const diffs = info?.role === 'user' ? info.summary?.diffs : undefined;
   return readChanges(diffs);
 }
 
-/** Reads what became of files; anything else is nothing. */
+/** Reads file changes; any other value counts as none. */
 function readChanges(diffs: unknown): readonly FileDiff[] {
   if (!Array.isArray(diffs)) {
     return NONE;

@@ -1,25 +1,25 @@
 /**
- * What a session has spent, with the sessions it began, and what it may spend.
+ * Computes what a session and its child sessions have spent, and the spending limit.
  */
 import type { SessionInfo } from '../../protocol/generated';
 
 interface ISpending {
-  /** US dollars of the requests whose price is known; undefined when no price was. */
+  /** US dollars of the requests with a known price; undefined if no price was known. */
   cost: number | undefined;
   tokens: number;
-  /** Requests whose price nobody knows; the cost leaves them out. */
+  /** The number of requests without a known price; the cost leaves them out. */
   unpriced: number;
-  /** The limits that hold now. */
+  /** The limits in effect. */
   usd: number | undefined;
   limit: number | undefined;
 }
 
-/** Adds it up. */
+/** Returns the sums. */
 export function spending(session: SessionInfo | undefined): ISpending {
   const { below, budget, cost, tokens, unpriced } = session ?? {};
   const known = [cost, below?.cost].filter(one => one !== undefined);
   const all = total(tokens) + total(below?.tokens);
-  // A fork shows its parent's answers and has spent nothing yet, which is known.
+  // A fork shows its parent's answers, and its own known cost is zero.
   const unknown = known.length === 0 && (session === undefined || all > 0);
   return {
     cost: unknown ? undefined : known.reduce((sum, one) => sum + one, 0),

@@ -1,5 +1,5 @@
 /**
- * How a session stands: how full the window is, what it cost, what waits for a person.
+ * Computes a session's status: context usage, last error, open questions, and whether it is busy.
  */
 import type {
   Ask,
@@ -13,15 +13,15 @@ import { isUndone } from './contextEdits';
 export interface IWindowUsage {
   used: number;
   window: number;
-  /** Tokens by kind, adding up to what is used; empty where the kernel tells none. */
+  /** Tokens by kind, which add up to `used`; empty if the kernel reports none. */
   kinds: Readonly<Partial<Record<string, number>>>;
-  /** Kept free for the answer. */
+  /** Tokens kept free for the answer. */
   reserve: number;
-  /** A compaction came since: it is what the next request takes, about. */
+  /** Whether a compaction followed: then `used` estimates the next request. */
   compacted?: boolean;
 }
 
-/** Returns how full the window was at the newest request, and of what; null before the first. */
+/** Returns the context usage at the newest request, by kind; null before the first one. */
 export function windowUsage(transcript: ITranscript): IWindowUsage | null {
   const before = atRequest(transcript);
   const saved = before === null ? null : savedSince(transcript);
@@ -44,7 +44,7 @@ function atRequest({ contextFill, entries }: ITranscript): IWindowUsage | null {
   }
   const { kinds, reserve, tokens, window } = contextFill;
   const used = measured?.used ?? tokens;
-  // The kinds are our own count; the provider's number says how long they are together.
+  // The kinds are our own estimates, scaled to the total that the provider reported.
   const scaled = Object.entries(kinds).map(
     ([kind, estimated]) =>
       [kind, Math.round((estimated * used) / tokens)] as const
@@ -52,7 +52,7 @@ function atRequest({ contextFill, entries }: ITranscript): IWindowUsage | null {
   return { used, window, kinds: Object.fromEntries(scaled), reserve };
 }
 
-/** Returns what a compaction made of the history after the newest request, in tokens. */
+/** Returns the tokens before and after a compaction that followed the newest request. */
 function savedSince({
   decisions,
   contextFill,
@@ -81,12 +81,12 @@ function savedSince({
   return null;
 }
 
-/** A summary is written in a request of its own, which says nothing of the conversation's window. */
+/** A summary has a request of its own, whose size is not that of the conversation. */
 function isSummary({ info }: Pick<Partial<Message>, 'info'>): boolean {
   return info?.role === 'assistant' && info.summary;
 }
 
-/** Finds what the provider reported, of one message or of the newest answer that has a report. */
+/** Returns the reported usage of one message, or of the newest answer with a report. */
 function reported(
   entries: ITranscript['entries'],
   messageId?: string
@@ -95,7 +95,7 @@ function reported(
     messageId === undefined
       ? entries.length - 1
       : entries.findLastIndex(({ id }) => id === messageId);
-  // A long session is not looked through for a message that reports nothing yet.
+  // For a given message, earlier ones of a long session are not searched.
   const to = messageId === undefined ? 0 : Math.max(0, from);
   for (let at = from; at >= to; at -= 1) {
     const message = entries[at]?.message;
@@ -120,12 +120,12 @@ function reported(
 
 type Reporting = StepFinishPart & { context_tokens: number; window: number };
 
-/** Tells whether sending the same again may help, and nothing else must be done first. */
+/** Returns whether the same request may succeed without any other action. */
 export function isRetryable(error: ErrorValue): boolean {
   return error.type === 'unknown' || (error.type === 'api' && error.retryable);
 }
 
-/** Returns the error that ended the newest answer; undefined when it did not fail. */
+/** Returns the error that ended the newest answer; undefined if it did not fail. */
 export function lastError(
   messages: readonly Message[]
 ): ErrorValue | undefined {
@@ -133,7 +133,7 @@ export function lastError(
   return info?.role === 'assistant' ? info.error : undefined;
 }
 
-/** Returns the questions whose tool call is not in the transcript, such as those of a sub-agent. */
+/** Returns the questions whose tool call is not in the transcript, such as those of a subagent. */
 export function unattachedAsks({ asks, entries }: ITranscript): Ask[] {
   const calls = new Set(
     asks.length === 0
@@ -149,7 +149,7 @@ export function unattachedAsks({ asks, entries }: ITranscript): Ask[] {
   );
 }
 
-/** Tells whether something was said that a summary could stand for, and a person may ask for one. */
+/** Returns whether there is something to compact and the user may ask for it. */
 export function canCompact(transcript: ITranscript): boolean {
   const { entries, session } = transcript;
   return (
@@ -159,7 +159,7 @@ export function canCompact(transcript: ITranscript): boolean {
   );
 }
 
-/** Tells whether a turn runs, or is about to. */
+/** Returns whether a turn runs or is about to. */
 export function isBusy({ status }: ITranscript): boolean {
   return status.type !== 'idle';
 }

@@ -1,8 +1,8 @@
 /**
- * What a page knows of one kernel: its sessions, told by notices and drawn by every view.
+ * The store with a page's knowledge of one kernel: its sessions, built from notices, for all views.
  *
- * Knows neither JupyterLab nor React; views read it through useSyncExternalStore. What is told
- * within one frame changes it once.
+ * It depends neither on JupyterLab nor on React; views read it through useSyncExternalStore. Notices
+ * within one frame cause one update.
  */
 import type {
   CurrentNotice,
@@ -17,31 +17,31 @@ import { messagesOf, TranscriptPieces } from './transcriptPieces';
 import { reduce } from './reducer';
 import { EMPTY_TRANSCRIPT, type ITranscript } from './transcript';
 
-/** Whether the kernel answers us: `absent` means that the package is not loaded there. */
+/** Whether the kernel answers us: `absent` means that the package is not loaded in it. */
 export type LinkState = 'connecting' | 'ready' | 'absent' | 'dead';
 
 export interface ISessionView {
   head: SessionHead;
   transcript: ITranscript;
-  /** False until the messages were told for the first time. */
+  /** False until the messages were received for the first time. */
   known: boolean;
 }
 
-/** One immutable picture; what did not change is the same object as before. */
+/** One immutable state; unchanged parts are the same objects as before. */
 export interface IKernelView {
   link: LinkState;
-  /** One sentence, when the kernel's package and this one do not go together. */
+  /** One sentence, if the kernel's package and this one are incompatible. */
   problem: string;
   /** Version of the kernel's package. */
   version: string;
   project: string;
-  /** The session that the notebook goes on with. */
+  /** The notebook's current session. */
   current: string | null;
   sessions: ReadonlyMap<string, ISessionView>;
 }
 
 export interface IReadable<T> {
-  /** Calls back after every change; returns how to end that. */
+  /** Calls back after every change; returns a function that unsubscribes. */
   readonly subscribe: (changed: () => void) => () => void;
   readonly getSnapshot: () => T;
 }
@@ -62,19 +62,19 @@ export const UNKNOWN_KERNEL: IKernelView = {
   sessions: new Map()
 };
 
-/** Calls a function once, soon; returns nothing that must be kept. */
+/** Runs a function once, soon. */
 type Schedule = (run: () => void) => void;
 
-/** Asks the kernel for what came after a record, or for the whole picture (null). */
+/** Requests the records after one from the kernel, or the whole state (null). */
 type AskAgain = (session: string, after: number | null) => void;
 
 interface IWaiting {
-  /** The last record before what was missed; null when a whole picture was asked for. */
+  /** The last record before the missing ones; null if the whole state was requested. */
   after: number | null;
-  /** Records that came meanwhile. */
+  /** Records that arrived meanwhile. */
   later: Notice[];
   pieces: TranscriptPieces;
-  /** How often the kernel may still remind us of what we miss before we ask again. */
+  /** How many more reminders of missing records are ignored before requesting again. */
   patience: number;
 }
 
@@ -84,8 +84,8 @@ const PATIENCE = 2;
 /**
  * The store of one kernel.
  *
- * Responsibilities: fold notices; drop what is known; ask again for what is missing; tell its
- * readers at most once per frame.
+ * Responsibilities: fold notices; ignore known ones; request missing records again; notify its readers
+ * at most once per frame.
  */
 export class KernelStore implements IReadable<IKernelView> {
   private _view: IKernelView = UNKNOWN_KERNEL;
@@ -108,7 +108,7 @@ export class KernelStore implements IReadable<IKernelView> {
 
   readonly getSnapshot = (): IKernelView => this._view;
 
-  /** Notes what the kernel tells; it is applied with the next frame. */
+  /** Queues a notice; it is applied with the next frame. */
   receive(notice: KernelNotice): void {
     this._told.push(notice);
     if (!this._planned) {
@@ -119,7 +119,7 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  /** Applies at once what was told. */
+  /** Applies the queued notices at once. */
   flush(): void {
     this._planned = false;
     const told = this._told;
@@ -144,9 +144,9 @@ export class KernelStore implements IReadable<IKernelView> {
   }
 
   /**
-   * Notes the head of a session, and asks for what it tells that was not told here.
+   * Applies the head of a session, and requests the records it has beyond the known ones.
    *
-   * A session that began anew has fewer records than we know of it: it is read from its start.
+   * A session that began anew has fewer records than are known here: it is read from its start.
    */
   updateHead(head: SessionHead, isCurrent: boolean, isNewKernel = false): void {
     const before = this._view;
@@ -160,7 +160,7 @@ export class KernelStore implements IReadable<IKernelView> {
     this._changedFrom(before);
   }
 
-  /** Asks for what was missed, once; again when nothing came of it. */
+  /** Requests missing records once, and again if no answer came. */
   requestMissing(id: string, after: number | null): void {
     const waiting = this._waiting.get(id);
     if (waiting !== undefined && (after !== null || waiting.after === null)) {
@@ -179,12 +179,12 @@ export class KernelStore implements IReadable<IKernelView> {
     this._askAgain(id, after);
   }
 
-  /** Expects no answer any more; the next head that is told asks again. */
+  /** Stops expecting an answer; the next head requests the records again. */
   giveUp(id: string): void {
     this._waiting.delete(id);
   }
 
-  /** Forgets what was asked for and not answered, since the kernel it was asked of is gone. */
+  /** Drops pending requests and open turns, since their kernel is gone. */
   reset(): void {
     const before = this._view;
     this._told = [];
@@ -229,7 +229,7 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  /** Folds what was asked for again, also by another page: that may know more than this one. */
+  /** Folds requested records; another page may have requested them, and know more than this one. */
   private _missed(
     id: string,
     told: Notice[],
@@ -238,7 +238,7 @@ export class KernelStore implements IReadable<IKernelView> {
   ): void {
     const { known, transcript } = this._session(id);
     const waiting = this._waiting.get(id);
-    // A kernel of an older version does not say what its records follow.
+    // An older kernel does not report which record its records follow.
     if (known && after !== undefined && after > transcript.seq) {
       if (waiting === undefined) {
         this.requestMissing(id, transcript.seq);
@@ -252,7 +252,7 @@ export class KernelStore implements IReadable<IKernelView> {
     }
   }
 
-  /** Folds records that come one after the other; asks again where one is missing. */
+  /** Folds consecutive records; requests again if one is missing. */
   private _follow(id: string, told: Notice[]): void {
     const { known, transcript } = this._session(id);
     const fresh = told.filter(({ seq }) => !known || seq > transcript.seq);
@@ -280,7 +280,7 @@ export class KernelStore implements IReadable<IKernelView> {
     const waiting = this._waiting.get(notice.session);
     const { known, transcript: before } = this._session(notice.session);
     if (known && waiting?.after !== null && notice.seq < before.seq) {
-      // Another page asked for it, before what is known here.
+      // Another page requested it, and it is older than the known state.
       return;
     }
     const pieces = waiting?.pieces.add(notice);
@@ -345,7 +345,7 @@ export class KernelStore implements IReadable<IKernelView> {
 
 const IDLE = { type: 'idle' } as const;
 
-/** A hidden page is given no frames; what is told there is applied a little later. */
+/** Milliseconds until notices are applied in a hidden page, which gets no frames. */
 const HIDDEN_MS = 250;
 
 function nextFrame(run: () => void): void {
@@ -360,7 +360,7 @@ function nextFrame(run: () => void): void {
   setTimeout(once, HIDDEN_MS);
 }
 
-/** Puts the pieces of a session's state together; what it does not show stays as it was known. */
+/** Assembles a session's state from its pieces; what it lacks stays as it was known. */
 function transcriptOf(
   pieces: readonly SessionStateNotice[],
   notice: SessionStateNotice,
@@ -378,10 +378,10 @@ function transcriptOf(
     })),
     todos,
     asks: head.asks,
-    // A kernel of an older version tells none.
+    // An older kernel sends none.
     questions: (head as Partial<SessionHead>).questions ?? before.questions,
     inbox,
-    // A kernel of an older version tells no decisions and no answers.
+    // An older kernel sends neither decisions nor replies.
     decisions:
       (notice as Partial<SessionStateNotice>).decisions ?? before.decisions,
     replies: { ...before.replies, ...(replies as typeof replies | undefined) },

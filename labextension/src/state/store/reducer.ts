@@ -1,5 +1,6 @@
 /**
- * The fold, as the kernel has it in store/session_state/state.py; both are tested on the same fixtures.
+ * Folds notices into a transcript, as store/session_state/state.py does; both have the same test
+ * fixtures.
  */
 import {
   PART_TYPES,
@@ -14,12 +15,12 @@ import { unknownKind } from '../../protocol/unknownKind';
 import { appendText } from '../../protocol/surrogatePairs';
 import type { IMessageDraft, ITranscript } from './transcript';
 
-/** A part of another type is passed over. */
+/** The known part types; others are ignored. */
 const PARTS = new Set<string>(PART_TYPES);
 
 /**
- * Applies one notice. A notice that was applied before changes nothing; types that are not known
- * are passed over, so that an older page survives a newer kernel.
+ * Applies one notice. A notice that was applied before changes nothing; unknown types are ignored, so
+ * that an older page works with a newer kernel.
  */
 export function reduce(transcript: ITranscript, notice: Notice): ITranscript {
   if (notice.seq <= transcript.seq) {
@@ -70,7 +71,7 @@ function ofSession(
     case 'session.created':
       return {
         session: notice.session,
-        // What waited for an answer in the parent of a fork is answered there.
+        // Open questions of a fork's parent are answered in the parent.
         ...(notice.session.forked_from === undefined
           ? {}
           : {
@@ -92,7 +93,7 @@ function ofSession(
     case 'todo.updated':
       return { todos: notice.todos };
     case 'decision':
-      // A picture may tell one that its records tell again.
+      // A session state may contain what its records repeat.
       return now.decisions.some(({ id }) => id === notice.decision.id)
         ? {}
         : { decisions: [...now.decisions, notice.decision] };
@@ -153,7 +154,7 @@ function contextFill({
   return { tokens, kinds, window, reserve, message_id };
 }
 
-/** Some providers use a call's id again: an older answer is none to what is asked now. */
+/** Some providers reuse call ids: an older reply must not answer a new question. */
 function asked({ asks, replies }: ITranscript, ask: Ask): Partial<ITranscript> {
   const { [ask.call_id ?? '']: _older, ...others } = replies;
   return {
@@ -178,7 +179,7 @@ function differs<K extends string>(name: K, other: Record<K, string>) {
   return (one: Record<K, string>) => one[name] !== other[name];
 }
 
-/** Changes a message; one that is not known yet gets a place at the end. */
+/** Changes a message; an unknown one is added at the end. */
 function at(
   { entries }: ITranscript,
   id: string,
@@ -194,7 +195,7 @@ function at(
   };
 }
 
-/** Changes a message that is known, or nothing. */
+/** Changes a message if it is known. */
 function known(
   now: ITranscript,
   id: string,
@@ -205,7 +206,7 @@ function known(
     : at(now, id, changed);
 }
 
-/** Changes a part that is known, or nothing. */
+/** Changes a part if it is known. */
 function append(
   now: ITranscript,
   messageId: string,
@@ -218,15 +219,15 @@ function append(
   }));
 }
 
-/** Replaces the value with the same id, where it stands, or adds it at the end. */
+/** Replaces the value with the same id in place, or adds it at the end. */
 function put<T extends { id: string }>(values: readonly T[], value: T): T[] {
   const index = values.findIndex(({ id }) => id === value.id);
   return index < 0 ? [...values, value] : values.with(index, value);
 }
 
 /**
- * Appends words to the string at a path. Every step but the last must lead to an object, and
- * the last to a string or to nothing yet; otherwise the value stays as it was.
+ * Appends text to the string at a path. Every step but the last must lead to an object, and the last
+ * to a string or to nothing yet; otherwise the value is unchanged.
  */
 function extended<T>(value: T, path: string[], words: string): T {
   const [name, ...rest] = path;

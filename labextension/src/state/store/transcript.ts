@@ -1,5 +1,5 @@
 /**
- * A session as a page knows it: the fold of the notices it was told.
+ * A session as a page knows it: the fold of the received notices.
  */
 import type {
   Ask,
@@ -16,7 +16,7 @@ import type {
   Todo
 } from '../../protocol/generated';
 
-/** The place of a message; parts may arrive before the info does. */
+/** The entry of a message; parts may arrive before the info does. */
 export interface IMessageEntry {
   id: string;
   message: IMessageDraft;
@@ -29,21 +29,21 @@ export interface IMessageDraft {
 }
 
 export interface ITranscript {
-  /** The highest sequence number seen; what comes again changes nothing. */
+  /** The highest sequence number received; repeated records change nothing. */
   seq: number;
   session?: SessionInfo;
   status: Status;
   entries: readonly IMessageEntry[];
   todos: readonly Todo[];
-  /** Questions that nobody answered yet, in order. */
+  /** Open permission questions, in order. */
   asks: readonly Ask[];
-  /** What was answered, by the id of the tool call. */
+  /** Replies, by the id of the tool call. */
   replies: Readonly<Partial<Record<string, Reply>>>;
   questions: readonly QuestionAsked[];
-  /** Prompts that wait to be delivered, in order. */
+  /** Prompts that wait for delivery, in order. */
   inbox: readonly PromptAdmitted[];
   decisions: readonly Decision[];
-  /** What the newest request was full of. */
+  /** The token counts of the newest request. */
   contextFill?: ContextFill;
   /** The message of the newest completed compaction. */
   compacted?: string;
@@ -63,7 +63,7 @@ export const EMPTY_TRANSCRIPT: ITranscript = {
   deleted: false
 };
 
-/** Returns the messages in the order in which they first appeared; one without info waits. */
+/** Returns the messages in the order of their first appearance; those without info are left out. */
 export function messages(transcript: ITranscript): Message[] {
   return transcript.entries
     .map(place => place.message)

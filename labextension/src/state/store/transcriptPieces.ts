@@ -1,22 +1,22 @@
 /**
- * Pictures of sessions, put together from numbered pieces.
+ * Assembles session states from numbered pieces.
  *
- * A piece may arrive twice, since a page hears a kernel over two connections for a while, and
- * pieces of a picture that another page asked for may come in between.
+ * A piece may arrive twice, since a page may have two connections to a kernel for a while, and pieces
+ * of a state that another page requested may come in between.
  */
 import type { Message, SessionStateNotice } from '../../protocol/generated';
 
-/** A page waits for one picture of a session, and hears those that other pages wait for. */
+/** The number of incomplete states kept: a page also receives those that other pages requested. */
 const AT_ONCE = 4;
 
-/** The pieces of one session's pictures, as far as they came. */
+/** The received pieces of one session's states. */
 export class TranscriptPieces {
   private readonly _byPicture = new Map<
     string,
     Map<number, SessionStateNotice>
   >();
 
-  /** Stores a piece; returns all of its picture in order as soon as none is missing. */
+  /** Adds a piece; returns all pieces of its state in order once it is complete. */
   add(notice: SessionStateNotice): readonly SessionStateNotice[] | null {
     const { resync, seq, pieces } = notice;
     const name = JSON.stringify([resync, seq, pieces]);
@@ -31,7 +31,7 @@ export class TranscriptPieces {
     if (this._byPicture.size > AT_ONCE && oldest !== undefined) {
       this._byPicture.delete(oldest);
     }
-    // A kernel of an older version gives no numbers; its last piece says that it is the last.
+    // An older kernel sends no numbers; its last piece is marked as the last.
     const isWhole = pieces === undefined ? notice.last : known.size === pieces;
     return isWhole
       ? [...known].sort(([one], [other]) => one - other).map(([, it]) => it)
@@ -39,7 +39,7 @@ export class TranscriptPieces {
   }
 }
 
-/** The messages of a picture, each once: pieces without numbers may be there twice. */
+/** Returns the messages of a state, each once: pieces without numbers may be duplicated. */
 export function messagesOf(pieces: readonly SessionStateNotice[]): Message[] {
   const byId = new Map<string, Message>();
   for (const message of pieces.flatMap(piece => piece.messages)) {

@@ -1,20 +1,20 @@
 /**
- * How a group of actions is offered to the views below, and taken up there.
+ * React contexts that offer groups of actions to the views below.
  */
 import { createContext, useContext } from 'react';
 
 /**
- * Makes the context of one group of actions.
+ * Creates the context of one group of actions.
  *
- * A place that does not offer the group provides null: there a view that needs it is not drawn, or
- * draws only what there is to see.
+ * Where the group is not offered, the value is null: a view that needs it is not drawn there, or is
+ * drawn read-only.
  */
 export function createActionContext<T>(group: string) {
   const Context = createContext<T | null>(null);
   Context.displayName = group;
   /** Returns the group; null where it is not offered. */
   const useIfOffered = (): T | null => useContext(Context);
-  /** Returns the group. Throws where it is not offered. */
+  /** Returns the group; throws where it is not offered. */
   const useOffered = (): T => {
     const offered = useIfOffered();
     if (offered === null) {

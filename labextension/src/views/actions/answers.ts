@@ -1,22 +1,22 @@
 /**
- * How a person answers what the agent asks.
+ * Actions that answer the agent's questions.
  */
 import { createActionContext } from './actionContext';
 
 export type ReplyAnswer = 'once' | 'always' | 'reject';
 
-/** How far an “always” reaches. */
+/** The scope of an “always” reply. */
 type ReplyScope = 'session' | 'project';
 
 export interface IAnswerActions {
-  /** Answers a request for permission; the first answer wins. */
+  /** Replies to a permission question; the first reply counts. */
   reply(
     askId: string,
     answer: ReplyAnswer,
     feedback?: string,
     scope?: ReplyScope
   ): void;
-  /** Answers what the model asks, for each question; null skips it. The first answer wins. */
+  /** Answers the model's questions, one list each; null skips them. The first answer counts. */
   answer(questionId: string, answers: string[][] | null): void;
 }
 

@@ -1,11 +1,11 @@
 /**
- * How a person changes what the model sees.
+ * Actions that change what the model sees.
  */
 import type { ContextEditAction } from '../../state/session/contextEdits';
 import { createActionContext } from './actionContext';
 
 export interface IContextEditor {
-  /** Edits the context of a part or message; resolves to what hindered it, or to nothing. */
+  /** Edits the context of a part or message; resolves to the error, or to an empty string. */
   edit(action: ContextEditAction, target: string): Promise<string>;
 }
 
@@ -15,7 +15,7 @@ export const {
 } = createActionContext<IContextEditor>('a context editor');
 
 export interface ICompactionActions {
-  /** Puts a summary in the place of what was said. */
+  /** Compacts the session. */
   compact(): void;
 }
 

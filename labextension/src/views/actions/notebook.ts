@@ -1,15 +1,15 @@
 /**
- * What a person does with the notebook beside the panel, and with its kernel.
+ * Actions on the notebook beside the panel, and on its kernel.
  */
 import { createActionContext } from './actionContext';
 
-/** The one line that a person's click runs in the kernel. */
+/** The one line of code that a click of the user runs in the kernel. */
 export const LOAD_COMMAND = '%load_ext palimpsest';
 
 export interface IKernelActions {
-  /** Loads the package in the kernel; only because a person said so. */
+  /** Loads the package in the kernel, only at the user's request. */
   load(): void;
-  /** Lets a person choose a kernel for the notebook. */
+  /** Lets the user choose a kernel for the notebook. */
   chooseKernel(): void;
   /** Restarts the kernel that died. */
   restart(): void;
@@ -19,9 +19,9 @@ export const { Provider: KernelActionsProvider, useOffered: useKernelActions } =
   createActionContext<IKernelActions>('kernel actions');
 
 export interface INotebookActions {
-  /** Gives the keyboard back to where the person came from. */
+  /** Returns the focus to where the user came from. */
   focus(): void;
-  /** Writes the answer of a turn into the notebook; resolves to what hindered it, or to nothing. */
+  /** Writes the answer of a turn into the notebook; resolves to the error, or to an empty string. */
   insertAnswer(turn: string): Promise<string>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * All that a person can do in the panel, a group of actions each.
+ * All actions of the panel, as one context for each group.
  */
 import type { ReactNode } from 'react';
 import { AnswerActionsProvider, type IAnswerActions } from './answers';
@@ -47,8 +47,8 @@ export interface IPanelActions {
 }
 
 /**
- * Offers to the views below what the panel always offers. Context edits and reverts are not among
- * it: the panel offers them only where its session is its own and nothing runs.
+ * Provides the actions that the panel always offers. Context edits and reverts are not included: the
+ * panel offers them only if its session is writable and idle.
  */
 export function PanelActionsProvider({
   actions,

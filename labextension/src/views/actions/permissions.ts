@@ -1,5 +1,5 @@
 /**
- * How a person decides what the agent may do without asking.
+ * Actions on the agent's permissions.
  */
 import type { ApprovalRow } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
@@ -7,11 +7,11 @@ import { createActionContext } from './actionContext';
 export interface IPermissionActions {
   /** Sets the permission mode, from the next call on. */
   setMode(mode: string): void;
-  /** Tells what is always allowed here. */
+  /** Resolves to the approvals in effect here. */
   approvals(): Promise<readonly ApprovalRow[]>;
-  /** Revokes approvals by number, all of them without numbers; tells what is left. */
+  /** Revokes approvals by number, or all of them without numbers; resolves to the remaining ones. */
   revoke(numbers: readonly number[]): Promise<readonly ApprovalRow[]>;
-  /** Trusts what this project's own file says about permissions. */
+  /** Trusts the permissions in this project's own settings file. */
   trustProject(): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
 /**
- * How a view gets a picture that the log keeps in a file of its own.
+ * Loading of images that are stored as blobs beside the log.
  */
 import { createActionContext } from './actionContext';
 
 export interface IPictureLoader {
-  /** Resolves to the address of a picture as it can be drawn, or to nothing. */
+  /** Resolves to an image's URL that can be drawn, or to an empty string. */
   load(url: string): Promise<string>;
 }
 

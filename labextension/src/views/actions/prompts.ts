@@ -1,10 +1,10 @@
 /**
- * How a person prompts the agent.
+ * Actions on prompts.
  */
 import type { Choices, Prompt, PromptAdmitted } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
-/** What a person chose for a prompt; without it, as the session has it. */
+/** Options that the user chose for a prompt; otherwise the session's apply. */
 export type IPromptOptions = Partial<
   Pick<
     Prompt,
@@ -13,13 +13,13 @@ export type IPromptOptions = Partial<
 >;
 
 export interface IPromptActions {
-  /** Sends a prompt; one that comes while a turn runs waits. Rejects when it was not taken. */
+  /** Sends a prompt; during a running turn it is queued. Rejects if the kernel did not accept it. */
   send(text: string, chosen: IPromptOptions): Promise<void>;
-  /** Takes a waiting prompt and sends it into the turn that runs. */
+  /** Moves a queued prompt into the running turn. */
   sendNow(prompt: PromptAdmitted): void;
-  /** Takes a waiting prompt back; false when it was too late. */
+  /** Withdraws a queued prompt; false if it was too late. */
   withdraw(promptId: string): Promise<boolean>;
-  /** Tells which models and agents there are. */
+  /** Resolves to the available models and agents. */
   choices(): Promise<Choices | null>;
 }
 

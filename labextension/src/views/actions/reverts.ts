@@ -1,23 +1,23 @@
 /**
- * How a person reverts messages and files.
+ * Actions that revert messages and files.
  */
 import type { RevertPreview } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
-/** What came of it, or what hindered it. */
+/** The result of a revert action, or its error. */
 export interface IRevertOutcome {
   error?: string;
   revert?: RevertPreview;
 }
 
 export interface IRevertActions {
-  /** Tells what a revert to a message would do. */
+  /** Resolves to what a revert to a message would do. */
   preview(target: string): Promise<IRevertOutcome>;
-  /** Reverts a message and all after it; files that somebody else changed only where named. */
+  /** Reverts a message and all after it; files that were changed elsewhere only if they are named. */
   revert(target: string, overwrite: readonly string[]): Promise<IRevertOutcome>;
-  /** Undoes the revert that stands. */
+  /** Undoes the current revert. */
   unrevert(): Promise<IRevertOutcome>;
-  /** Removes what is reverted for good. */
+  /** Removes the reverted messages for good. */
   cleanup(): Promise<IRevertOutcome>;
 }
 

@@ -1,11 +1,11 @@
 /**
- * How a person goes to sessions and keeps them.
+ * Actions on sessions.
  */
 import type { SessionRow } from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
 export interface ISessionOpener {
-  /** Goes to another session, such as that of a subagent. */
+  /** Switches to another session, such as a subagent's. */
   open(session: string): void;
 }
 
@@ -15,34 +15,34 @@ export const {
   useOffered: useSessionOpener
 } = createActionContext<ISessionOpener>('a session opener');
 
-/** Which sessions are wanted. */
+/** The criteria of a search for sessions. */
 interface ISessionQuery {
-  /** All of them stand in the title, the notebook's name or the prompts. */
+  /** Words that must all appear in the title, the notebook's name or the prompts. */
   words: string;
-  /** Those that are archived, or those that are not. */
+  /** Whether to search the archived sessions, or the others. */
   archived: boolean;
-  /** Where the page before ended. */
+  /** The end of the previous page. */
   cursor?: string;
 }
 
-/** Some of the sessions that were found. */
+/** One page of search results. */
 export interface ISessionPage {
   rows: readonly SessionRow[];
-  /** All that were found. */
+  /** The number of all results. */
   total: number;
   cursor?: string;
 }
 
 export interface ISessionActions {
-  /** Finds sessions, newest first; a page of them. */
+  /** Resolves to a page of sessions, newest first. */
   list(query: ISessionQuery): Promise<ISessionPage>;
-  /** Begins a session and goes on with it. */
+  /** Creates a session and switches to it. */
   create(): void;
-  /** Begins a session with all of another one, or all before a message, and goes on with it. */
+  /** Forks a session, wholly or before a message, and switches to the fork. */
   fork(session: string, message?: string): void;
-  /** Gives a session another title; resolves to what hindered it, or to nothing. As do these: */
+  /** Renames a session; resolves to the error, or to an empty string. So do the following: */
   rename(session: string, title: string): Promise<string>;
-  /** Archives a session, or lists it again. */
+  /** Archives a session, or unarchives it. */
   archive(session: string, archived: boolean): Promise<string>;
   /** Deletes a session for good. */
   delete(session: string): Promise<string>;

@@ -1,5 +1,5 @@
 /**
- * How a person passes sessions on: share pages, exports and imports.
+ * Actions that share, export and import sessions.
  */
 import type {
   Export,
@@ -11,26 +11,26 @@ import { createActionContext } from './actionContext';
 
 export type ExportFormat = NonNullable<Export['form']>;
 
-/** The file that was written, or what hindered it. */
+/** The written file, or the error. */
 interface IFileOutcome {
   error?: string;
   file?: ExportedFile;
 }
 
-/** What came of an import. */
+/** The result of an import. */
 export interface IImportResult {
   error?: string;
   imported?: readonly ImportedRow[];
-  /** What could not be read, and why. */
+  /** Files that could not be read, with the reasons. */
   unreadable?: readonly UnreadableFile[];
 }
 
 export interface ISharingActions {
-  /** Makes a share page of a session. */
+  /** Creates a share page of a session. */
   share(session: string): Promise<IFileOutcome>;
-  /** Deletes a share page; `late` where there was none. */
+  /** Deletes a share page; `late` if there was none. */
   unshare(session: string): Promise<{ error?: string; late?: boolean }>;
-  /** Writes a session to a new file of the project. */
+  /** Exports a session to a new file of the project. */
   export(session: string, format: ExportFormat): Promise<IFileOutcome>;
   /** Imports sessions from a file or folder of the project. */
   import(path: string): Promise<IImportResult>;

@@ -1,12 +1,12 @@
 /**
- * What a person does with a turn.
+ * Actions on a turn.
  */
 import { createActionContext } from './actionContext';
 
 export interface ITurnActions {
-  /** Stops the turn that runs. */
+  /** Stops the running turn. */
   stop(): void;
-  /** Sends the request that failed again; resolves to what hindered it, or to nothing. */
+  /** Retries the failed request; resolves to the error, or to an empty string. */
   retry(): Promise<string>;
 }
 

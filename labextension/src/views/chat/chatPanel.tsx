@@ -1,5 +1,5 @@
 /**
- * The panel: a session beside the notebook.
+ * The panel with a session beside the notebook.
  */
 import { useEffect, useRef, type KeyboardEvent, type RefObject } from 'react';
 import { revertedMessages } from '../../state/session/reverts';
@@ -24,7 +24,7 @@ import { Transcript } from '../transcript/transcript';
 interface IChatPanelProps {
   state: IPanelState;
   actions: IPanelActions;
-  /** Says no more what went wrong. */
+  /** Dismisses the shown error. */
   onDismissFailure: () => void;
 }
 
@@ -113,7 +113,7 @@ export function ChatPanel({
   );
 }
 
-/** Lets digits answer the first question from anywhere in the panel but a text field. */
+/** Lets digit keys answer the first question, from anywhere in the panel except text fields. */
 function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
   const target = event.target as HTMLElement;
   if (target.matches('input, textarea')) {
@@ -128,11 +128,11 @@ function answerByKey(event: KeyboardEvent, panel: HTMLElement | null): void {
 }
 
 /**
- * Keeps the keyboard in the panel when what had it goes away, such as a question that was
- * answered or the button that loaded the package.
+ * Keeps the focus in the panel when the focused element disappears, such as an answered question or
+ * the button that loaded the package.
  *
- * Whatever takes the focus on the page says whether the panel has the keyboard: a blur alone does
- * not, since an element that gives it up does not always name the one that follows.
+ * Focus events on the whole page decide whether the panel has the focus: a blur event alone is not
+ * enough, since it does not always name the element that gets the focus.
  */
 function useKeptFocus(panel: RefObject<HTMLElement | null>): void {
   const within = useRef(false);

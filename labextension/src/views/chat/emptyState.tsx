@@ -1,5 +1,5 @@
 /**
- * What the panel says when there is no session to show, and what to do about it.
+ * The panel's message when there is no session to show, with a remedy.
  */
 import { useHost } from '../host';
 import { LOAD_COMMAND, useKernelActions } from '../actions/notebook';
@@ -7,11 +7,11 @@ import type { PanelStatus } from './panelState';
 
 interface IEmptyStateProps {
   where: PanelStatus;
-  /** The notebook in front, by its file's name. */
+  /** The file name of the active notebook. */
   notebook: string;
 }
 
-/** Draws one sentence and, where one helps, one button. */
+/** Draws one sentence and, if there is a remedy, one button. */
 export function EmptyState({ where, notebook }: IEmptyStateProps) {
   const { words } = useHost();
   const kernel = useKernelActions();
@@ -78,7 +78,7 @@ export function EmptyState({ where, notebook }: IEmptyStateProps) {
   }
 }
 
-/** Says what this is and how to begin. */
+/** Explains the panel and how to begin. */
 export function GettingStarted() {
   const { words } = useHost();
   return (

@@ -1,5 +1,5 @@
 /**
- * The top of the panel: which session, how it stands, how full the window is, what it cost.
+ * The panel's header: session, activity, context usage and cost.
  */
 import { useRef, useState } from 'react';
 import { isBusy } from '../../state/session/status';
@@ -11,7 +11,7 @@ import { sessionTitle } from '../sessions/sessionLabels';
 import { SessionActivity } from './sessionActivity';
 import { ContextWindow } from '../modelContext/contextWindow';
 
-/** Draws the head and, when opened, the list of sessions. */
+/** Draws the header and, when opened, the list of sessions. */
 export function PanelHeader({ transcript }: { transcript: ITranscript }) {
   const { Icon, words } = useHost();
   const turn = useTurnActions();
@@ -25,7 +25,7 @@ export function PanelHeader({ transcript }: { transcript: ITranscript }) {
   };
   const write = () => {
     setChoosing(false);
-    // Whoever chose a session wants to write in it.
+    // After choosing a session the user wants to write in it.
     button.current
       ?.closest('.plm-Panel')
       ?.querySelector<HTMLElement>('.plm-Composer-field')

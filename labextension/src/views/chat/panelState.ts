@@ -1,10 +1,10 @@
 /**
- * What the panel shows; whoever owns a kernel provides it.
+ * The state that the panel shows, provided by the owner of a kernel.
  */
 import type { ITranscript } from '../../state/store/transcript';
 import type { SendKey } from '../composer/composer';
 
-/** How the notebook in front stands to the agent. */
+/** The status of the active notebook's kernel and session. */
 export type PanelStatus =
   | 'no-notebook'
   | 'no-kernel'
@@ -17,18 +17,18 @@ export type PanelStatus =
 
 export interface IPanelState {
   status: PanelStatus;
-  /** The notebook in front, by its file's name; empty when there is none. */
+  /** The file name of the active notebook; empty if there is none. */
   notebook: string;
-  /** Tells one notebook's session from another's, so that a draft stays where it was written. */
+  /** A key for each notebook and session, so that a draft stays where it was written. */
   key: string;
   transcript: ITranscript;
-  /** The session was chosen, and the kernel has not told yet what is in it. */
+  /** Whether the session was chosen but its messages have not arrived yet. */
   loading?: boolean;
-  /** Another kernel writes this session. */
+  /** Whether another kernel writes this session. */
   readOnly: boolean;
-  /** The turns of cells that the notebook does not show. */
+  /** The turns whose answers the notebook's cells do not show. */
   missingAnswers?: ReadonlySet<string>;
-  /** What went wrong, in one sentence; empty when nothing did. */
+  /** The current error in one sentence; empty if there is none. */
   failure: string;
   sendKey: SendKey;
 }

@@ -1,5 +1,5 @@
 /**
- * A session to look at: its title, how it stands, and its story. Nothing can be done in it.
+ * A read-only view of a session: its title, activity and transcript.
  */
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost } from '../host';
@@ -11,9 +11,9 @@ import { ContextWindow } from '../modelContext/contextWindow';
 
 interface ISessionViewProps {
   transcript: ITranscript;
-  /** What the reader must know of it, such as that its kernel has ended; empty when nothing. */
+  /** A remark to the reader, such as that the kernel has ended; may be empty. */
   remark: string;
-  /** Somebody else in this page tells a screen reader what happens. */
+  /** Whether another live region of this page announces the session. */
   isQuiet?: () => boolean;
 }
 

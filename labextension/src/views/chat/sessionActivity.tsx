@@ -1,5 +1,5 @@
 /**
- * What a session does at this moment, in a word.
+ * A session's current activity in a word.
  */
 import { wholeSeconds } from '../../state/display/numberFormat';
 import { isBusy } from '../../state/session/status';
@@ -8,7 +8,7 @@ import { useHost, type IWords } from '../host';
 import { useNow } from '../controls/elapsedTime';
 import { StatusIcon, type CallState } from '../controls/statusIcon';
 
-/** Draws the sign and the word; nothing while the session is idle. */
+/** Draws the icon and the word; nothing while the session is idle. */
 export function SessionActivity({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
   const { asks, questions, status } = transcript;

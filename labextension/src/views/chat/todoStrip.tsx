@@ -1,5 +1,5 @@
 /**
- * The todo list over the composer: one line that opens, while something of it is left to do.
+ * The todo list above the composer: one line that can be opened, while items are open.
  */
 import type { CSSProperties } from 'react';
 import {
@@ -12,7 +12,7 @@ import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 import { TodoItems } from '../controls/todoList';
 
-/** Draws the line; nothing where there is no list, or all of it is done and over. */
+/** Draws the line; nothing if there is no list, or all of it is done and the turn is over. */
 export function TodoStrip({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
   const { todos } = transcript;

@@ -1,10 +1,10 @@
 /**
- * The files that go with a prompt which is not sent yet.
+ * The files attached to a prompt that is not sent yet.
  */
 import type { Attachment } from '../../protocol/generated';
 import { useHost } from '../host';
 
-/** Draws the files by name; each can be left out where that is possible. */
+/** Draws the files by name; each can be removed where that is possible. */
 export function AttachmentChips({
   files,
   onLeaveOut

@@ -1,8 +1,8 @@
 /**
- * Completes the word that a person writes: a command at the start of a prompt, an agent anywhere.
+ * Completes the word at the caret: a command at the start of a prompt, an agent anywhere.
  *
- * The text field keeps the keyboard; the list above it only says what is chosen (ARIA's way for a
- * field that has a list), so that Enter sends as ever where no list is open.
+ * The text field keeps the focus; the list above it only shows the choice (ARIA's combobox pattern),
+ * so that Enter sends as usual when no list is open.
  */
 import {
   useId,
@@ -16,19 +16,19 @@ import type { Choices } from '../../protocol/generated';
 import { useHost } from '../host';
 import type { IOption } from '../controls/picker';
 
-/** A word that names a command or an agent, as far as it is written. */
+/** A word that begins the name of a command or an agent. */
 interface IWord {
   sign: '/' | '@';
-  /** What stands between the sign and the caret. */
+  /** The text between the sign and the caret. */
   wanted: string;
   start: number;
   end: number;
 }
 
-/** At most this many are shown; a letter more finds the others. */
+/** The maximum number of shown options; typing another letter finds the others. */
 const SHOWN = 60;
 
-/** Returns the word at the caret when it begins as a command or an agent does. */
+/** Returns the word at the caret if it begins with the sign of a command or an agent. */
 export function wordAt(text: string, caret: number): IWord | null {
   const start = text.slice(0, caret).search(/\S*$/);
   const sign = text[start];
@@ -40,7 +40,7 @@ export function wordAt(text: string, caret: number): IWord | null {
   return { sign, wanted: text.slice(start + 1, caret), start, end };
 }
 
-/** Returns what a word can become; nothing when it is whole already. */
+/** Returns the options for a word; none if it is complete. */
 export function offers(word: IWord, choices: Choices | null): IOption[] {
   const named = word.sign === '/' ? choices?.commands : choices?.subagents;
   const wanted = word.wanted.toLowerCase();
@@ -55,7 +55,7 @@ export function offers(word: IWord, choices: Choices | null): IOption[] {
     : found.sort((one, other) => begins(one) - begins(other)).slice(0, SHOWN);
 }
 
-/** Returns a text with the word written out, and where the caret stands then. */
+/** Returns the text with the word completed, and the new caret position. */
 export function written(text: string, word: IWord, name: string) {
   const before = `${text.slice(0, word.start)}${word.sign}${name} `;
   return {
@@ -67,13 +67,13 @@ export function written(text: string, word: IWord, name: string) {
 interface ICompletion {
   options: readonly IOption[];
   sign: string;
-  /** The option that Enter takes. */
+  /** The index of the option that Enter takes. */
   at: number;
   id: string;
   take: (option: IOption) => void;
 }
 
-/** Returns the open list, or nothing, and what the text field needs for it. */
+/** Returns the open list, or null, and what the text field needs for it. */
 export function useCompletion(
   field: RefObject<HTMLTextAreaElement | null>,
   text: string,
@@ -107,7 +107,7 @@ export function useCompletion(
       write(now.text, now.caret);
     }
   };
-  /** Says whether the key was the list's. */
+  /** Handles a key; returns whether the list used it. */
   const onKey = (event: KeyboardEvent): boolean => {
     const isPlain = !(
       event.shiftKey ||
@@ -169,7 +169,7 @@ export function Completions({ list }: { list: ICompletion }) {
         aria-label={sign === '/' ? words.__('Commands') : words.__('Agents')}
       >
         {options.map((option, index) => (
-          // The keys are the text field's, which keeps the keyboard.
+          // The text field handles the keys and keeps the focus.
           <li
             key={option.value}
             id={optionId(list, index)}
@@ -196,7 +196,7 @@ export function Completions({ list }: { list: ICompletion }) {
   );
 }
 
-/** Returns what a text field says of its list. */
+/** Returns the ARIA attributes of a text field with a list. */
 export function listed(list: ICompletion | null) {
   return {
     'aria-autocomplete': 'list' as const,

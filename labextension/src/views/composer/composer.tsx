@@ -1,5 +1,5 @@
 /**
- * Where a person writes.
+ * The composer: the text field for prompts, with its options.
  */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
@@ -14,21 +14,21 @@ import { usePromptActions } from '../actions/prompts';
 import { useSessionOpener } from '../actions/sessions';
 import { PermissionMode, TrustPrompt } from './permissionMode';
 
-/** Which keys send what is written. */
+/** The keys that send a prompt. */
 export type SendKey = 'Enter' | 'Accel Enter';
 
 interface IComposerProps {
-  /** Tells one notebook's session from another's. */
+  /** A key for each notebook and session. */
   draftKey: string;
   drafts: IDrafts;
-  /** A turn runs: what is sent now waits behind it. */
+  /** Whether a turn runs: a prompt sent now is queued. */
   busy: boolean;
   readOnly: boolean;
   sendKey: SendKey;
   session?: SessionInfo;
 }
 
-/** Draws the text field, its button, and what will answer. */
+/** Draws the text field, its button, and the chosen agent and model. */
 export function Composer({
   draftKey,
   drafts,
@@ -46,7 +46,7 @@ export function Composer({
   const hint = useId();
   const [caret, setCaret] = useState<number | null>(null);
   const word = caret === null || readOnly ? null : wordAt(draft, caret);
-  // A file that was written since is offered too: what there is, is asked for with each sign.
+  // The choices are requested again with each sign, since a definition file may be new.
   const [choices, look] = useChoices(`${draftKey} ${word?.sign ?? ''}`);
   const { list, onKey } = useCompletion(
     field,
@@ -73,7 +73,7 @@ export function Composer({
     drafts.write('');
     drafts.choose({});
     prompts.send(text, chosen).catch(() => {
-      // The panel says why; what was written is not lost.
+      // The panel shows the error; the draft is restored.
       drafts.giveBack(text, chosen);
     });
   };
@@ -92,7 +92,7 @@ export function Composer({
       event.preventDefault();
       send();
     } else if ((event.ctrlKey || event.metaKey) && event.shiftKey) {
-      return; // JupyterLab's own, such as its palette, and the panel's
+      return; // shortcuts of JupyterLab, such as its palette, and of the panel
     }
     event.stopPropagation();
   };
@@ -188,7 +188,7 @@ export function Composer({
   );
 }
 
-/** Returns what there is to choose, asked for anew when the key is another one, and how to ask. */
+/** Returns the choices, requested again when the key changes, and a function that requests them. */
 function useChoices(key: string): [Choices | null, () => void] {
   const prompts = usePromptActions();
   const [choices, setChoices] = useState<Choices | null>(null);
@@ -212,7 +212,7 @@ function useChoices(key: string): [Choices | null, () => void] {
   ];
 }
 
-/** Draws which agent and model will answer, and lets a person choose others. */
+/** Draws the agent and model that will answer, and lets the user choose others. */
 function AnswerSettings({
   choices,
   drafts,

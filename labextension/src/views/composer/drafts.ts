@@ -1,5 +1,5 @@
 /**
- * What a person has begun to write, kept by notebook and session.
+ * Drafts of prompts, kept for each notebook and session.
  */
 import { useState } from 'react';
 import type { Attachment, PromptAdmitted } from '../../protocol/generated';
@@ -14,13 +14,13 @@ export interface IDrafts {
   draft: IDraft;
   write(text: string): void;
   choose(chosen: IPromptOptions): void;
-  /** Puts words before what is there, with what was chosen for them. */
+  /** Puts text and its options back, before the present draft. */
   giveBack(text: string, chosen: IPromptOptions): void;
 }
 
 const EMPTY_DRAFT: IDraft = { text: '', chosen: {} };
 
-/** Returns the draft of a notebook's session, and how to change it. */
+/** Returns the draft of a notebook's session, and functions to change it. */
 export function useDrafts(key: string): IDrafts {
   const [drafts, setDrafts] = useState<Partial<Record<string, IDraft>>>({});
   const change = (changed: (draft: IDraft) => IDraft) => {
@@ -62,7 +62,7 @@ const CHOSEN = [
   'variant'
 ] as const satisfies readonly (keyof IPromptOptions)[];
 
-/** Returns what came with a prompt that waits: the kernel kept it as it was sent. */
+/** Returns the options of a queued prompt, which the kernel keeps as they were sent. */
 export function chosenFor({ options }: PromptAdmitted): IPromptOptions {
   const kept = CHOSEN.filter(
     name => options[name] !== undefined && options[name] !== null
@@ -70,7 +70,7 @@ export function chosenFor({ options }: PromptAdmitted): IPromptOptions {
   return Object.fromEntries(kept.map(name => [name, options[name]]));
 }
 
-/** Returns the files of what was chosen, of which a kernel of another version may know more. */
+/** Returns the files in the options, which a kernel of another version may extend. */
 export function filesOf({ files }: IPromptOptions): readonly Attachment[] {
   return Array.isArray(files) ? files : [];
 }

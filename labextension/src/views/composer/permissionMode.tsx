@@ -1,5 +1,5 @@
 /**
- * How freely the agent works here: the mode, what is always allowed, what waits for trust.
+ * Permission mode, approvals, and settings that wait for trust.
  */
 import { useEffect, useId, useState } from 'react';
 import type {
@@ -12,7 +12,7 @@ import { modeName } from '../controls/modeNames';
 import { Picker } from '../controls/picker';
 import { usePermissionActions } from '../actions/permissions';
 
-/** The mode in which everything that changes something asks. */
+/** The mode in which every change needs an approval. */
 export const ASK = 'ask';
 
 /** Returns the mode of a session; before its first turn the configured one. */
@@ -24,7 +24,7 @@ export function modeOf(
   return kept === '' ? (choices?.mode ?? ASK) : kept;
 }
 
-/** Draws the mode as a chip; another holds from the next call on. */
+/** Draws the mode as a chip; a chosen mode applies from the next call on. */
 export function PermissionMode({
   session,
   choices
@@ -54,7 +54,7 @@ export function PermissionMode({
   );
 }
 
-/** Draws what is always allowed, with a button for each to revoke. */
+/** Draws the approvals, each with a button to revoke it. */
 function AlwaysAllowed() {
   const { words } = useHost();
   const permissions = usePermissionActions();
@@ -130,7 +130,7 @@ function AlwaysAllowed() {
   );
 }
 
-/** Asks once whether the project's own file may loosen what the agent may do. */
+/** Asks once whether to trust the permissions in the project's own settings file. */
 export function TrustPrompt({
   waits,
   onTrusted

@@ -1,5 +1,5 @@
 /**
- * Prompts that wait until the turn that runs has ended.
+ * Prompts that are queued until the running turn has ended.
  */
 import type { PromptAdmitted } from '../../protocol/generated';
 import { useHost } from '../host';
@@ -10,13 +10,13 @@ import { usePromptActions } from '../actions/prompts';
 
 interface IQueuedPromptsProps {
   prompts: readonly PromptAdmitted[];
-  /** A turn runs, into which a prompt can be sent. */
+  /** Whether a turn runs, which a prompt could join. */
   running: boolean;
-  /** Puts a prompt that was taken back where a person writes. */
+  /** Puts a withdrawn prompt into the composer. */
   onEdit: (prompt: PromptAdmitted) => void;
 }
 
-/** Draws what waits, with what can be done about it. */
+/** Draws the queued prompts with their actions. */
 export function QueuedPrompts({
   prompts,
   running,

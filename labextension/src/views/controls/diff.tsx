@@ -1,5 +1,5 @@
 /**
- * A difference between two texts, as a person is asked about it.
+ * A unified diff, as shown in a permission question.
  */
 import { useMemo } from 'react';
 import { useHost } from '../host';
@@ -11,7 +11,7 @@ interface IStretch {
   text: string;
 }
 
-/** Draws a unified diff; the sign at each line's beginning says what its colour says. */
+/** Draws a unified diff; the sign at the start of each line means the same as its colour. */
 export function Diff({ text }: { text: string }) {
   const { words } = useHost();
   const drawn = useMemo(() => stretches(text), [text]);
@@ -20,7 +20,7 @@ export function Diff({ text }: { text: string }) {
       className="plm-Diff"
       role="group"
       aria-label={words.__('What it would change')}
-      // It can be longer than its place, and has to be read before an answer.
+      // A long diff scrolls, and must be readable by keyboard before an answer.
       tabIndex={0}
     >
       {drawn.map(({ change, text }, index) => (
@@ -32,12 +32,12 @@ export function Diff({ text }: { text: string }) {
   );
 }
 
-/** Tells whether a diff shows each change; one that was too long to make only counts lines. */
+/** Returns whether a diff contains the changes; one that was too long only counts lines. */
 export function showsAll(diff: string): boolean {
   return diff.includes('\n@@');
 }
 
-/** Cuts a diff into runs of lines of one sort, so that a long one needs few elements. */
+/** Groups consecutive diff lines of one kind, so that a long diff needs few elements. */
 export function stretches(text: string): IStretch[] {
   const found: IStretch[] = [];
   let inHead = true;

@@ -1,19 +1,19 @@
 /**
- * A line that opens in place: a real button, and what it shows.
+ * A disclosure: a button that shows and hides content below it.
  */
 import { useId, useState, type ReactNode } from 'react';
 import { useHost } from '../host';
 
 interface IDisclosureProps {
-  /** What the button says; text, signs and numbers, nothing that can be clicked. */
+  /** The button's content; text, icons and numbers, nothing that can be clicked. */
   head: ReactNode;
   children: ReactNode;
   className: string;
-  /** Open until a person closes it. */
+  /** Whether it is open until the user closes it. */
   open?: boolean;
 }
 
-/** Draws a button and, while it is open, what belongs to it. */
+/** Draws the button and, while it is open, the content. */
 export function Disclosure({
   head,
   children,

@@ -1,12 +1,12 @@
 /**
- * Time that passes while somebody looks.
+ * Elapsed time that is updated while it is visible.
  */
 import { useEffect, useState } from 'react';
 import { seconds } from '../../state/display/numberFormat';
 
 const TICK_MS = 200;
 
-/** Returns the time in milliseconds, again and again; with null it stands still. */
+/** Returns the current time in milliseconds, at every tick; with null it is not updated. */
 export function useNow(tickMs: number | null = TICK_MS): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -1,9 +1,9 @@
 /**
- * Modes of a session in words.
+ * Display names of permission modes.
  */
 import type { IWords } from '../host';
 
-/** Says a mode as a person reads it. */
+/** Returns the display name of a mode. */
 export function modeName(mode: string, words: IWords): string {
   switch (mode) {
     case 'ask':

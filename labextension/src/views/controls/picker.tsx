@@ -1,35 +1,35 @@
 /**
- * A chip that names what will answer, and opens a list of what else there is.
+ * A chip with the chosen value that opens a list of other values.
  */
 import { useId, useRef, useState, type ReactNode } from 'react';
 import { useHost } from '../host';
 
 export interface IOption {
   value: string;
-  /** Why it is there, or what it does. */
+  /** A description of the option. */
   about: string;
 }
 
 interface IPickerProps {
-  /** What is chosen here. */
+  /** The name of the setting. */
   label: string;
   value: string;
   options: readonly IOption[];
-  /** How a value is said; else the last part of its name. */
+  /** Formats a value; by default the last part of its name is shown. */
   named?: (value: string) => string;
-  /** What stands under the list. */
+  /** Content below the list. */
   foot?: ReactNode;
-  /** What is not in the list can be written too. */
+  /** Whether values outside of the list can be entered. */
   free?: boolean;
   onChoose: (value: string) => void;
 }
 
-/** From this many options on, a field narrows them down. */
+/** From this many options on, a field filters them. */
 const MANY = 8;
-/** At most this many are shown; the field finds the others. */
+/** The maximum number of shown options; the field finds the others. */
 const SHOWN = 60;
 
-/** Draws the chip and, while it is open, its list above it. */
+/** Draws the chip and, while it is open, the list above it. */
 export function Picker(props: IPickerProps) {
   const { label, named = lastPart, options, onChoose, value } = props;
   const { Icon, words } = useHost();

@@ -1,14 +1,14 @@
 /**
- * Words of a person, in the direction of their script; what is long is folded to its beginning.
+ * The text of a prompt, in the direction of its script; long text is collapsed.
  */
 import { useId, useState } from 'react';
 import { useHost } from '../host';
 
-/** More words than these, or more lines, are folded. */
+/** Text with more words or more lines is collapsed. */
 const LONG_WORDS = 150;
 const LONG_LINES = 12;
 
-/** Draws a prompt. All of it stands in the page, so that it can be found and copied. */
+/** Draws a prompt. The whole text is in the page, so that it can be found and copied. */
 export function PromptText({ text }: { text: string }) {
   const { words } = useHost();
   const [open, setOpen] = useState(false);

@@ -1,12 +1,12 @@
 /**
- * The state of a call as a sign, told apart by form and name, not by colour alone.
+ * The state of a tool call as an icon, distinguished by shape and name, not by colour alone.
  */
 import { useHost, type IWords } from '../host';
 
 export type CallState =
   'pending' | 'running' | 'waiting' | 'completed' | 'error' | 'stopped';
 
-/** Draws the sign and says the state to who cannot see it. */
+/** Draws the icon with a label for screen readers. */
 export function StatusIcon({ state }: { state: CallState }) {
   const { Icon, words } = useHost();
   return (

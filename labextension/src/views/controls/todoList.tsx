@@ -1,5 +1,5 @@
 /**
- * The list of what is to do: each item with a sign, told apart by form and name as well.
+ * A todo list whose items have icons, distinguished by shape and name as well.
  */
 import type { Todo } from '../../protocol/generated';
 import { useHost, type IWords } from '../host';

@@ -1,23 +1,23 @@
 /**
- * Keeps a long place at its end while it grows and while what is in it finds its height.
+ * Keeps a long scroll container at its end while it grows and its content gets its height.
  *
- * A short place in which something is printed needs less: see tailScroll.
+ * For a short container with printed output see tailScroll.
  */
 import { useEffect, useRef, useState } from 'react';
 
-/** So near to the end, in pixels, a person is taken to look at the newest. */
+/** Within this distance from the end, in pixels, the user is assumed to look at the newest content. */
 const NEAR = 40;
 
-/** So long after its size changed, a browser may still move what is in it. */
+/** Milliseconds after a size change in which the browser may still move the content. */
 const SETTLE_MS = 400;
 
-/** How a person scrolls, beside the wheel. */
+/** Events of user scrolling, beside the wheel. */
 const ACTS = ['keydown', 'pointerdown', 'touchmove'] as const;
 
 /**
- * Returns the place to scroll, whether its end is in view, and how to go there.
+ * Returns the scroll container's ref, whether its end is in view, and a function that scrolls there.
  *
- * It stays at its end unless a person looks at something above.
+ * It stays at its end unless the user scrolls up.
  */
 export function useEndScroll() {
   const place = useRef<HTMLDivElement>(null);
@@ -35,7 +35,7 @@ export function useEndScroll() {
     let acted = 0;
     const onScroll = () => {
       const now = performance.now();
-      // Where the sizes change or just changed, the browser moved it and no person did.
+      // During or just after a size change the browser scrolled, not the user.
       const settles = now - changed < SETTLE_MS && now - acted > SETTLE_MS;
       if (sticks.current && (settles || size() !== known)) {
         follow();

@@ -1,8 +1,8 @@
 /**
- * Draws many things without holding the page up: as much as fits into a frame, then the rest.
+ * Spreads rendering work over frames, so that the page stays responsive.
  */
 
-/** What drawing may take of a frame of 16 ms; the rest is the browser's and other people's. */
+/** Milliseconds of a frame of 16 ms that the work may take. */
 const SHARE_MS = 8;
 
 type Job = () => Promise<void>;
@@ -10,7 +10,7 @@ type Job = () => Promise<void>;
 const jobs: Job[] = [];
 let works = false;
 
-/** Does a piece of work in its turn, at once when nothing else waits. */
+/** Runs a job in its turn, at once if no other waits. */
 export function runInFrames(job: Job): void {
   jobs.push(job);
   if (!works) {
@@ -25,7 +25,7 @@ async function work(): Promise<void> {
     try {
       await job();
     } catch {
-      // A renderer says itself what it cannot draw; the next one still can.
+      // A renderer shows its own errors; the next job still runs.
     }
     if (jobs.length > 0 && performance.now() - began >= SHARE_MS) {
       await new Promise(resolve => setTimeout(resolve, 0));

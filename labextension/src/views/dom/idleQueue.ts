@@ -1,5 +1,5 @@
 /**
- * Work that can wait until the page has nothing else to do: one piece at a time, the last first.
+ * Runs work while the browser is idle: one job at a time, the highest order first.
  */
 
 interface IJob {
@@ -10,10 +10,10 @@ interface IJob {
 const jobs = new Set<IJob>();
 let planned = false;
 
-/** Where a browser does not say when it is idle, in milliseconds. */
+/** The pause between jobs in browsers without idle callbacks, in milliseconds. */
 const PAUSE_MS = 30;
 
-/** Runs the piece of the highest order first; returns how to leave one undone. */
+/** Adds a job; those with a higher order run first. Returns a function that cancels it. */
 export function runWhenIdle(order: number, run: () => void): () => void {
   const job = { order, run };
   jobs.add(job);

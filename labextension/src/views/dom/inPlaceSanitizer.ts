@@ -1,9 +1,9 @@
 /**
- * A second look at what stands in the page: what the list has not and the host did not add goes.
+ * Sanitizes elements in the page: removes what is neither on the list nor added by the host.
  *
- * The sanitizer has looked at the elements before; this is for what a host made of them, such as
- * maths, or links that it found in printed words. What JupyterLab adds is named here, and nothing
- * else of it is kept.
+ * The sanitizer has processed the elements before; this handles what a host made of them, such as
+ * maths, or links that it found in printed text. JupyterLab's additions are listed here, and no others
+ * are kept.
  */
 import {
   isAllowed,
@@ -12,17 +12,17 @@ import {
   type ISanitizeOptions
 } from './sanitizer';
 
-/** Maths that was typeset: by MathJax, or as MathML. */
+/** Typeset maths: by MathJax, or as MathML. */
 const MATHS = 'mjx-container, math';
 
 /** A link to a file beside the notebook, as JupyterLab's link handler makes it. */
 const OPENS_FILES =
   'a[data-commandlinker-command="rendermime:handle-local-link"]';
 
-/** What makes a box scroll by keyboard; words of others lost it when they were sanitized. */
+/** Attributes of scroll boxes; the sanitizer removed them from untrusted content before. */
 const SCROLLS = /^(data-(wide|scrolls)|tabindex|role|aria-label)$/;
 
-/** JupyterLab's own attributes and ours, by the element that they are put on. */
+/** Attributes that JupyterLab or we add, by the element that gets them. */
 const ADDED: [string, RegExp][] = [
   ['div[data-wide], pre[data-scrolls]', SCROLLS],
   ['a.jp-InternalAnchorLink', /^(class|target)$/],
@@ -33,14 +33,14 @@ const ADDED: [string, RegExp][] = [
   ['mark.jp-mod-search', /^class$/]
 ];
 
-/** What maths may not have, whoever typeset it. */
+/** Attributes that maths must not have, whatever typeset it. */
 const COMMANDS =
   /^(on|data-commandlinker|formaction|action|srcset|src|slot|is|popover|name$)/i;
 const OURS = /^(jp-|lm-|plm-|p-)/i;
 const FLOATS =
   /position\s*:(?!\s*(?:relative|static))|url\(|image-set|expression|@|\\/i;
 
-/** Takes out of the page what may not stand there. */
+/** Removes disallowed elements and attributes in the page. */
 export function sanitizeInPlace(
   root: ParentNode & Node,
   place: ISanitizeOptions = {}

@@ -1,5 +1,5 @@
 /**
- * Tells which rows of something long are near to what is seen; only those are drawn whole.
+ * Determines which rows of a long list are near the viewport; only those are fully rendered.
  */
 import {
   createContext,
@@ -11,25 +11,25 @@ import {
   type RefObject
 } from 'react';
 
-/** So far around what is seen, rows are drawn whole: two screens. */
+/** The distance from the viewport up to which rows are rendered: two screens. */
 const AROUND = '200% 0px';
 
 const ScrollContext = createContext<RefObject<HTMLElement> | null>(null);
 
-/** Says in what the rows below are scrolled; elsewhere it is looked for. */
+/** Provides the scroll container of the rows below; without it, it is searched for. */
 export const ScrollProvider = ScrollContext.Provider;
 
 interface INearViewport<E extends HTMLElement> {
   place: RefObject<E>;
-  /** The row is drawn whole. */
+  /** Whether the row is fully rendered. */
   near: boolean;
 }
 
 /**
- * Follows one row; one that is not `watched` lies in something that is far as a whole.
+ * Observes one row; a row that is not `watched` is in a page that is far away as a whole.
  *
- * A row that is `held`, in which something has the keyboard or is selected, or in which a person
- * opened something, stays as it is drawn. Where a page cannot tell what is seen, all are near.
+ * A row that is `held`, that has the focus or a selection, or in which the user opened something,
+ * stays as it is. Where the browser cannot observe visibility, all rows are near.
  */
 export function useNearViewport<E extends HTMLElement>(
   starts: () => boolean,
@@ -51,7 +51,7 @@ export function useNearViewport<E extends HTMLElement>(
     const state = now.current;
     const settle = () => {
       const wants = state.seen || state.held || state.touched || hasFocus(node);
-      // What is selected would be lost with what it stands in.
+      // Replacing the content would lose the selection.
       if (wants !== state.near && !isSelected(node)) {
         state.near = wants;
         setNear(wants);
@@ -101,7 +101,7 @@ function isSelected(node: Node): boolean {
   );
 }
 
-/** Returns what scrolls an element; null where that is the page. */
+/** Returns the scroll container of an element; null if it is the page. */
 function scroller(node: Element): Element | null {
   for (let up = node.parentElement; up !== null; up = up.parentElement) {
     const isLonger = up.scrollHeight > up.clientHeight;
@@ -118,11 +118,11 @@ const rows = new WeakMap<Element, Told>();
 const observers = new WeakMap<Element, IntersectionObserver>();
 let ofPage: IntersectionObserver | null = null;
 
-/** So many rows are drawn whole within one frame before anybody knows what is seen. */
+/** The number of rows fully rendered in one frame before their visibility is known. */
 const AT_ONCE = 12;
 let begun = 0;
 
-/** Tells whether another row may be drawn before it is known to be near; counts it. */
+/** Returns whether another row may be rendered before its visibility is known; counts it. */
 export function mayDrawNow(): boolean {
   if (begun === 0) {
     requestAnimationFrame(() => {
@@ -137,7 +137,7 @@ function canWatch(): boolean {
   return typeof IntersectionObserver !== 'undefined';
 }
 
-/** Calls back when a row comes near and when it is far again; returns how to end that. */
+/** Calls back when a row enters or leaves the area; returns a function that stops this. */
 function watch(row: Element, root: Element | null, told: Told): () => void {
   const observer = observerOf(root);
   rows.set(row, told);
@@ -157,7 +157,7 @@ function observerOf(root: Element | null): IntersectionObserver {
     entries => {
       for (const entry of entries) {
         const { boundingClientRect: box, isIntersecting, target } = entry;
-        // What is hidden with all around it, such as in a closed side bar, is not far.
+        // An element without a size, such as in a closed side bar, does not count as far away.
         if (isIntersecting || box.width > 0 || box.height > 0) {
           rows.get(target)?.(isIntersecting);
         }

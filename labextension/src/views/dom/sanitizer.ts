@@ -1,10 +1,10 @@
 /**
- * The one list of what words of others may be in the page: what is not on it is taken out.
+ * Sanitizes untrusted HTML by one list of allowed elements and attributes; the rest is removed.
  *
- * DOMPurify walks the elements, and what it leaves is put into the page as elements: a text that
- * is parsed a second time may become something else. Maths, and what JupyterLab adds, is made
- * afterwards, from the words. No element of the list loads, sends or commands something, none
- * has a style, and `allowed.json` is the list for Python too.
+ * DOMPurify walks the elements, and its result is put into the page as elements: text that is parsed a
+ * second time may become something else. Maths, and JupyterLab's additions, are made afterwards, from
+ * the text. No listed element loads, sends or runs anything, and none has a style;
+ * `allowedElements.json` is the list for Python too.
  */
 import createDOMPurify, {
   type DOMPurify,
@@ -18,30 +18,30 @@ const ATTRIBUTES = new Set(allowed.attributes);
 const LINK = new RegExp(`^(${allowed.links.join('|')})`, 'i');
 const PICTURE = new RegExp(`^data:(${allowed.pictures.join('|')})[;,]`, 'i');
 
-/** Leads to a file of the notebook's folder; JupyterLab opens it, and no address of the server. */
+/** A relative path to a file of the notebook's folder; JupyterLab opens it, not the server's URL. */
 const LOCAL = /^(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#][^:\\]*$/i;
 
-/** Classes that only colour code, by the element that may have them. */
+/** Classes for syntax colours, by the element that may have them. */
 const COLOURS: Record<string, RegExp> = {
   code: /^language-[\w+#.-]{1,40}$/,
   span: /^(?:hljs-[\w-]{1,40}|language-[\w-]{1,40}|[a-z]{1,20}_{1,2}|ansi-[a-z-]{1,40}|ͼ[0-9a-z]{1,5})$/
 };
 
-/** Goes before an id, so that none is one of the page's. */
+/** The prefix of ids, so that none equals one of the page's. */
 const PREFIX = 'user-content-';
 
-/** What a place allows besides. */
+/** Additions to the list in a certain place. */
 export interface ISanitizeOptions {
-  /** Links to files beside the notebook, for a host that opens them. */
+  /** Whether links to files beside the notebook are allowed, for a host that opens them. */
   local?: boolean;
-  /** The beginning of a mark that nobody else can know, for what is put in afterwards. */
+  /** The unguessable prefix of placeholder marks for content that is inserted afterwards. */
   mark?: string;
 }
 
-/** The attribute that holds a mark. */
+/** The attribute with a placeholder mark. */
 export const FORMULA_ATTRIBUTE = 'data-mark';
 
-/** Tells whether a link may lead there. */
+/** Returns whether a link's URL is allowed. */
 export function isAllowedLink(
   address: string,
   place: ISanitizeOptions = {}
@@ -49,12 +49,12 @@ export function isAllowedLink(
   return LINK.test(address) || (place.local === true && LOCAL.test(address));
 }
 
-/** Tells whether a picture may be shown; nothing is loaded for one of these. */
+/** Returns whether an image's URL is allowed: one that needs no request. */
 function isAllowedImage(address: string): boolean {
   return PICTURE.test(address);
 }
 
-/** Returns HTML as elements that can do nothing, in a document that loads nothing. */
+/** Returns HTML as harmless elements, in a document that loads nothing. */
 export function sanitize(
   html: string,
   place: ISanitizeOptions = {}
@@ -73,14 +73,14 @@ export function sanitize(
   }
 }
 
-/** Returns HTML that becomes the same elements whoever parses it, or words only. */
+/** Returns HTML that every parser turns into the same elements, or plain text. */
 export function sanitizeText(
   html: string,
   place: ISanitizeOptions = {}
 ): string {
   let made = written(sanitize(html, place));
   for (let round = 0; round < 3; round += 1) {
-    // Parsed as the page will; what changes by that is looked at again.
+    // Parsed as the page will do; if this changes it, it is sanitized again.
     const again = written(sanitize(made, place));
     if (again === made) {
       return made;
@@ -92,7 +92,7 @@ export function sanitizeText(
   return words.innerHTML;
 }
 
-/** Tells whether the list has an element; of its attributes see `wrong`. */
+/** Returns whether the list has an element; for its attributes see `disallowedAttributes`. */
 export function isAllowed(element: Element): boolean {
   return (
     element.namespaceURI === 'http://www.w3.org/1999/xhtml' &&
@@ -101,7 +101,7 @@ export function isAllowed(element: Element): boolean {
   );
 }
 
-/** Names the attributes of an element that the list has not. */
+/** Returns the names of an element's attributes that are not allowed. */
 export function disallowedAttributes(
   element: Element,
   place: ISanitizeOptions = {}
@@ -125,7 +125,7 @@ const CONFIG = {
   ALLOW_ARIA_ATTR: false
 };
 
-/** What the walk that goes on is about; DOMPurify's hooks are told only the element. */
+/** The options of the walk in progress; DOMPurify's hooks get only the element. */
 let now: { place: ISanitizeOptions; pictures: [Element, string][] } = {
   place: {},
   pictures: []
@@ -133,7 +133,7 @@ let now: { place: ISanitizeOptions; pictures: [Element, string][] } = {
 
 let made: DOMPurify | null = null;
 
-/** Makes our own DOMPurify: hooks of others are not ours, and ours are not theirs. */
+/** Returns our own DOMPurify instance: its hooks are independent of those of others. */
 function purifier(): DOMPurify {
   if (made === null) {
     made = createDOMPurify(window);
@@ -164,7 +164,7 @@ function keepAttribute(
   }
 }
 
-/** Returns what an attribute may say, or null where it may not be. */
+/** Returns the allowed value of an attribute, or null if it must be removed. */
 function keep(
   element: Element,
   name: string,
@@ -198,7 +198,7 @@ function keep(
   }
 }
 
-/** A link leads to a page of its own, which learns nothing of this one. */
+/** A link opens a new page, which gets no reference to this one. */
 function leadOut(element: Element): void {
   if (element.localName !== 'a') {
     return;
@@ -211,7 +211,7 @@ function leadOut(element: Element): void {
   }
 }
 
-/** The box of a task list can do nothing: it is switched off. */
+/** A task list's checkbox is allowed only if it is disabled. */
 function isTask(element: Element): boolean {
   return (
     element.getAttribute('type')?.toLowerCase() === 'checkbox' &&
@@ -219,7 +219,7 @@ function isTask(element: Element): boolean {
   );
 }
 
-/** A picture from elsewhere is not loaded, but named: a person may follow the link. */
+/** Replaces an external image by a link to it, so that it is not loaded. */
 function name(image: Element, address: string, place: ISanitizeOptions): void {
   const alt = image.getAttribute('alt') ?? '';
   const named = alt === '' || alt === 'Image' ? address : alt;
@@ -235,7 +235,7 @@ function name(image: Element, address: string, place: ISanitizeOptions): void {
   image.replaceWith(link);
 }
 
-/** Returns a place in a document that loads nothing. */
+/** Returns an element in a document that loads nothing. */
 function inert(): HTMLElement {
   return document.implementation.createHTMLDocument('').createElement('div');
 }

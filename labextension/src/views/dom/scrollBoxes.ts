@@ -1,22 +1,23 @@
 /**
- * What is wider than its place scrolls in it: it can be reached by keyboard, has a name, and shows
- * on which sides there is more. What fits is left as it is.
+ * Scroll boxes for wide content: focusable, with a name, and a fade on the sides with hidden content.
+ *
+ * Content that fits is left as it is.
  */
 import { useEffect, useRef, type RefObject } from 'react';
 import { useHost, type IWords } from '../host';
 
-/** What gets a box of its own around it, so that it keeps what it is for a screen reader. */
+/** Elements that get a wrapping box, so that they keep their role for screen readers. */
 const WRAPPED = 'table, math[display="block"]:not(mjx-container math)';
 
-/** Scroll boxes: the listed ones that are not in a box already. */
+/** Scroll boxes: the listed elements that are not in a box already. */
 const BOXES =
   '[data-wide], pre, mjx-container[display="true"], .plm-Tool-input, .plm-Tool-output';
 
-/** Keys that scroll, by the direction in which there must be more. */
+/** Keys that scroll, by the direction in which content must be hidden. */
 const SIDEWAYS = /^Arrow(Left|Right)$/;
 const DOWN = /^(Arrow(Up|Down)|Page(Up|Down)|Home|End)$/;
 
-/** Puts each table and displayed formula into a box that scrolls. */
+/** Wraps each table and displayed formula in a scroll box. */
 export function wrapInScrollBox(root: ParentNode): void {
   for (const one of root.querySelectorAll(WRAPPED)) {
     if (one.parentElement?.closest(`[data-wide], ${WRAPPED}`)) {
@@ -29,7 +30,7 @@ export function wrapInScrollBox(root: ParentNode): void {
   }
 }
 
-/** Says whether a key scrolls the box that has the keyboard, and is not for anybody else. */
+/** Returns whether a key scrolls the focused box, and has no other use. */
 export function isScrollKey({ key, target }: KeyboardEvent): boolean {
   if (!(target instanceof HTMLElement) || !('scrolls' in target.dataset)) {
     return false;
@@ -38,7 +39,7 @@ export function isScrollKey({ key, target }: KeyboardEvent): boolean {
   return SIDEWAYS.test(key) || (isHigh && DOWN.test(key));
 }
 
-/** Looks after the scroll boxes in an element. */
+/** Maintains the scroll boxes in an element. */
 export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
   const { words } = useHost();
   const place = useRef<T>(null);
@@ -61,7 +62,7 @@ export function useScrollBoxes<T extends HTMLElement>(): RefObject<T> {
           known.add(box);
           sized.observe(box);
         }
-        // What is in it may grow while it does not.
+        // The content may grow while the box does not.
         if (box.firstElementChild !== null) {
           sized.observe(box.firstElementChild);
         }
@@ -118,7 +119,7 @@ function boxOf(node: Node): HTMLElement | null {
   return element?.closest<HTMLElement>(BOXES) ?? null;
 }
 
-/** Makes a box a stop for the keyboard while there is more in it than is seen. */
+/** Makes a box focusable while some of its content is hidden. */
 function mark(box: HTMLElement, words: IWords): void {
   const sides = more(box);
   if (sides === '') {
@@ -144,7 +145,7 @@ function mark(box: HTMLElement, words: IWords): void {
   }
 }
 
-/** Returns the sides on which something is hidden; nothing where all is seen. */
+/** Returns the sides with hidden content; an empty string if there is none. */
 function more(box: HTMLElement): string {
   const style = getComputedStyle(box);
   const { clientWidth, clientHeight, scrollWidth, scrollHeight } = box;
@@ -168,7 +169,7 @@ function more(box: HTMLElement): string {
   return sides.join(' ');
 }
 
-/** Names a box; nothing for one that has a name of its own. */
+/** Returns the label of a box; empty for one that has its own. */
 function nameOf(box: HTMLElement, words: IWords): string {
   if (box.dataset.wide === 'table') {
     return words.__('Table');

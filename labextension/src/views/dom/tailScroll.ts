@@ -1,12 +1,12 @@
 /**
- * Keeps a place that scrolls at its end while something is printed in it.
+ * Keeps a scroll container at its end while output is printed in it.
  */
 import { useEffect, useRef, type RefObject } from 'react';
 
-/** So near to the end, in pixels, a person is taken to look at the newest line. */
+/** Within this distance from the end, in pixels, the user is assumed to look at the newest line. */
 const NEAR = 16;
 
-/** Follows what grows in a place, until a person scrolls up in it. */
+/** Follows growing output, until the user scrolls up. */
 export function useTailScroll(live: boolean): RefObject<HTMLElement> {
   const place = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -18,7 +18,7 @@ export function useTailScroll(live: boolean): RefObject<HTMLElement> {
     let moved = 0;
     const onScroll = () => {
       const left = node.scrollHeight - node.scrollTop - node.clientHeight;
-      // Where it grew since it was moved here, no person scrolled.
+      // A different position means that the user scrolled, not this hook.
       if (left <= NEAR || node.scrollTop !== moved) {
         sticks = left <= NEAR;
       }
@@ -29,7 +29,7 @@ export function useTailScroll(live: boolean): RefObject<HTMLElement> {
         moved = node.scrollTop;
       }
     };
-    // Printed text is drawn a moment after it was told.
+    // Printed text is drawn a moment after its update.
     const grows = new MutationObserver(follow);
     grows.observe(node, {
       childList: true,

@@ -1,5 +1,5 @@
 /**
- * The sign of what was scraped off the page: a dashed strip that can be looked under.
+ * A compaction in the transcript: a dashed strip that opens to the summary.
  */
 import type { CompactionPart, Decision } from '../../protocol/generated';
 import type { CompactionState } from '../../state/display/lines';
@@ -9,7 +9,7 @@ import { useHost, type IWords } from '../host';
 import { ReductionNote } from './reductionNote';
 import { ContextEditButtons } from './editButtons';
 
-/** Draws a compaction and, when opened, the summary that took the place of what it covers. */
+/** Draws a compaction and, when opened, the summary that replaces what it covers. */
 export function Compaction({
   summary,
   state,
@@ -19,7 +19,7 @@ export function Compaction({
 }: {
   summary: string;
   state: CompactionState;
-  /** What asked for it. */
+  /** The compaction's marker. */
   mark: CompactionPart;
   /** The id of the summary's message. */
   written: string;
@@ -79,7 +79,7 @@ export function Compaction({
   );
 }
 
-/** Says what a compaction did, and why it was made. */
+/** Returns the text about a compaction and its reason. */
 export function compactionText(
   state: CompactionState,
   mark: CompactionPart,

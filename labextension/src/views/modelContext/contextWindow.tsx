@@ -1,5 +1,5 @@
 /**
- * How full the model's window is and of what: a bar, and a table for who wants to know.
+ * The usage of the context window by kind: a bar, and a table on demand.
  */
 import { useId, useState, type ReactNode } from 'react';
 import { count, dollars, short } from '../../state/display/numberFormat';
@@ -15,7 +15,7 @@ import { Gauge, KINDS, type Kind } from './gauge';
 import { useHost, type IWords } from '../host';
 import { useCompactionActions } from '../actions/contextEdits';
 
-/** Draws the bar; its table shows under the pointer, with the keyboard on it, or pinned by a click. */
+/** Draws the bar; its table shows on hover, on focus, or pinned by a click. */
 export function ContextWindow({ transcript }: { transcript: ITranscript }) {
   const { words } = useHost();
   const [near, setNear] = useState(false);
@@ -105,7 +105,7 @@ export function ContextWindow({ transcript }: { transcript: ITranscript }) {
   );
 }
 
-/** Says what was spent and, where there is a limit, how much may be. */
+/** Returns the text about the cost and, if there is one, the spending limit. */
 function spent(session: SessionInfo | undefined, words: IWords): string {
   const { cost, limit, tokens, unpriced, usd } = spending(session);
   const known =
@@ -208,6 +208,8 @@ function named(kind: Kind, words: IWords): string {
       return words.__('Summary of older turns');
     case 'user':
       return words.__('You');
+    case 'notebook':
+      return words.__('Notebook cells');
     case 'assistant':
       return words.__('Agent');
     case 'reasoning':

@@ -1,5 +1,5 @@
 /**
- * What a person chose of a part, and the buttons to choose otherwise.
+ * The user's context edits of a part, and the buttons to change them.
  */
 import { useState } from 'react';
 import type { Decision } from '../../protocol/generated';
@@ -17,7 +17,7 @@ interface IContextEditProps {
   decisions: readonly Decision[];
 }
 
-/** Draws what holds for a part by a person's wish, and what can be chosen. */
+/** Draws the context edit in effect for a part, and the possible changes. */
 export function ContextEditNote({ target, decisions }: IContextEditProps) {
   const { words } = useHost();
   const editor = useContextEditor();
@@ -86,7 +86,7 @@ export function ContextEditNote({ target, decisions }: IContextEditProps) {
   );
 }
 
-/** Draws what holds for words by a person's wish; choosing is left to the magic. */
+/** Draws the context edit in effect for text; changing it is left to the magic. */
 export function ContextEditState({ target, decisions }: IContextEditProps) {
   const { edit, byRule } = effectiveDecisions(decisions);
   return edit === null && !byRule ? null : (
@@ -100,7 +100,7 @@ type OfferedEdit = readonly [
   title: string
 ];
 
-/** Draws a button for each choice, and what hindered the last one. */
+/** Draws a button for each edit, and the error of the last one. */
 export function ContextEditButtons({
   target,
   offered

@@ -1,16 +1,17 @@
 /**
- * How full the context window is: one stacked bar, always in the same order and colours.
+ * The usage of the context window as one stacked bar, always in the same order and colours.
  */
 import { short } from '../../state/display/numberFormat';
 import { useHost } from '../host';
 
-/** What a window is filled with, in the order in which it is drawn. */
+/** The kinds of content, in the order in which they are drawn. */
 export const KINDS = [
   'system',
   'tools',
   'instructions',
   'summary',
   'user',
+  'notebook',
   'assistant',
   'reasoning',
   'output'
@@ -20,19 +21,19 @@ export type Kind = (typeof KINDS)[number];
 
 interface IGaugeProps {
   used: number;
-  /** Tokens; 0 where the model has no limit, and then there is no bar. */
+  /** Tokens; 0 if the model has no limit, and then there is no bar. */
   window: number;
-  /** Tokens by kind, where they are known; else the bar has one colour. */
+  /** Tokens by kind, if known; otherwise the bar has one colour. */
   kinds?: Partial<Record<Kind, number>>;
-  /** What stands beside the bar; else how full it is. */
+  /** The text beside the bar; by default the usage. */
   label?: string;
   /** Tokens kept free for the answer, drawn at the bar's end. */
   reserve?: number;
-  /** The bar is a picture only: what stands around it says its numbers. */
+  /** Whether the bar is decorative, since the surrounding text has its numbers. */
   silent?: boolean;
 }
 
-/** Draws the bar and says its number; without a limit there is only the number. */
+/** Draws the bar and its number; without a limit only the number. */
 export function Gauge({
   used,
   window,

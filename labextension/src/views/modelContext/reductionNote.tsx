@@ -1,9 +1,9 @@
 /**
- * What was scraped off a part for the model: what was done, why, and by which rule.
+ * A note on how a part was reduced for the model: what was done, why, and by which rule.
  *
- * The words are the kernel's (render/content/decision_reasons.py) and come with the decision, so that cell, panel,
- * HTML and text say the same. A notebook that an older version saved lacks them: there the page
- * says what was done, and by which rule.
+ * The text comes from the kernel (render/content/decision_reasons.py) with the decision, so that cell,
+ * panel, HTML and plain text say the same. Notebooks of an older version lack it: then the page states
+ * what was done, and by which rule.
  */
 import type { Decision } from '../../protocol/generated';
 import { unknownKind } from '../../protocol/unknownKind';
@@ -20,7 +20,7 @@ export function ReductionNote({ decision }: { decision: Decision }) {
   );
 }
 
-/** Returns what a reader is told of a decision. */
+/** Returns the text about a decision. */
 export function decisionText(decision: Decision, words: IWords): string {
   return decision.words ?? done(decision, words);
 }
@@ -61,7 +61,7 @@ function done(decision: Decision, words: IWords): string {
   }
 }
 
-/** Says in the row of a call that its output is not, or not whole, in what the model sees. */
+/** Returns the label in a call's row which says that the model does not see its whole output. */
 export function reductionLabel(decision: Decision, words: IWords): string {
   return decision.action === 'clear'
     ? words.__('cleared')

@@ -1,9 +1,9 @@
 /**
- * The keys that answer what the agent asks: 1 to 4 for a permission, 1 to 9 for an option.
+ * The keys that answer the agent's questions: 1 to 4 for a permission, 1 to 9 for an option.
  */
 import type { ReplyAnswer } from '../actions/answers';
 
-/** What a person can answer; the last is an “always” that holds for the project. */
+/** The possible answers; the last is an “always” for the project. */
 export type Answer = ReplyAnswer | 'project';
 
 /** The answers in the order of their keys 1 to 4. */
@@ -21,7 +21,7 @@ interface IKey {
   altKey: boolean;
 }
 
-/** Returns the digit that a plain key means, from 1 to 9; null when it means none. */
+/** Returns the digit of a key without modifiers, from 1 to 9; otherwise null. */
 export function digitOf({
   key,
   ctrlKey,
@@ -33,14 +33,14 @@ export function digitOf({
     : null;
 }
 
-/** Returns the answer that a plain key means here; null when it means none. */
+/** Returns the answer for a key without modifiers; otherwise null. */
 export function answerOfKey(event: IKey): Answer | null {
   return ANSWERS[(digitOf(event) ?? 0) - 1] ?? null;
 }
 
 /**
- * Returns the button that a key presses among those of a place, or of one question in it; null
- * where it presses none.
+ * Returns the button that a key presses, among those in an element or of one question in it; null if
+ * there is none.
  */
 export function buttonOfKey(
   event: IKey,

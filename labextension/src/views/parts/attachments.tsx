@@ -1,18 +1,18 @@
 /**
- * Files that belong to an answer: pictures as pictures, the rest by name.
+ * Files in an answer: images are drawn, others listed by name.
  */
 import { useEffect, useState } from 'react';
 import type { Attachment, FilePart } from '../../protocol/generated';
 import { usePictureLoader } from '../actions/pictures';
 import { useHost } from '../host';
 
-/** Pictures that hold no code. SVG is left out: it may. */
+/** Images that cannot contain code, which excludes SVG. */
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
 
-/** A long one stands in a file of its own; the kernel shows a smaller one. */
+/** A large image is stored as a blob; the kernel sends a smaller version. */
 const KEPT = /^blob:[0-9a-f]{64}$/;
 
-/** Draws what a tool returned beside its text. */
+/** Draws the files of a tool's output. */
 export function Attachments({ files }: { files: readonly Attachment[] }) {
   return (
     <>
@@ -23,7 +23,7 @@ export function Attachments({ files }: { files: readonly Attachment[] }) {
   );
 }
 
-/** Draws one file; nothing is ever loaded from elsewhere. */
+/** Draws one file; nothing is loaded from other servers. */
 export function AttachmentView({ file }: { file: Attachment | FilePart }) {
   const { words } = useHost();
   const name = file.filename ?? file.mime;
@@ -47,7 +47,7 @@ export function AttachmentView({ file }: { file: Attachment | FilePart }) {
   );
 }
 
-/** Returns a file's address; for a picture that the log keeps, once the kernel has shown it. */
+/** Returns a file's URL; for a blob, once the kernel has sent it. */
 function useKept({ mime, url }: Attachment | FilePart): string {
   const loader = usePictureLoader();
   const [shown, setShown] = useState({ of: '', url: '' });

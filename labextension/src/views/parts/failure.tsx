@@ -1,5 +1,5 @@
 /**
- * What went wrong, in one sentence, and what to do about it.
+ * Errors in one sentence, with a remedy.
  */
 import { useEffect, useState } from 'react';
 import type { ErrorValue, RetryPart } from '../../protocol/generated';
@@ -12,7 +12,7 @@ import { StatusIcon } from '../controls/statusIcon';
 
 interface IFailureProps {
   error: ErrorValue;
-  /** It ended the newest turn, so that it can be tried again. */
+  /** Whether it ended the newest turn, so that the request can be retried. */
   again?: boolean;
 }
 
@@ -39,7 +39,7 @@ export function Failure({ error, again = false }: IFailureProps) {
   );
 }
 
-/** Offers to send the same request again. */
+/** Draws a button that sends the same request again. */
 function RetryButton({ turn }: { turn: ITurnActions }) {
   const { words } = useHost();
   const [sent, setSent] = useState(false);
@@ -73,7 +73,7 @@ function RetryButton({ turn }: { turn: ITurnActions }) {
   );
 }
 
-/** Draws that nobody goes on with what is above. */
+/** Draws a note that the answer above was stopped. */
 export function StoppedNotice({ words: said }: { words: string }) {
   return (
     <div className="plm-Failure" role="note" data-state="stopped">
@@ -83,7 +83,7 @@ export function StoppedNotice({ words: said }: { words: string }) {
   );
 }
 
-/** Draws a request that failed and was sent again, as often as that was. */
+/** Draws a failed and retried request, with the number of attempts. */
 export function RetryNote({
   part,
   before
@@ -99,7 +99,7 @@ export function RetryNote({
       <StatusIcon state="pending" />
       <span>
         {time.end === time.start
-          ? error.message // another way was taken at once, such as another model
+          ? error.message // retried at once in another way, such as another model
           : time.end === undefined || !sent
             ? words.__('Attempt %1 failed: %2', attempt, error.message)
             : words.__(
@@ -124,7 +124,7 @@ export function RetryNote({
   );
 }
 
-/** Tells whether a moment is over, and tells it again when it is. */
+/** Returns whether a moment has passed, and updates when it does. */
 function useIsPast(moment: number): boolean {
   const [past, setPast] = useState(() => moment <= Date.now());
   useEffect(() => {

@@ -1,12 +1,12 @@
 /**
- * What a turn did to files: a line with the numbers, and each file's lines below it.
+ * A turn's changes to files: a line with totals, and each file's diff below it.
  */
 import type { FileDiff } from '../../protocol/generated';
 import { Diff } from '../controls/diff';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
 
-/** Draws the line; it opens to a list of files, and each file to its lines. */
+/** Draws the line; it opens to a list of files, and each file to its diff. */
 export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
   const { words } = useHost();
   return (
@@ -35,13 +35,13 @@ export function FileChanges({ changes }: { changes: readonly FileDiff[] }) {
   );
 }
 
-/** Draws one file: its name and numbers, and its lines on demand. */
+/** Draws one file: its name and numbers, and its diff on demand. */
 export function FileChange({
   change,
   says
 }: {
   change: FileDiff;
-  /** What became of it, or would. */
+  /** What happened to the file, or would. */
   says?: string;
 }) {
   const { words } = useHost();

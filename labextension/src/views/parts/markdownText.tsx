@@ -1,5 +1,5 @@
 /**
- * Words of the model, drawn block by block: what is closed is drawn once.
+ * The model's Markdown, drawn block by block: closed blocks are drawn once.
  */
 import { memo, useEffect, useRef, useState } from 'react';
 import {
@@ -13,13 +13,13 @@ import {
 } from '../../protocol/surrogatePairs';
 import { useHost } from '../host';
 
-/** The open block is drawn again at most this often; a long one less often. */
+/** The minimum interval in which the open block is drawn again; more for a long one. */
 const REDRAW_MS = 80;
 const REDRAW_MS_PER_KB = 40;
 
 /** Draws Markdown that may still grow. */
 export function MarkdownText({ text, live }: { text: string; live: boolean }) {
-  // The half at the end waits for its other one, while it may come.
+  // A high surrogate at the end waits for its other half while the text grows.
   const { closed, open } = useBlocks(
     withoutLoneSurrogates(live ? withoutOpenSurrogate(text) : text)
   );
@@ -47,7 +47,7 @@ export function MarkdownText({ text, live }: { text: string; live: boolean }) {
   );
 }
 
-/** Puts the pieces of one paragraph together, with the number of the first. */
+/** Groups the pieces of one paragraph, with the number of the first. */
 function joined(all: readonly string[]): IGroup[] {
   const groups: IGroup[] = [];
   let length = 0;
@@ -70,11 +70,11 @@ interface IGroup {
   /** The number of the first piece. */
   first: number;
   pieces: string[];
-  /** It is in the middle of a paragraph. */
+  /** Whether it begins in the middle of a paragraph. */
   continues: boolean;
 }
 
-/** A paragraph is laid out as a whole when it grows, so a huge one is several. */
+/** A growing paragraph is laid out as a whole, so a huge one is split into several. */
 const GROUP_CHARS = 5_000;
 
 const Block = memo(function Block({ text }: { text: string }) {
@@ -86,7 +86,7 @@ const Block = memo(function Block({ text }: { text: string }) {
   return text.trim() === '' ? null : <Markdown text={text} />;
 });
 
-/** Returns the code of a block that is one fence and nothing else. */
+/** Returns the code of a block that is a single code fence; otherwise null. */
 function wholeListing(text: string): { code: string; language: string } | null {
   const match =
     /^(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*\n([^]*?)\n?\1[ \t]*\s*$/.exec(text);
@@ -94,7 +94,7 @@ function wholeListing(text: string): { code: string; language: string } | null {
     return null;
   }
   const [, fence = '', language = '', code = ''] = match;
-  // Another fence inside would have closed it earlier.
+  // A fence inside would have closed it earlier.
   const inside = new RegExp(`^ {0,3}${fence}`, 'm');
   return inside.test(code) ? null : { code, language };
 }
@@ -109,10 +109,10 @@ function Open({ text, live }: { text: string; live: boolean }) {
   );
 }
 
-/** A listing longer than this gets its colours when it is whole. */
+/** A longer listing is coloured only when it is complete. */
 const LONG_CODE = 1_000;
 
-/** Returns the code of a fence that is still open. */
+/** Returns the code of a fence that is still open; otherwise null. */
 function unfinishedCode(text: string): string | null {
   const fence = /^\s*(?:`{3,}|~{3,})[^\n]*\n/.exec(text);
   return fence === null ? null : text.slice(fence[0].length);
@@ -127,7 +127,7 @@ function useBlocks(text: string): IBlocks {
   return now;
 }
 
-/** Follows a value, but not faster than its length allows; the last one always arrives. */
+/** Returns a throttled value, by its length; the final one always arrives. */
 function usePaced(text: string, live: boolean): string {
   const [shown, setShown] = useState(text);
   const newest = useRef(text);

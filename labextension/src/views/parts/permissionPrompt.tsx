@@ -1,5 +1,5 @@
 /**
- * A tool's question: what it wants to do, and a person's answer by button or key.
+ * A permission question: what a tool wants to do, and the user's reply by button or key.
  */
 import { useId, useState, type KeyboardEvent } from 'react';
 import type { Ask } from '../../protocol/generated';
@@ -8,10 +8,10 @@ import { ANSWERS, answerOfKey, type Answer } from './answerKeys';
 import { Diff } from '../controls/diff';
 import { useHost, type IWords } from '../host';
 
-/** Questions about the session or the project as a whole, to which a reason would say nothing. */
+/** Questions about the session or the project as a whole, for which a rejection needs no reason. */
 const WHOLE: readonly string[] = ['budget', 'moved'];
 
-/** Returns which of them a question offers: nothing always about a limit, no project about a loop. */
+/** Returns the replies that a question offers: no “always” for a limit, no project for a repeated call. */
 function offered(ask: Ask): readonly Answer[] {
   if (ask.always.length === 0) {
     return ['once', 'reject'];
@@ -21,13 +21,13 @@ function offered(ask: Ask): readonly Answer[] {
     : ANSWERS;
 }
 
-/** Draws a question; where nobody listens it says where it can be answered. */
+/** Draws a question; in a read-only view it says where to answer. */
 export function PermissionPrompt({
   ask,
   above = false
 }: {
   ask: Ask;
-  /** The call's input stands above. */
+  /** Whether the call's input is shown above. */
   above?: boolean;
 }) {
   const { words } = useHost();
@@ -49,7 +49,7 @@ export function PermissionPrompt({
   );
 }
 
-/** Words the question; the code itself stands above it and need not be said again. */
+/** Returns the question's title; code shown above it is not repeated. */
 function asked({ permission, title }: Ask, words: IWords): string {
   switch (permission) {
     case 'python':
@@ -140,7 +140,7 @@ function PermissionButtons({
   );
 }
 
-/** Asks what to tell the agent; a rejection with words does not end its turn. */
+/** Asks for a message to the agent; a rejection with a message does not end the turn. */
 function Rejection({
   onSend,
   onBack

@@ -1,5 +1,5 @@
 /**
- * What the model asks a person: options to press, a field for own words, and what was answered.
+ * The model's questions to the user: options to choose, a field for free text, and the answers.
  */
 import { useId, useState, type KeyboardEvent } from 'react';
 import type { Question, QuestionAsked } from '../../protocol/generated';
@@ -7,7 +7,7 @@ import { useAnswerActions } from '../actions/answers';
 import { useHost } from '../host';
 import { digitOf } from './answerKeys';
 
-/** What a person chose and wrote of one question. */
+/** The options and the text given for one question. */
 interface IGivenAnswer {
   labels: readonly string[];
   own: string;
@@ -15,7 +15,7 @@ interface IGivenAnswer {
 
 const NOTHING: IGivenAnswer = { labels: [], own: '' };
 
-/** Draws open questions; where nobody listens it says where they can be answered. */
+/** Draws open questions; in a read-only view it says where to answer. */
 export function QuestionForm({ asked }: { asked: QuestionAsked }) {
   const { words } = useHost();
   const actions = useAnswerActions();
@@ -115,9 +115,9 @@ interface IOneProps {
   question: Question;
   given: IGivenAnswer;
   isOff: boolean;
-  /** Nothing can be answered here. */
+  /** Whether the view is read-only. */
   isStatic: boolean;
-  /** It is the only question: a number anywhere near chooses. */
+  /** Whether it is the only question, so that number keys anywhere near it choose. */
   hasKeys: boolean;
   onChoose: (label: string) => void;
   onWrite: (own: string) => void;
@@ -204,13 +204,13 @@ function One({
   );
 }
 
-/** Draws questions that are over, each with what was answered. */
+/** Draws answered questions with their answers. */
 export function QuestionAnswers({
   questions,
   answers
 }: {
   questions: readonly Question[];
-  /** Null where nobody answered. */
+  /** Null if they were not answered. */
   answers: readonly (readonly string[])[] | null;
 }) {
   const { words } = useHost();
@@ -248,7 +248,7 @@ function chosen(
   return { labels: had ? [] : [label], own: '' };
 }
 
-/** Returns the labels in the order of the question, and own words after them. */
+/** Returns the labels in the order of the question, followed by free text. */
 function inWords(
   question: Question,
   given: IGivenAnswer | undefined

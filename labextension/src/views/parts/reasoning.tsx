@@ -1,5 +1,5 @@
 /**
- * What the model thought, folded until a person opens it.
+ * The model's reasoning, collapsed until the user opens it.
  */
 import type { Decision, ReasoningPart } from '../../protocol/generated';
 import { seconds } from '../../state/display/numberFormat';
@@ -7,7 +7,7 @@ import { Disclosure } from '../controls/disclosure';
 import { useHost } from '../host';
 import { ContextEditNote } from '../modelContext/editButtons';
 
-/** Draws reasoning, with how long it took where that is known. */
+/** Draws reasoning, with its duration if known. */
 export function Reasoning({
   part,
   decisions

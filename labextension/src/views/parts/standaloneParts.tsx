@@ -1,17 +1,18 @@
 /**
- * A part that is a line of its own: a file, an agent that was named, what was handed on or changed.
+ * Standalone parts, each on a line of its own: files, named agents, subtasks, changes and others.
  *
- * Who adds a type of part adds its row here; until then this does not compile.
+ * A new type of part needs a row here; without it this does not compile.
  */
 import type { ComponentType } from 'react';
 import type { StandalonePart } from '../../state/display/lines';
 import { AttachmentView } from './attachments';
+import { ToldCells, toldCells } from './toldCells';
 import { useHost, type IWords } from '../host';
 
 interface IStandaloneKind<T extends StandalonePart> {
-  /** Says what the part tells; empty where it tells nothing. */
+  /** Returns the part's text; empty if it shows none. */
   text(part: T, words: IWords): string;
-  /** Draws it, where its text alone is not enough. */
+  /** Draws the part, if its text is not enough. */
   View?: ComponentType<{ part: T }>;
 }
 
@@ -33,7 +34,8 @@ const KINDS: StandaloneKinds = {
   subtask: {
     text: (part, words) =>
       words.__('Subagent %1: %2', part.agent, part.description)
-  }
+  },
+  notebook: { text: toldCells, View: ToldCells }
 };
 
 /** Returns the row of a part; none for a type of a newer kernel. */
@@ -54,7 +56,7 @@ export function StandalonePartView({ part }: { part: StandalonePart }) {
   return told === '' ? null : <p className="plm-Muted">{told}</p>;
 }
 
-/** Says what one part tells. */
+/** Returns the text of one part. */
 export function standalonePartText(
   part: StandalonePart,
   words: IWords
@@ -62,7 +64,7 @@ export function standalonePartText(
   return kindOf(part)?.text(part, words) ?? '';
 }
 
-/** So many files are named; the rest is counted. */
+/** The maximum number of named files; the rest is counted. */
 const MOST_FILES = 6;
 
 function listed(files: readonly string[], words: IWords): string {

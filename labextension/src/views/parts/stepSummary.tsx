@@ -1,12 +1,12 @@
 /**
- * The line under a step: tokens, cost, seconds, and how full the window is.
+ * The line under a step: tokens, cost, seconds, and context usage.
  */
 import type { StepFinishPart } from '../../protocol/generated';
 import { count, dollars, seconds } from '../../state/display/numberFormat';
 import { Gauge } from '../modelContext/gauge';
 import { useHost } from '../host';
 
-/** Draws one step's numbers; what nobody reported is called unknown, never nought. */
+/** Draws one step's numbers; unreported ones are shown as unknown, never as zero. */
 export function StepSummary({
   part,
   number

@@ -1,5 +1,5 @@
 /**
- * What another agent does for a call of the task tool: its calls, what it took, and the way to its session.
+ * A subagent's work in the card of its task call: its calls, its usage, and a link to its session.
  */
 import type { ToolPart } from '../../protocol/generated';
 import { count, dollars } from '../../state/display/numberFormat';
@@ -14,7 +14,7 @@ interface ICall {
   state: string;
 }
 
-/** Returns the session of a task; empty for any other call. */
+/** Returns the session of a task call; empty for any other call. */
 export function subagentSession(part: ToolPart): string {
   const metadata = metadataOf(part);
   return toolKind(part.tool).isSubagent === true &&
@@ -23,7 +23,7 @@ export function subagentSession(part: ToolPart): string {
     : '';
 }
 
-/** Draws the work of another agent, in the card of the call that began it. */
+/** Draws a subagent's work in the card of its task call. */
 export function SubagentCall({
   part,
   over

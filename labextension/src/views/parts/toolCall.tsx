@@ -1,5 +1,5 @@
 /**
- * A tool call: one row that opens to its input and output, and its question while it waits.
+ * A tool call: one row that opens to its input and output, with its permission question.
  */
 import type { ReactNode } from 'react';
 import type {
@@ -39,27 +39,27 @@ import { ContextEditNote } from '../modelContext/editButtons';
 
 interface IToolCallProps {
   part: ToolPart;
-  /** The question that this call waits for. */
+  /** The open permission question of this call. */
   ask?: Ask;
-  /** What this call asks a person. */
+  /** The open question that this call asks the user. */
   asked?: QuestionAsked;
-  /** What a person answered. */
+  /** The user's reply. */
   reply?: Reply;
-  /** What was scraped off the output for the model. */
+  /** Decisions that reduced the output for the model. */
   decisions?: readonly Decision[];
-  /** Nothing writes this any more: what seems to run was interrupted. */
+  /** Whether the turn is over: a call that still seems to run was interrupted. */
   over: boolean;
-  /** The newest call is open while it runs. */
+  /** Whether it is the newest call, which is open while it runs. */
   newest: boolean;
-  /** Time passes here. */
+  /** Whether elapsed time is shown and updated. */
   live?: boolean;
-  /** Why the turn was stopped, in words that stand at its end. */
+  /** The reason why the turn was stopped, which is shown at its end. */
   ended?: string;
-  /** Figures stand nowhere else, so they are shown without the card being opened. */
+  /** Whether figures are shown without opening the card, since no cell shows them. */
   figures?: boolean;
 }
 
-/** So many characters of name and subject have room in one line of a narrow place. */
+/** The number of characters of name and subject that fit into one line of a narrow panel. */
 const BRIEF = 21;
 
 /** Draws one call. */
@@ -119,7 +119,7 @@ export function ToolCall({
       </span>
     </>
   );
-  // A diff says all that the input says, and what was there before.
+  // A diff shows the whole input, and what was there before.
   const asksByDiff = state === 'waiting' && showsAll(ask?.diff ?? '');
   const own = ownView(part, asked, state);
   const shown =
@@ -172,7 +172,7 @@ function pictures(part: ToolPart) {
   return attachments(part).filter(({ mime }) => mime.startsWith('image/'));
 }
 
-/** Draws what says more than input and output do; null where nothing does. */
+/** Draws a view that replaces input and output; null if there is none. */
 function ownView(
   part: ToolPart,
   asked: QuestionAsked | undefined,
@@ -185,7 +185,7 @@ function ownView(
   );
 }
 
-/** Draws a run of reads as one row. */
+/** Draws consecutive reads as one row. */
 export function ReadCalls({
   parts,
   decisions
@@ -220,7 +220,7 @@ export function ReadCalls({
   );
 }
 
-/** Draws what would run, of a question that another call or no call at all asks. */
+/** Draws the input of a question that belongs to no shown call. */
 export function AskInput({ ask }: { ask: Ask }) {
   const { id, tool = '' } = ask;
   const state = { status: 'pending' as const, input: ask.input, raw: '' };
@@ -240,12 +240,12 @@ export function AskInput({ ask }: { ask: Ask }) {
   );
 }
 
-/** Tells whether another agent asks here, in the card of the call for which it works. */
+/** Returns whether the question comes from the subagent that works for this call. */
 function isOthers(ask: Ask | undefined, part: ToolPart): ask is Ask {
   return ask?.tool !== undefined && ask.tool !== part.tool;
 }
 
-/** Says whether its list shows all that the card of a task has to show. */
+/** Returns whether a task's card needs only the list of its subagent's calls. */
 function shows(part: ToolPart): boolean {
   return subagentSession(part) !== '' && part.state.status === 'running';
 }
@@ -317,7 +317,7 @@ function stateOf(
   return ask === undefined ? state.status : 'waiting';
 }
 
-/** Names the hooks that changed what a call was given, or what it returned. */
+/** Returns the names of the hooks that changed a call's input or output. */
 function changedBy(part: ToolPart): string[] {
   const told = 'metadata' in part.state ? part.state.metadata : {};
   const names = [told.changed_by, told.output_changed_by];

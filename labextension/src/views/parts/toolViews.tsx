@@ -1,5 +1,5 @@
 /**
- * What stands in a call's card instead of its input and output, by the tool's name.
+ * Views that replace input and output in a call's card, by the tool's name.
  */
 import type { ReactNode } from 'react';
 import type { ToolPart } from '../../protocol/generated';
@@ -13,7 +13,7 @@ import {
 import { TodoItems } from '../controls/todoList';
 import { QuestionAnswers } from './questionForm';
 
-/** A tool that is not listed has input and output; so has a call of which nothing can be read. */
+/** Tools without an entry show input and output; so do calls whose input cannot be parsed. */
 export const TOOL_VIEWS: Partial<
   Record<string, (part: ToolPart) => ReactNode>
 > = {

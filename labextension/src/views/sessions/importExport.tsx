@@ -1,5 +1,5 @@
 /**
- * A session as a file, and files as sessions.
+ * Dialogs that export a session to a file, and import sessions from files.
  */
 import { useEffect, useRef, useState } from 'react';
 import type { ExportedFile, ImportedRow } from '../../protocol/generated';
@@ -16,7 +16,7 @@ interface IExportDialogProps {
   onBack: () => void;
 }
 
-/** Lets a person choose a form, and says where the file is. */
+/** Lets the user choose a format, and shows where the file is. */
 export function ExportDialog({ session, onBack }: IExportDialogProps) {
   const { words } = useHost();
   const sharing = useSharingActions();
@@ -81,11 +81,11 @@ function written({ shown, bytes }: ExportedFile, words: IWords): string {
 
 interface IImportDialogProps {
   onBack: () => void;
-  /** The list is not what it was. */
+  /** Called when the list of sessions has changed. */
   onChanged: () => void;
 }
 
-/** Lets a person name a file, and says what came in. */
+/** Lets the user enter a file's path, and shows what was imported. */
 export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   const { words } = useHost();
   const sharing = useSharingActions();
@@ -157,7 +157,7 @@ export function ImportDialog({ onBack, onChanged }: IImportDialogProps) {
   );
 }
 
-/** What is told of the things that could not be read; a cell tells all of them. */
+/** The maximum number of unreadable items shown; the magic shows all. */
 const MOST = 3;
 
 function ImportResult({ brought }: { brought: IImportResult }) {
@@ -187,7 +187,7 @@ function ImportResult({ brought }: { brought: IImportResult }) {
   );
 }
 
-/** Says how many sessions came in which way. */
+/** Returns the text about how many sessions were imported in which way. */
 function counted(imported: readonly ImportedRow[], words: IWords): string {
   if (imported.length === 0) {
     return words.__('No session was found there.');

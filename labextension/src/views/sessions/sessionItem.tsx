@@ -1,5 +1,5 @@
 /**
- * One session of the list, and what a person can do with it.
+ * One session in the list, with its actions.
  */
 import { useEffect, useId, useRef, useState } from 'react';
 import type { SessionRow } from '../../protocol/generated';
@@ -13,16 +13,16 @@ import { SharePage } from './sharePage';
 interface ISessionItemProps {
   row: SessionRow;
   isCurrent: boolean;
-  /** Somebody goes on with another session. */
+  /** Called when the user switched to another session. */
   onChosen: () => void;
-  /** The list is not what it was. */
+  /** Called when the list of sessions has changed. */
   onChanged: () => void;
 }
 
 type Doing =
   'nothing' | 'choosing' | 'naming' | 'sharing' | 'exporting' | 'deleting';
 
-/** Draws a session's line; its second button unfolds what can be done with it. */
+/** Draws a session's line; its second button opens the actions. */
 export function SessionItem({
   row,
   isCurrent,
@@ -42,7 +42,7 @@ export function SessionItem({
     setDoing('nothing');
     more.current?.focus();
   };
-  /** Waits for what was begun; the list is asked for anew when it went well. */
+  /** Waits for an action; the list is requested again when it succeeded. */
   const done = (work: Promise<string>) => {
     back();
     void work.then(hindered => {

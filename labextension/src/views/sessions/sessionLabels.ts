@@ -1,10 +1,10 @@
 /**
- * What a session is called, and what tells it from others, in words.
+ * Titles and summaries of sessions.
  */
 import type { SessionRow } from '../../protocol/generated';
 import type { IWords } from '../host';
 
-/** Returns what tells sessions with the same title apart. */
+/** Returns details that distinguish sessions with the same title. */
 export function sessionSummary(row: SessionRow, words: IWords): string {
   const { messages } = row;
   return [
@@ -17,17 +17,17 @@ export function sessionSummary(row: SessionRow, words: IWords): string {
     .join(' · ');
 }
 
-/** Says when: the time of a moment of today, else the day. */
+/** Formats a date: the time if it is today, else the day. */
 function moment(when: Date): string {
   return when.toDateString() === new Date().toDateString()
     ? when.toLocaleTimeString(undefined, { timeStyle: 'short' })
     : when.toLocaleDateString(undefined, { dateStyle: 'medium' });
 }
 
-/** Returns a session's title; one that nobody named yet is called new. */
+/** Returns a session's title; an untitled one is called new. */
 export function sessionTitle(title: string, words: IWords): string {
   return title === '' || UNNAMED.test(title) ? words.__('New session') : title;
 }
 
-/** The title that the kernel gives before the first prompt. */
+/** The title that the kernel sets before the first prompt. */
 const UNNAMED = /^New session - \d{4}-[^ ]*$/;

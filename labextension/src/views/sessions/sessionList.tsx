@@ -1,5 +1,5 @@
 /**
- * The sessions of the project: begin one, find one again, go on with it, name it, put it away.
+ * The project's sessions: create, search, open, rename and archive them.
  */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { useHost, type IWords } from '../host';
@@ -12,11 +12,11 @@ interface ISessionListProps {
   /** Id of the session that is shown. */
   current: string;
   onClose: () => void;
-  /** Somebody chose a session and wants to write in it. */
+  /** Called when the user chose a session and wants to write in it. */
   onChosen: () => void;
 }
 
-/** Draws the list; it is asked for anew each time it opens, and while a person searches. */
+/** Draws the list; it is requested again each time it opens, and while the user searches. */
 export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
   const { words } = useHost();
   const sessions = useSessionActions();
@@ -119,14 +119,14 @@ export function SessionList({ current, onClose, onChosen }: ISessionListProps) {
   );
 }
 
-/** Milliseconds without a key before what was written is searched for. */
+/** Milliseconds without a key before a search begins. */
 const PAUSE = 200;
 
 interface IList {
   page: ISessionPage | null;
-  /** Fetches what comes after; null when that is all. */
+  /** Fetches the next page; null if there is none. */
   more: (() => void) | null;
-  /** Asks for the list anew. */
+  /** Requests the list again. */
   again: () => void;
 }
 
@@ -174,7 +174,7 @@ function useList(wanted: string, away: boolean): IList {
   return { page, more, again };
 }
 
-/** Says how many there are, as a screen reader hears it while somebody searches. */
+/** Returns the number of results, announced to screen readers during a search. */
 function counted(
   page: ISessionPage | null,
   wanted: string,

@@ -1,5 +1,5 @@
 /**
- * Making a page of a session that can be passed on, and taking it back.
+ * Creates and deletes a session's share page.
  */
 import { useEffect, useRef, useState } from 'react';
 import type { ExportedFile } from '../../protocol/generated';
@@ -10,11 +10,11 @@ interface ISharePageProps {
   session: string;
   shared: boolean;
   onBack: () => void;
-  /** The list is not what it was. */
+  /** Called when the list of sessions has changed. */
   onChanged: () => void;
 }
 
-/** Says what a page is, makes it, and says where it is. */
+/** Explains what a share page is, creates it, and shows where it is. */
 export function SharePage({
   session,
   shared,
@@ -107,8 +107,8 @@ export function SharePage({
 }
 
 /**
- * Lets the browser save the page. The folder it lies in is hidden, so the server does not hand it
- * out; and it is saved, not opened, since what is opened from here would count as a part of Jupyter.
+ * Lets the browser save the page. It is in a hidden folder, which the server does not serve; and it is
+ * saved, not opened, since an opened page would count as a part of Jupyter.
  */
 function SaveButton({ file }: { file: ExportedFile }) {
   const { words } = useHost();
@@ -132,7 +132,7 @@ function SaveButton({ file }: { file: ExportedFile }) {
   );
 }
 
-/** Milliseconds after which a browser has taken what it saves. */
+/** Milliseconds after which the browser has read the data it saves. */
 const TAKEN = 10_000;
 
 function save(content: string): void {

@@ -1,10 +1,10 @@
 /**
- * Trying otherwise: a button on each prompt that begins a session with all that came before it.
+ * A button on each prompt that forks the session before it.
  */
 import { useHost } from '../host';
 import { useSessionActionsIfOffered } from '../actions/sessions';
 
-/** Draws the button of a prompt; nothing where a session is only shown. */
+/** Draws the button of a prompt; nothing in a read-only session. */
 export function ForkButton({
   session,
   target

@@ -1,5 +1,5 @@
 /**
- * Some lines of an answer: drawn while they are near, and as words alone while they are far.
+ * A group of an answer's lines: rendered near the viewport, and as plain text elsewhere.
  */
 import { memo } from 'react';
 import type { ISegment } from '../../protocol/segment';
@@ -17,7 +17,7 @@ interface ILineGroupProps extends Omit<ILineProps, 'line' | 'newest'> {
   isLast: boolean;
 }
 
-/** Draws lines, or where they are far only their words. */
+/** Draws the lines, or their plain text when they are far away. */
 export function LineGroup({
   lines: drawn,
   segment,
@@ -45,7 +45,7 @@ export function LineGroup({
       {near ? (
         drawn.map(line => {
           if (line.kind === 'patch' && hasChanges) {
-            return null; // what a step changed is told by the turn as soon as it is over
+            return null; // a finished turn shows all changes
           }
           const { View } = lineKind(line);
           return (
@@ -68,7 +68,7 @@ export function LineGroup({
   );
 }
 
-/** Tells whether something in a line runs, or waits for a person. */
+/** Returns whether something in a line runs or waits for the user. */
 function waits(
   line: Line,
   { asks, questions = [] }: ISegment,
@@ -85,7 +85,7 @@ function waits(
   );
 }
 
-/** Draws the words of lines, as one text. */
+/** Draws the text of lines as one text node. */
 const LineGroupText = memo(
   function LineGroupText({ lines: drawn }: { lines: readonly Line[] }) {
     const { words } = useHost();
@@ -96,7 +96,7 @@ const LineGroupText = memo(
     before.every((line, index) => isSame(line, now[index]))
 );
 
-/** Tells whether two lines say the same; of the same parts they are made anew each time. */
+/** Returns whether two lines have the same content; lines are new objects at each computation. */
 function isSame(one: Line, other: Line | undefined): boolean {
   if (one.kind !== other?.kind) {
     return false;

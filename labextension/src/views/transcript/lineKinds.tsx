@@ -1,7 +1,7 @@
 /**
- * How each kind of line is drawn, said in words, and known to be the same as before.
+ * How each kind of line is drawn, converted to text, and compared.
  *
- * Who adds a kind of line adds its row here; until then this does not compile.
+ * A new kind of line needs a row here; without it this does not compile.
  */
 import type { ComponentType } from 'react';
 import type { ISegment } from '../../protocol/segment';
@@ -25,7 +25,7 @@ export interface ILineProps<L extends Line = Line> {
   line: L;
   segment: ISegment;
   live: boolean;
-  /** The words with which the turn was stopped; empty when it was not. */
+  /** The notice with which the turn was stopped; empty if it was not. */
   ended: string;
   figures: boolean;
   newest: boolean;
@@ -34,13 +34,13 @@ export interface ILineProps<L extends Line = Line> {
 
 interface ILineKind<L extends Line> {
   View: ComponentType<ILineProps<L>>;
-  /** What a person finds, copies or has read to them where the line is not drawn. */
+  /** The text to find, copy or read aloud while the line is not rendered. */
   text(line: L, words: IWords): string;
-  /** What the line was made of: of the same things it says the same. */
+  /** The values from which the line was made; equal values mean an equal line. */
   madeOf(line: L): readonly unknown[];
 }
 
-/** A part that is a line of its own has its row in views/parts/standaloneParts. */
+/** The kinds except standalone parts, whose rows are in views/parts/standaloneParts. */
 type OtherKind = Exclude<Line, StandaloneLine>['kind'];
 type LineKinds = { [K in OtherKind]: ILineKind<Extract<Line, { kind: K }>> };
 
@@ -83,7 +83,7 @@ const KINDS: LineKinds = {
         decisions={decisionsAbout(segment.decisions, line.part)}
       />
     ),
-    text: () => '', // folded until a person opens it
+    text: () => '', // collapsed until the user opens it
     madeOf: ofPart
   },
   tool: {
@@ -169,7 +169,7 @@ export function lineKind(line: Line): ILineKind<Line> {
   return (kinds[line.kind] ?? STANDALONE) as ILineKind<Line>;
 }
 
-/** Draws what holds for the part of a line by a person's edit. */
+/** Draws the context edit in effect for the part of a line. */
 function EditState({
   line,
   segment

@@ -1,5 +1,5 @@
 /**
- * The words of a line that is not drawn: what a person finds, copies or has read to them.
+ * The plain text of lines that are not rendered, to find, copy or read aloud.
  */
 import { lines, type Line } from '../../state/display/lines';
 import type { ITurn } from '../../state/display/turns';
@@ -7,7 +7,7 @@ import type { IWords } from '../host';
 import { standalonePartText } from '../parts/standaloneParts';
 import { lineKind } from './lineKinds';
 
-/** Returns the words of a turn, one line after the other. */
+/** Returns the text of a turn, one line after the other. */
 export function turnText(turn: ITurn, words: IWords): string {
   const said = turn.attached.map(part => standalonePartText(part, words));
   return joined([
@@ -17,7 +17,7 @@ export function turnText(turn: ITurn, words: IWords): string {
   ]);
 }
 
-/** Returns the words of lines that stand one below the other. */
+/** Returns the text of consecutive lines. */
 export function linesText(stretch: readonly Line[], words: IWords): string {
   return joined(stretch.map(line => lineKind(line).text(line, words)));
 }

@@ -1,5 +1,5 @@
 /**
- * What happens, for who cannot see it: politely, in whole sentences, not word by word.
+ * A live region that announces events to screen readers: politely, in whole sentences.
  */
 import { useEffect, useRef, useState } from 'react';
 import {
@@ -10,19 +10,19 @@ import {
 import type { ITranscript } from '../../state/store/transcript';
 import { useHost, type IWords } from '../host';
 
-/** At most this often something is said; a voice needs the time. */
+/** The minimum interval between announcements, in milliseconds. */
 const PAUSE_MS = 1500;
 
-/** How many of the newest sayings stay to be read. */
+/** The number of announcements that stay in the region. */
 const KEPT = 20;
 
-/** Draws a region that nobody sees and a screen reader reads. */
+/** Draws a region that is visible only to screen readers. */
 export function Announcements({
   transcript,
   isQuiet = never
 }: {
   transcript: ITranscript;
-  /** Somebody else says it. */
+  /** Whether another live region announces the session. */
   isQuiet?: (() => boolean) | undefined;
 }) {
   const { words } = useHost();
@@ -33,7 +33,7 @@ export function Announcements({
   const session = transcript.session?.id;
   const [shown, setShown] = useState(session);
   if (shown !== session) {
-    // What was said of another session is not what this one does.
+    // Announcements of another session do not belong to this one.
     setShown(session);
     setSaid([]);
   }
@@ -54,7 +54,7 @@ export function Announcements({
         });
       }
     };
-    // The first look is taken at once, so that what comes next is known to be new.
+    // The first look is taken at once, so that later content counts as new.
     timer.current = window.setTimeout(
       tell,
       heard.current === null ? 0 : PAUSE_MS

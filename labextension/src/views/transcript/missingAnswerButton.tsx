@@ -1,5 +1,5 @@
 /**
- * Putting back: a button on each prompt whose answer the notebook does not show.
+ * A button on each prompt that inserts its answer into a notebook that does not show it.
  */
 import { createContext, useContext, useState } from 'react';
 import { useNotebookActionsIfOffered } from '../actions/notebook';
@@ -7,10 +7,10 @@ import { useHost } from '../host';
 
 const MissingAnswersContext = createContext<ReadonlySet<string> | null>(null);
 
-/** Says which turns' answers the notebook does not show; null where it is not known. */
+/** Provides the turns whose answers the notebook does not show; null if they are unknown. */
 export const MissingAnswersProvider = MissingAnswersContext.Provider;
 
-/** Draws the button, and what became of it; nothing where the notebook shows the answer. */
+/** Draws the button and its result; nothing if the notebook shows the answer. */
 export function MissingAnswerButton({ target }: { target: string }) {
   const { words } = useHost();
   const turns = useContext(MissingAnswersContext);

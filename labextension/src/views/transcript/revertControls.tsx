@@ -1,5 +1,5 @@
 /**
- * Taking back: a button on each prompt, what it would do before it does, and the way back.
+ * Reverts: a button on each prompt, a preview, and a way to undo it.
  */
 import { useEffect, useId, useRef, useState } from 'react';
 import type { RevertedFile, RevertPreview } from '../../protocol/generated';
@@ -8,7 +8,7 @@ import { useRevertActions, type IRevertActions } from '../actions/reverts';
 import { FileChange } from '../parts/fileChanges';
 import { useHost, type IWords } from '../host';
 
-/** Draws the button of a prompt; nothing where nobody listens. */
+/** Draws the button of a prompt; nothing in a read-only view. */
 export function RevertButton({ target }: { target: string }) {
   const { words } = useHost();
   const actions = useRevertActions();
@@ -59,7 +59,7 @@ function RevertDialog({ target, actions, onClose }: IRevertDialogProps) {
   const [waits, setWaits] = useState(false);
   useEffect(() => {
     const node = place.current;
-    // An older host draws it in place; elsewhere it lies over the page and keeps the keyboard.
+    // An older browser draws it in place; elsewhere it is a modal dialog.
     if (typeof node?.showModal === 'function') {
       node.showModal();
     } else {
@@ -94,7 +94,7 @@ function RevertDialog({ target, actions, onClose }: IRevertDialogProps) {
       className="plm-Revert"
       aria-labelledby={title}
       onClose={onClose}
-      // Escape and the keys of the notebook are no business of the page below.
+      // Escape and the notebook's keys must not reach the page below.
       onKeyDown={event => {
         event.stopPropagation();
       }}
@@ -141,7 +141,7 @@ interface IPreviewProps {
   onOverwrite: (files: readonly string[]) => void;
 }
 
-/** So many messages are named; the rest is counted. */
+/** The maximum number of named messages; the rest is counted. */
 const MOST = 6;
 
 function Preview({ preview, overwrite, onOverwrite }: IPreviewProps) {
@@ -237,7 +237,7 @@ function becomes({ action, reason }: RevertedFile, words: IWords): string {
   }
 }
 
-/** Says that something is taken back, and offers the ways on. */
+/** Draws a banner about reverted messages, with the possible actions. */
 export function RevertBanner({ taken }: { taken: IRevertedMessages }) {
   const { words } = useHost();
   const actions = useRevertActions();

@@ -1,5 +1,5 @@
 /**
- * A stretch of a turn: what the agent thought, said and did, in order.
+ * A segment: a section of a turn with the agent's reasoning, text and calls, in order.
  */
 import { useMemo } from 'react';
 import type { Ask, Message, Status } from '../../protocol/generated';
@@ -18,23 +18,23 @@ import { useScrollBoxes } from '../dom/scrollBoxes';
 
 interface ISegmentViewProps {
   segment: ISegment;
-  /** Somebody still writes this segment; a saved one is over. */
+  /** Whether the segment is still being written; a saved one is not. */
   live?: boolean;
-  /** What the agent does; with it the newest segment ends in a line that says so. */
+  /** The agent's status; with it the newest segment ends in a status line. */
   status?: Status;
-  /** Why nothing is written at this moment. */
+  /** The reason why nothing is being written, if any. */
   problem?: string;
-  /** It was being written when its kernel ended. */
+  /** Whether it was being written when its kernel ended. */
   interrupted?: boolean;
-  /** Questions that belong to no call that is shown. */
+  /** Open questions that belong to no shown call. */
   stray?: readonly Ask[];
-  /** Nothing came after it: what failed at its end can be tried again. */
+  /** Whether nothing follows it, so that a failure at its end can be retried. */
   again?: boolean;
-  /** How much of it is taken back. */
+  /** How much of it is reverted. */
   taken?: RevertedExtent;
-  /** Stop is drawn below it while it is written. */
+  /** Whether a stop button is drawn below it while it is written. */
   stoppable?: boolean;
-  /** Its figures stand nowhere else: there is no cell that shows them. */
+  /** Whether its figures are drawn, since there is no cell that shows them. */
   figures?: boolean;
 }
 
@@ -77,7 +77,7 @@ export function SegmentView({
     <section
       ref={place}
       className="plm-Segment"
-      // Not a landmark: an answer may stand in several segments of one name.
+      // Not a landmark: an answer may consist of several segments with one name.
       role="group"
       aria-label={words.__('The agent’s answer')}
       data-reverted={taken}
@@ -140,7 +140,7 @@ export function SegmentView({
   );
 }
 
-/** Says above a turn that it was not begun in the mode that asks. */
+/** Draws a note above a turn that did not begin in the mode that asks. */
 function ModeNotice({ mode }: { mode: string }) {
   const { words } = useHost();
   return (
@@ -150,7 +150,7 @@ function ModeNotice({ mode }: { mode: string }) {
   );
 }
 
-/** Returns the words with which the turn was stopped; empty when it was not. */
+/** Returns the notice with which the turn was stopped; empty if it was not. */
 function stoppedWith(messages: readonly Message[]): string {
   const errors = messages.map(({ info }) =>
     info.role === 'assistant' ? info.error : undefined
@@ -164,7 +164,7 @@ function isFirst({ first_step, start }: ISegment): boolean {
   );
 }
 
-/** An answer of more lines is drawn in stretches of so many. */
+/** An answer with more lines is drawn in groups of this many. */
 const STRETCH = 24;
 
 function stretches(drawn: readonly Line[]): (readonly Line[])[] {

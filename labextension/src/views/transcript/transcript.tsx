@@ -1,5 +1,5 @@
 /**
- * The session's story, from its first prompt to the newest word.
+ * The transcript of a session, from its first prompt to its newest text.
  */
 import { useMemo, useState, type ReactNode } from 'react';
 import { pages, type ITurnPage } from '../../state/display/turnPages';
@@ -15,15 +15,15 @@ import { TurnPage, TurnListProvider } from './turnRows';
 
 interface ITranscriptProps {
   transcript: ITranscript;
-  /** Another kernel writes this session. */
+  /** Whether another kernel writes this session. */
   readOnly: boolean;
-  /** What stands there before anything was said. */
+  /** Content for a session without messages. */
   empty: ReactNode;
-  /** What waits below the newest turn. */
+  /** Content below the newest turn. */
   children?: ReactNode;
 }
 
-/** Draws the transcript; it stays at its end until a person scrolls up. */
+/** Draws the transcript; it stays at its end until the user scrolls up. */
 export function Transcript({
   transcript,
   readOnly,
@@ -99,7 +99,7 @@ interface IKnown {
   pages: readonly ITurnPage[];
 }
 
-/** Groups a transcript into pages of turns, and keeps those in which nothing changed. */
+/** Groups a transcript into pages of turns, and keeps unchanged pages. */
 function usePages({ entries }: ITranscript): readonly ITurnPage[] {
   const [known, setKnown] = useState<IKnown>({
     entries: [],

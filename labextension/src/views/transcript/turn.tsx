@@ -1,5 +1,5 @@
 /**
- * One turn: what a person said, and what the agent did about it.
+ * One turn: the user's prompt and the agent's messages.
  */
 import { memo, useMemo } from 'react';
 import type {
@@ -25,7 +25,7 @@ import { RevertButton } from './revertControls';
 interface ITurnProps {
   turn: ITurn;
   live: boolean;
-  /** What the session does; drawn below a turn that runs. */
+  /** The session's status; drawn below a running turn. */
   status: Status;
   again: boolean;
   asks: readonly Ask[];
@@ -33,7 +33,7 @@ interface ITurnProps {
   decisions: readonly Decision[];
   replies: ITranscript['replies'];
   session: string;
-  /** Another agent's work: the prompts are the agent's that began it. */
+  /** Whether the session is a subagent's: its prompts come from the calling agent. */
   isTask: boolean;
   taken: RevertedExtent;
 }
@@ -120,7 +120,7 @@ export const Turn = memo(
       </>
     );
   },
-  // A question or a decision touches the turn that runs, or came with a change of the turn.
+  // A question or a decision affects the running turn, or came with a change of the turn.
   (before, now) =>
     before.turn === now.turn &&
     before.live === now.live &&
@@ -135,7 +135,7 @@ export const Turn = memo(
     (!now.live || before.replies === now.replies)
 );
 
-/** Says where a prompt was written. */
+/** Returns the text about where a prompt was written. */
 function from(origin: Origin | undefined, words: IWords): string {
   switch (origin?.kind) {
     case 'cell':

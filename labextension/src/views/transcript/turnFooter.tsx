@@ -1,5 +1,5 @@
 /**
- * The line under an answer that is still being written: what the agent waits for, and Stop.
+ * The line under a running answer: the agent's activity, and a stop button.
  */
 import type { Message, Status } from '../../protocol/generated';
 import { wholeSeconds } from '../../state/display/numberFormat';
@@ -11,11 +11,11 @@ import { StatusIcon } from '../controls/statusIcon';
 interface ITurnFooterProps {
   messages: readonly Message[];
   status: Status;
-  /** Why nothing is written at this moment. */
+  /** The reason why nothing is being written, if any. */
   problem?: string;
-  /** A question waits for a person. */
+  /** Whether a question waits for the user. */
   asks: boolean;
-  /** Stop is drawn here; the panel has one above. */
+  /** Whether a stop button is drawn here; the panel has one of its own. */
   stoppable: boolean;
 }
 
@@ -78,7 +78,7 @@ function Countdown({
   );
 }
 
-/** So long a wait for a model is told without a number, in milliseconds. */
+/** A shorter wait for the model is shown without a number, in milliseconds. */
 const SHORT_MS = 3000;
 
 function Activity({
@@ -99,7 +99,7 @@ function Activity({
   );
 }
 
-/** Draws how long it has been, once that is long; not read out again and again. */
+/** Draws the elapsed time of a long wait; hidden from screen readers. */
 function Since({ moment }: { moment: number }) {
   const passed = useNow(1000) - moment;
   return passed < SHORT_MS ? null : (
@@ -107,7 +107,7 @@ function Since({ moment }: { moment: number }) {
   );
 }
 
-/** Returns since when a model has not said anything; nothing while it does, or a tool works. */
+/** Returns since when the model has sent nothing; undefined while it sends, or a tool runs. */
 function waitsSince(messages: readonly Message[]): number | undefined {
   const newest = messages.at(-1);
   const last = newest?.parts.findLast(({ type }) => type !== 'step-start');

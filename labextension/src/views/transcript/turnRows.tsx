@@ -1,9 +1,9 @@
 /**
- * A long transcript as rows: those near to what is seen are drawn whole, the others as their words.
+ * The rows of a long transcript: those near the viewport are rendered, the others are plain text.
  *
- * A row that is far is one element with one text, so that the browser finds, copies and reads it
- * as before. Rows stand in pages; what is on a page that was not drawn yet is drawn when the
- * browser is idle, the newest first.
+ * A distant row is one element with one text, so that the browser can still find, copy and read it.
+ * Rows are grouped into pages; a page that was never rendered is rendered when the browser is idle,
+ * the newest first.
  */
 import {
   createContext,
@@ -30,21 +30,21 @@ import { turnText } from './lineText';
 import { useNearViewport } from '../dom/nearViewport';
 import { Turn } from './turn';
 
-/** So many of the newest turns are drawn whole at once. */
+/** The number of newest turns that are rendered at once. */
 const NEWEST = 3;
 
-/** What lies between two turns, in pixels. */
+/** The gap between two turns, in pixels. */
 const GAP = 10;
 
 interface ITurnList {
   transcript: ITranscript;
-  /** How many turns there are. */
+  /** The number of turns. */
   count: number;
 }
 
 const StoryContext = createContext<ITurnList | null>(null);
 
-/** Gives the turns that are drawn whole what the session knows beside their messages. */
+/** Provides rendered turns with the session's data beside their messages. */
 export function TurnListProvider({
   transcript,
   count,
@@ -58,16 +58,16 @@ export function TurnListProvider({
 
 interface ITurnPageProps {
   page: ITurnPage;
-  /** Nothing comes after it. */
+  /** Whether nothing follows it. */
   newest: boolean;
-  /** Its last turn runs. */
+  /** Whether its last turn runs. */
   live: boolean;
-  /** Its last turn can be tried again. */
+  /** Whether its last turn can be retried. */
   again: boolean;
   taken: IRevertedMessages | null;
 }
 
-/** Draws a page of turns; before it is its turn, an empty place of its height. */
+/** Draws a page of turns; until it is rendered, an empty element of its height. */
 export const TurnPage = memo(function Page({
   page: { first, turns },
   newest,
@@ -126,7 +126,7 @@ interface IRowProps {
   turn: ITurn;
   /** Its number, from 1. */
   place: number;
-  /** Its page is near. */
+  /** Whether its page is near the viewport. */
   watched: boolean;
   newest: boolean;
   live: boolean;
@@ -149,7 +149,7 @@ const TurnRow = memo(function Row(props: IRowProps) {
       data-far={!near}
       dir={near ? undefined : 'auto'}
       aria-posinset={number}
-      // How many there are changes with each: only those that are drawn whole follow.
+      // The total changes with each new turn: only rendered rows are updated.
       aria-setsize={-1}
       style={{ containIntrinsicHeight: `auto ${turnHeight(turn)}px` }}
     >
@@ -158,7 +158,7 @@ const TurnRow = memo(function Row(props: IRowProps) {
   );
 });
 
-/** Draws the words of a turn, as one text. */
+/** Draws the text of a turn as one text node. */
 function TurnWords({ turn }: { turn: ITurn }) {
   const { words } = useHost();
   return <>{useMemo(() => turnText(turn, words), [turn, words])}</>;

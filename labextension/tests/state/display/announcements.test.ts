@@ -1,4 +1,4 @@
-/** What is read aloud: whole sentences, each once. */
+/** Announcements for screen readers: whole sentences, each once. */
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/protocol/generated';
 import {

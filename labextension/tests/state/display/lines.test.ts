@@ -1,4 +1,4 @@
-/** The lines of a stretch of messages. */
+/** The display lines of messages. */
 import { describe, expect, it } from 'vitest';
 import type { Part, RetryPart } from '../../../src/protocol/generated';
 import { lines } from '../../../src/state/display/lines';

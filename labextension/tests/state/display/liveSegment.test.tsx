@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** A segment as it is drawn from the store: its own stretch of its turn, while it runs and after. */
+/** A segment drawn from the store: its own section of the turn, during the turn and after. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type {

@@ -1,4 +1,4 @@
-/** Where growing Markdown is cut. */
+/** Splitting of streaming Markdown into blocks. */
 import { describe, expect, it } from 'vitest';
 import { blocks, NO_BLOCKS } from '../../../src/state/display/markdownBlocks';
 

@@ -1,4 +1,4 @@
-/** A transcript as turns, and how a session stands. */
+/** Turns of a transcript, and the status of a session. */
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/protocol/generated';
 import {

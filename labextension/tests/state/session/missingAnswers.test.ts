@@ -1,4 +1,4 @@
-/** Which answers a notebook has lost, and where they go back. */
+/** Missing answers of a notebook, and the cells into which they are inserted. */
 import { describe, expect, it } from 'vitest';
 import type { Message, Origin } from '../../../src/protocol/generated';
 import {

@@ -1,4 +1,4 @@
-/** The store of a kernel: what it knows, and what it asks for again. */
+/** The store of a kernel: applied notices, and requests for missing records. */
 import { describe, expect, it, vi } from 'vitest';
 import type {
   Notice,
@@ -84,7 +84,7 @@ function store() {
   return { askAgain, frames, said, store: made };
 }
 
-/** A store that knows the picture. */
+/** Returns a store that knows the session's state. */
 function known() {
   const one = store();
   one.store.updateHead(HEAD, true);

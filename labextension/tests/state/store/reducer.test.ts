@@ -1,4 +1,4 @@
-/** The fold, on the fixtures that the kernel's own fold is tested on. */
+/** The reducer, with the fixtures of the kernel's own fold. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Message, Notice } from '../../../src/protocol/generated';

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** The panel, as a person meets it. */
+/** The panel as a user sees it. */
 import {
   act,
   cleanup,
@@ -65,7 +65,7 @@ const waitingPrompt = {
   options: { agent: 'plan' }
 };
 
-/** The actions of a panel whose kernel tells which models there are. */
+/** Returns the actions of a panel whose kernel offers models. */
 function doing(): MockedActions {
   const actions = panelActions();
   actions.prompts.choices.mockResolvedValue(CHOICES);
@@ -96,7 +96,7 @@ const busy = (more: Partial<ITranscript> = {}): ITranscript => ({
   ...more
 });
 
-/** A turn that failed. */
+/** Returns a transcript with a failed turn. */
 function failed(error: object): ITranscript {
   const message = build.assistant([]);
   Object.assign(message.info, { error: { message: 'No.', ...error } });

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** Completing commands and agents in the panel's text field, and forking at a prompt. */
+/** Completion of commands and agents in the composer, and forking at a prompt. */
 import {
   act,
   cleanup,

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** The mode of a session, what is always allowed, and what waits for trust, in the panel. */
+/** Permission mode, approvals, and settings that wait for trust, in the panel. */
 import {
   cleanup,
   fireEvent,

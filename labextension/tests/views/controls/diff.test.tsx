@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** A difference is shown line by line, and stands for the input where it says all of it. */
+/** A diff is shown line by line, and replaces a call's input if it contains all of it. */
 import { cleanup, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Ask, ToolPart } from '../../../src/protocol/generated';

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** What words of others may be in the page, whoever draws them. */
+/** Elements and attributes that untrusted text may have in the page. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isPlainDiagram } from '../../../src/notebook/rendering/mermaidDiagram';
@@ -34,7 +34,7 @@ function html(dirty: string, place?: ISanitizeOptions): string {
   return made.innerHTML;
 }
 
-/** Names what the list has not. */
+/** Returns the elements and attributes that are not on the list. */
 function foreign(root: ParentNode, place?: ISanitizeOptions): string[] {
   return [...root.querySelectorAll('*')]
     .filter(one => one.closest('math') === null)

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** What is printed is followed to its end, until a person scrolls up in it. */
+/** Printed output is followed to its end, until the user scrolls up. */
 import { act, cleanup, fireEvent, render } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import { useTailScroll } from '../../../src/views/dom/tailScroll';
@@ -15,7 +15,7 @@ function Place({ text, live }: { text: string; live: boolean }) {
   );
 }
 
-/** jsdom lays nothing out: a line is ten pixels high, and the place a hundred. */
+/** jsdom has no layout: a line is ten pixels high, and the container a hundred. */
 function place(container: HTMLElement): HTMLElement {
   const found = container.querySelector('section');
   if (found === null) {

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** A compaction is told as it stands: one that failed has cut nothing, and nothing is to undo. */
+/** The state of a compaction: a failed one hides nothing, and cannot be undone. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, expect, it } from 'vitest';
 import type { CompactionPart } from '../../../src/protocol/generated';

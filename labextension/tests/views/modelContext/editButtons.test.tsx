@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** What the model sees of a part is told and chosen where the part stands. */
+/** Context edits of a part are shown and changed beside the part. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Decision } from '../../../src/protocol/generated';

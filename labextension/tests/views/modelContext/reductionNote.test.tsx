@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** A call whose output the model no longer sees whole says so, in its row and under its output. */
+/** A call whose output is reduced for the model shows this in its row and under its output. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, expect, it } from 'vitest';
 import type { Decision } from '../../../src/protocol/generated';

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** A picture that the log keeps is shown once the kernel tells it; anything else by its name. */
+/** An image stored as a blob is shown once the kernel has sent it; other files by name. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Attachment } from '../../../src/protocol/generated';

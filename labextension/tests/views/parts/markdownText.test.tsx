@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** Words of the model, block by block. */
+/** The model's Markdown, block by block. */
 import { cleanup, render } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HostProvider, type IHost } from '../../../src/views/host';
@@ -35,7 +35,7 @@ describe('words of the model', () => {
     ]);
     expect(listings('~~~\nplain\n~~~')).toEqual([['', 'plain']]);
     expect(listings('```\n```')).toEqual([['', '']]);
-    // A diagram is drawn before anything is sanitized, so it stays code.
+    // JupyterLab draws a diagram before anything is sanitized, so it stays code.
     expect(listings('```mermaid\ngraph TD\n```')).toEqual([
       ['mermaid', 'graph TD']
     ]);

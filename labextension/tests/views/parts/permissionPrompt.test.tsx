@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** A question is answered by buttons and keys, once. */
+/** A permission question is answered once, by button or key. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Ask } from '../../../src/protocol/generated';

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** What the model asks is answered once, by presses, digits and words; its list is drawn. */
+/** The model's questions are answered once, by buttons, digits and text; its todo list is drawn. */
 import {
   cleanup,
   fireEvent,

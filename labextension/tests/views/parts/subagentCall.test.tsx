@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** What another agent does stands in the card of the call that began it. */
+/** A subagent's work is shown in the card of its task call. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ToolPart } from '../../../src/protocol/generated';

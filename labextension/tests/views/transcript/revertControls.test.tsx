@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** Taking back, as a person meets it in the panel and in a cell. */
+/** Reverts as a user sees them in the panel and in a cell. */
 import {
   act,
   cleanup,

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** A saved segment, as a person meets it. */
+/** A saved segment as a user sees it. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Ask } from '../../../src/protocol/generated';

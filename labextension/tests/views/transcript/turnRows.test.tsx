@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** What is far from what is seen is only its words; what a person uses is never taken away. */
+/** Rows far from the viewport are plain text; a row that the user is using is never replaced. */
 import { act, cleanup, fireEvent, render } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../../src/protocol/generated';
@@ -14,7 +14,7 @@ import { HostProvider } from '../../../src/views/host';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 
-/** What a browser says of rows: told by the test, since jsdom lays nothing out. */
+/** A fake IntersectionObserver, controlled by the test, since jsdom has no layout. */
 class Observer {
   static readonly told = new Map<
     Element,
@@ -34,7 +34,7 @@ class Observer {
   }
 }
 
-/** Says of a row that it is near, or far. */
+/** Reports a row as near or far. */
 function tell(row: Element, isIntersecting: boolean, height = 100): void {
   act(() => {
     Observer.told.get(row)?.({
@@ -48,7 +48,7 @@ function tell(row: Element, isIntersecting: boolean, height = 100): void {
 const idle: (() => void)[] = [];
 
 beforeEach(async () => {
-  // So many rows are drawn at once in each frame.
+  // Only so many rows are drawn in each frame.
   await new Promise(requestAnimationFrame);
   Observer.told.clear();
   idle.length = 0;
@@ -297,7 +297,7 @@ describe('pages and turns', () => {
   it('are as if grouped from the beginning, whatever changed', () => {
     const all = said(12).entries;
     let known = turns({ entries: [] });
-    // Prompts that come late, answers that are taken out, and places of another order.
+    // Prompts that arrive late, removed answers, and entries in another order.
     const steps = [
       all.slice(0, 3),
       all.slice(0, 8),

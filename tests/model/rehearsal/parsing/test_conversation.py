@@ -1,4 +1,4 @@
-"""A conversation is read back from the request alone."""
+"""The state of a conversation is reconstructed from the request alone."""
 
 import pytest
 

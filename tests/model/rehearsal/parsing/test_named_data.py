@@ -1,4 +1,4 @@
-"""The rehearsal model finds what a prompt speaks of: tables, other variables, and data files."""
+"""The rehearsal model finds the data that a prompt names: tables, other variables, and data files."""
 
 from pathlib import Path
 from typing import Any

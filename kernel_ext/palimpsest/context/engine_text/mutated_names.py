@@ -1,0 +1,113 @@
+"""Find which variables a cell's source changes in place, such as ``df`` in ``df["x"] = 1``.
+
+Border: pure; reads Python's syntax tree and runs nothing. It can only say what the source shows: a
+function that changes its argument is not found.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+
+_PURE = frozenset(
+    {
+        "head",
+        "tail",
+        "describe",
+        "info",
+        "plot",
+        "hist",
+        "show",
+        "copy",
+        "mean",
+        "sum",
+        "count",
+        "keys",
+        "values",
+        "items",
+        "get",
+        "index",
+        "join",
+        "split",
+        "format",
+        "startswith",
+        "endswith",
+        "strip",
+        "lower",
+        "upper",
+    }
+)
+"""Methods whose call alone on a line changes nothing, whatever the object."""
+
+
+def mutated_names(source: str) -> frozenset[str]:
+    """Return the names of which the source changes contents, empty where it is no Python."""
+    # Magics and shell lines are no Python; what stands between them is.
+    text = re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source)
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    return frozenset(_names(tree))
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield from _called(node)
+            continue
+        match node:
+            case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+                for target in targets:
+                    yield from _changed(target)
+            case ast.AugAssign(target=ast.Name(id=name)):
+                yield name
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                yield from _changed(target)
+            case ast.For(target=target):
+                yield from _changed(target)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=base, attr=method))):
+                if method not in _PURE:
+                    yield from _based(base)
+            case _:
+                pass
+
+
+def _called(node: ast.Call) -> Iterator[str]:
+    """Yield the variable whose method is called with ``inplace=True``."""
+    if isinstance(node.func, ast.Attribute) and any(
+        one.arg == "inplace" and isinstance(one.value, ast.Constant) and one.value.value is True
+        for one in node.keywords
+    ):
+        yield from _based(node.func.value)
+
+
+def _changed(target: ast.expr) -> Iterator[str]:
+    """Yield the variable within which a target lies; one that is assigned as a whole is not changed."""
+    match target:
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            for one in elements:
+                yield from _changed(one)
+        case ast.Starred(value=value):
+            yield from _changed(value)
+        case ast.Subscript() | ast.Attribute():
+            yield from _based(target)
+        case _:
+            return
+
+
+def _based(node: ast.expr) -> Iterator[str]:
+    if (name := _base(node)) is not None:
+        yield name
+
+
+def _base(node: ast.expr) -> str | None:
+    while True:
+        match node:
+            case ast.Name(id=name):
+                return name
+            case ast.Subscript(value=value) | ast.Attribute(value=value):
+                node = value
+            case ast.Call(func=ast.Attribute(value=value)):
+                node = value
+            case _:
+                return None

@@ -1,0 +1,236 @@
+"""Attach what a prompt names of the notebook: a cell, an output, an error, a variable.
+
+Border: on the engine's loop, before the prompt's first request. Cells come from what the kernel recorded;
+variables are described on the main thread, and where that is busy the prompt goes without them.
+"""
+
+import ast
+import asyncio
+import platform
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
+from types import ModuleType
+
+from palimpsest.context.engine_text.notebook_note import as_data, as_note, cell_text, noted
+from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.prompts.prompt_syntax import NotebookMention, notebook_mentions
+from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
+from palimpsest.tools.web.html_tokens import markup_text
+from palimpsest.transcript.context_values.cell_runs import CellRun
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.parts import NotebookPart, Part, TextPart
+
+MENTION_TOKENS = 3_000
+"""Limit of one cell that a prompt names: its ends are kept."""
+ERROR_TOKENS = 4_000
+"""Limit of a failed cell that a prompt names: source and traceback."""
+VARIABLE_CHARS = 4_000
+MOST_MENTIONS = 12
+MOST_VARIABLES = 20
+"""Variables that are described with an error."""
+MOST_VERSIONS = 12
+LOOK_SECONDS = 5.0
+"""A kernel that is busy with the user's own code is not waited for longer."""
+
+ABOUT_ERROR = re.compile(r"\s*(?:fix|explain)\s+@error(?:\s+\d+)?\s*", re.IGNORECASE)
+"""A prompt that asks nothing without an error."""
+NOTHING_FAILED = (
+    "No cell{which} has failed since the agent was loaded, so there is nothing to mend, and nothing was sent. "
+    "Run the cell again."
+)
+FIX = re.compile(r"\s*fix\s+@error\b", re.IGNORECASE)
+HOW_TO_FIX = (
+    "Find what is wrong, and look at the data where that is needed. Say in a sentence or two what it was. Then "
+    "give the whole corrected cell in one Python code block: the user can put it in the place of the cell."
+)
+CELL_HEAD = "The cell that the user names."
+ERROR_HEAD = "The error that the user means, with what is needed to mend it."
+VARIABLE_HEAD = "The variable that the user names, {name}."
+UNKNOWN_CELL = "The user names @{what}, but no such cell ran since the agent was loaded."
+NO_ERROR = "The user names @error, but no cell failed since the agent was loaded."
+KEPT = "The user names @{what}, but keeps that cell from you."
+_PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([A-Za-z_]\w*)")
+_WORD = re.compile(r"[^\W\d]\w*")
+
+New = Callable[[], dict[str, str]]
+"""Returns the ids of a new part."""
+
+
+class NotebookMentions:
+    """Reads a prompt for what it names of the notebook, and makes parts of it."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def parts(
+        self, run_context: RunContext, typed: TextPart, new: New, leave_out: Collection[str]
+    ) -> list[Part]:
+        """Return the parts for a prompt's mentions; ``leave_out`` are names of agents.
+
+        Raises UserError where the prompt is about an error alone, and no cell failed.
+        """
+        reader = self._services.notebook
+        if reader is None:
+            return []
+        found = notebook_mentions(typed.text, leave_out)[:MOST_MENTIONS]
+        if not found:
+            return []
+        runs = reader.runs().runs
+        made: list[Part] = []
+        for one in found:
+            if one.kind == "variable":
+                made += await self._variable(run_context, one, new)
+            else:
+                made += await self._cell(run_context, one, runs, new)
+        has_error = any(isinstance(one, NotebookPart) and one.about == "error" for one in made)
+        if ABOUT_ERROR.fullmatch(typed.text) and not has_error:
+            which = f" {found[0].target}" if found[0].target else ""
+            raise UserError(NOTHING_FAILED.format(which=which))
+        if FIX.match(typed.text) and has_error:
+            made.append(TextPart(**new(), text=HOW_TO_FIX, synthetic=True, metadata={"fix": True}))
+        return made
+
+    async def _variable(
+        self, run_context: RunContext, mention: NotebookMention, new: New
+    ) -> list[Part]:
+        namespace = run_context.namespace
+        if namespace is None:
+            return []
+        try:
+            look = namespace.describe(mention.target, VARIABLE_CHARS)
+            told = await asyncio.wait_for(look, LOOK_SECONDS)
+        except (NotFound, TimeoutError):
+            return []  # a word with an at sign that names no variable, or a kernel that is busy
+        head = VARIABLE_HEAD.format(name=mention.target)
+        text = as_note(head, [f"<variables>\n{as_data(told, self._services.clean)}\n</variables>"])
+        return [self._part(new, text, "mention", names=(mention.target,))]
+
+    async def _cell(
+        self,
+        run_context: RunContext,
+        mention: NotebookMention,
+        runs: Sequence[CellRun],
+        new: New,
+    ) -> list[Part]:
+        what = f"{mention.kind} {mention.target}".strip()
+        run = _named_run(mention, runs)
+        if run is None:
+            unknown = NO_ERROR if what == "error" else UNKNOWN_CELL.format(what=what)
+            return [TextPart(**new(), text=unknown, synthetic=True, metadata={"mention": what})]
+        if run.hidden:
+            kept = KEPT.format(what=what)
+            return [TextPart(**new(), text=kept, synthetic=True, metadata={"mention": what})]
+        count, clean = self._services.count(self._services.policy.estimator), self._services.clean
+        if mention.kind != "error":
+            shown = run if mention.kind == "cell" else _outputs_alone(run)
+            piece = cell_text(shown, MENTION_TOKENS, count, clean, markup_text)
+            return [self._part(new, as_note(CELL_HEAD, [piece]), "mention", run)]
+        piece = cell_text(run, ERROR_TOKENS, count, clean, markup_text)
+        pieces = [piece, *await self._around(run_context.namespace, run)]
+        return [self._part(new, as_note(ERROR_HEAD, pieces), "error", run)]
+
+    async def _around(self, namespace: Namespace | None, run: CellRun) -> list[str]:
+        """Return the variables that a failed cell names, and the versions of the packages in it."""
+        named = _names_in(run)
+        variables: Sequence[VariableInfo] = ()
+        detail: Detail = "names and types"
+        if namespace is not None:
+            try:
+                look = namespace.list(ShownVariables(detail, named))
+                variables = await asyncio.wait_for(look, LOOK_SECONDS)
+            except Exception:  # noqa: BLE001  # a kernel that cannot be looked at is not worth the prompt
+                variables = ()
+        told = [one for one in variables if one.name in named][:MOST_VARIABLES]
+        lines = [f"- {one.name}: {one.told}" for one in told]
+        pieces = []
+        if lines:
+            text = as_data("\n".join(lines), self._services.clean)
+            pieces.append(f"<variables>\n{text}\n</variables>")
+        pieces.append(f"<versions>{', '.join(_versions(run, told))}</versions>")
+        return pieces
+
+    def _part(
+        self,
+        new: New,
+        text: str,
+        about: str,
+        run: CellRun | None = None,
+        names: tuple[str, ...] = (),
+    ) -> NotebookPart:
+        reader = self._services.notebook
+        cells = () if run is None else (noted(run),)
+        if run is not None and about == "error":
+            cells = (noted(run).model_copy(update={"source": run.source}),)
+        return NotebookPart.model_validate(
+            {
+                **new(),
+                "about": about,
+                "text": text,
+                "cells": cells,
+                "names": names,
+                "kernel": reader.kernel if reader is not None else "",
+                "tokens": self._services.count(self._services.policy.estimator)(text),
+            }
+        )
+
+
+def _named_run(mention: NotebookMention, runs: Sequence[CellRun]) -> CellRun | None:
+    """Return the newest run that a mention names."""
+    for run in reversed(runs):
+        if run.by_agent or (mention.kind == "error" and run.status != "error"):
+            continue
+        if not mention.target or (run.number is not None and str(run.number) == mention.target):
+            return run
+    return None
+
+
+def _outputs_alone(run: CellRun) -> CellRun:
+    return CellRun(
+        run.serial,
+        run.version,
+        source="",
+        cell_id=run.cell_id,
+        number=run.number,
+        status=run.status,
+        outputs=run.outputs,
+        dropped=run.dropped,
+    )
+
+
+def _names_in(run: CellRun) -> frozenset[str]:
+    """Return the words of a failed cell's source and of the message of its error."""
+    said = [text for one in run.outputs if one.error is not None for text in one.error]
+    return frozenset(_WORD.findall("\n".join([run.source, *said])))
+
+
+def _versions(run: CellRun, variables: Sequence[VariableInfo]) -> list[str]:
+    """Return Python's version and those of the packages that a failed cell uses, as ``name version``."""
+    roots = dict.fromkeys(
+        [
+            *_imported(run.source),
+            *(one.kind.partition(".")[0] for one in variables),
+            *(name for one in run.outputs for name in _PACKAGE.findall(one.text)),
+        ]
+    )
+    found = [f"Python {platform.python_version()}"]
+    for root in roots:
+        module = sys.modules.get(root)
+        # A module's own dictionary: no lazy module is loaded, no ``__getattr__`` runs.
+        version = vars(module).get("__version__") if type(module) is ModuleType else None
+        if isinstance(version, str):
+            found.append(f"{root} {version[:40]}")
+    return found[: MOST_VERSIONS + 1]
+
+
+def _imported(source: str) -> Iterator[str]:
+    try:
+        tree = ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name.partition(".")[0] for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]

@@ -1,0 +1,185 @@
+"""Tell the model, beside a prompt, what the user ran in the notebook since the last turn.
+
+Border: on the engine's loop; reads what the kernel recorded and writes a notebook part, which is journaled
+before it is sent and sent the same in every later request. Which runs were told is read from the session's
+own messages, so a session that is opened again does not tell them twice.
+"""
+
+import base64
+from dataclasses import dataclass
+
+from palimpsest.context.engine_text.notebook_note import (
+    MOST_IMAGES,
+    WINDOW_SHARE,
+    NotebookNote,
+    NoteImage,
+    NoteLimits,
+    notebook_note,
+)
+from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.interfaces.services import Services
+from palimpsest.session.runs.child_sessions import is_child
+from palimpsest.store.blobs.blob_folder import keep_attachment
+from palimpsest.tools.calls.images import fit_image
+from palimpsest.tools.web.html_tokens import markup_text
+from palimpsest.transcript.context_values.cell_runs import CellRun
+from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.messages import UserMessage
+from palimpsest.transcript.parts import (
+    CELL,
+    KERNEL,
+    FilePart,
+    NotebookPart,
+    NotedCell,
+    Part,
+    ResourceSource,
+)
+from palimpsest.transcript.session_record.events import PartUpdated
+from palimpsest.transcript.values import ModelInfo
+
+NOTEBOOK_TOOL = "notebook"
+"""Where a rule denies this tool, nothing is told of the user's cells either."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a session's messages say of the runs of this kernel."""
+
+    through: int
+    cells: dict[int, NotedCell]
+    """The cells that the newest note about each run told, by the run's serial number."""
+
+
+class NotebookUpdates:
+    """Tells one session's model what the user ran."""
+
+    def __init__(self, services: Services, log: SessionLog) -> None:
+        self._services = services
+        self._log = log
+
+    def sources(self) -> tuple[str, ...]:
+        """Return the sources of the cells that the model was not told of yet, hidden ones too."""
+        reader = self._services.notebook
+        if reader is None:
+            return ()
+        through = self._told(reader.kernel).through
+        return tuple(
+            one.source for one in reader.runs().runs if one.serial > through and not one.by_agent
+        )
+
+    def tell(self, user: UserMessage, policy: Policy, info: ModelInfo) -> None:
+        """Write what is new beside a prompt that was not sent yet; a second time does nothing."""
+        reader, session = self._services.notebook, self._log.state.session
+        if reader is None or not policy.reminders.news or is_child(session):
+            return
+        if user.joins or user.by_engine or not self._is_newest(user):
+            return
+        recorded = reader.runs().runs
+        told = self._told(reader.kernel)
+        new = [
+            one
+            for one in recorded
+            if one.serial > told.through and one.serial not in told.cells and _has_ended(one, user)
+        ]
+        later = [
+            one
+            for one in recorded
+            if one.serial in told.cells and one.version > told.cells[one.serial].version
+        ]
+        note = notebook_note(
+            new,
+            later,
+            self._limits(info),
+            self._services.count(policy.estimator),
+            self._services.clean,
+            markup_text,
+        )
+        if note is not None:
+            hidden = sum(bool(one.hidden) for one in new)
+            through = max([told.through, *(one.serial for one in new)])
+            parts = self._parts(user, note, hidden, through, policy)
+            self._log.append(*(PartUpdated(part=part) for part in parts))
+
+    def _limits(self, info: ModelInfo) -> NoteLimits:
+        tokens = self._services.notebook_tokens
+        if info.window:
+            tokens = min(tokens, int(info.window * WINDOW_SHARE))
+        return NoteLimits(self._services.notebook_detail, tokens, MOST_IMAGES if info.vision else 0)
+
+    def _is_newest(self, user: UserMessage) -> bool:
+        messages = self._log.state.messages()
+        newest = messages[-1] if messages else None
+        return (
+            newest is not None
+            and newest.id == user.id
+            and not any(
+                isinstance(part, NotebookPart) and part.about == "runs" for part in newest.parts
+            )
+        )
+
+    def _told(self, kernel: str) -> _Told:
+        through = 0
+        messages = self._log.state.messages()
+        newest = messages[-1] if messages else None
+        cells: dict[int, NotedCell] = {}
+        for message in messages:
+            for part in message.parts:
+                if not isinstance(part, NotebookPart) or part.kernel != kernel:
+                    continue
+                if part.about == "runs":
+                    through = max(through, part.through)
+                if part.about == "runs" or message is newest:
+                    cells |= {one.serial: one for one in part.cells}
+        return _Told(through, cells)
+
+    def _parts(
+        self, user: UserMessage, note: NotebookNote, hidden: int, through: int, policy: Policy
+    ) -> list[Part]:
+        reader = self._services.notebook
+        parts: list[Part] = [
+            NotebookPart(
+                id=self._services.ids.new("prt"),
+                session_id=user.session_id,
+                message_id=user.id,
+                text=note.text,
+                cells=note.cells,
+                omitted=note.omitted,
+                kernel=reader.kernel if reader is not None else "",
+                through=through,
+                hidden=hidden,
+                tokens=self._services.count(policy.estimator)(note.text),
+            )
+        ]
+        for image in note.images:
+            part = self._picture(user, image)
+            if part is not None:
+                parts.append(part)
+        return parts
+
+    def _picture(self, user: UserMessage, image: NoteImage) -> FilePart | None:
+        """Return a picture of a cell as a file of the prompt; None where no model would take it."""
+        name = f"cell {image.cell.number or image.cell.serial}"
+        try:
+            fitted = fit_image(image.data, f"The picture of {name}")
+        except UserError:
+            return None
+        url = f"data:{fitted.mime};base64,{base64.b64encode(fitted.data).decode('ascii')}"
+        return FilePart(
+            id=self._services.ids.new("prt"),
+            session_id=user.session_id,
+            message_id=user.id,
+            mime=fitted.mime,
+            filename=f"{name.replace(' ', '-')}.{fitted.mime.rpartition('/')[2]}",
+            url=keep_attachment(self._services.store, url),
+            source=ResourceSource(
+                type="resource", client_name=KERNEL, uri=f"{CELL}{image.cell.number or ''}"
+            ),
+        )
+
+
+def _has_ended(run: CellRun, user: UserMessage) -> bool:
+    """Return whether a run is told with this prompt: not the cell that asks it."""
+    if run.status != "running":
+        return True
+    return user.origin is None or user.origin.kind != "cell"

@@ -1,0 +1,69 @@
+"""What one cell of the user ran and what came out of it, as values.
+
+Border: plain dataclasses, since the recorder that makes them is loaded with ``%load_ext``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+OutputKind = Literal["stdout", "stderr", "result", "display", "error"]
+CellStatus = Literal["running", "ok", "error", "stopped"]
+HiddenBy = Literal["", "tag", "private"]
+"""Why the agent is not told of a cell: its tag ``agent-hidden``, or ``%agent private`` before it."""
+
+HIDDEN_TAG = "agent-hidden"
+"""The cell tag that keeps a cell, its output and its errors from the agent."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOutput:
+    """One output of a cell: printed text, a result, a display or an error."""
+
+    kind: OutputKind
+    text: str
+    """As a terminal shows it: without colours and overwritten lines, cut in the middle where it is long."""
+    markup: str = ""
+    """Its HTML, Markdown or LaTeX where the output has no useful plain text; cut at its end."""
+    mimes: tuple[str, ...] = ()
+    """MIME types of the output beside plain text, such as ``image/png`` or a widget's."""
+    image: tuple[str, bytes] | None = None
+    """MIME type and data of its picture."""
+    error: tuple[str, str] | None = None
+    """Name and message of the exception."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellRun:
+    """One execution of one cell."""
+
+    serial: int
+    """Counts the runs of this kernel from 1; a cell that runs twice has two."""
+    version: int
+    """Grows with each output, also with those that come after the cell has ended."""
+    source: str
+    cell_id: str | None = None
+    number: int | None = None
+    """The execution count that stands beside the cell; None while it runs, or where it is not counted."""
+    status: CellStatus = "ok"
+    hidden: HiddenBy = ""
+    by_agent: bool = False
+    """The cell asks the agent: its session holds the prompt and the answer already."""
+    outputs: tuple[RecordedOutput, ...] = ()
+    dropped: int = 0
+    """Outputs that were not kept, since the cell had too many."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookRuns:
+    """The runs that a kernel has recorded, oldest first."""
+
+    runs: tuple[CellRun, ...] = ()
+    deleted: frozenset[str] = frozenset()
+    """Ids of cells that the page said were deleted."""
+    forgotten: int = 0
+    """Older runs that are no longer kept."""
+    earlier: tuple[tuple[int, str], ...] = ()
+    """Number and source of cells that ran before the recording began."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """The newest source of each cell by its id, where the page told one that was not run."""
