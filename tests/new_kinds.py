@@ -172,8 +172,8 @@ FormedPart =''',
     ),
     Change(
         f"{PACKAGE}/render/content/outline.py",
-        "    FilePart,\n    LinkPart,\n    NotedPart,\n",
-        "    FilePart,\n    NotedPart,\n",
+        "    FilePart,\n    LinkPart,\n    NotebookPart,\n",
+        "    FilePart,\n    NotebookPart,\n",
     ),
     Change(
         f"{PACKAGE}/render/content/outline.py",

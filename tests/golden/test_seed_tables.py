@@ -270,8 +270,13 @@ def doom_loop_action() -> list[str]:
     return [rule.action for rule in DEFAULT_RULES if rule.permission == "doom_loop"]
 
 
+OWN_PARTS = {"notebook"}
+"""Types of parts that the recorded system does not have: it works in no notebook."""
+
+
 def part_types() -> set[str]:
-    return {one.model_fields["type"].default for one in get_args(get_args(Part)[0])}
+    types = {one.model_fields["type"].default for one in get_args(get_args(Part)[0])}
+    return types - OWN_PARTS
 
 
 SEED_001: list[Row] = [

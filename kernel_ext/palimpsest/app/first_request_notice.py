@@ -45,8 +45,9 @@ class FirstRequestNotice:
         self,
         project: Path,
         detail: Detail,
-        cells: NotebookDetail = "all",
         folder: Path | None = None,
+        *,
+        cells: NotebookDetail = "all",
     ) -> None:
         self._project = project
         self._detail = detail

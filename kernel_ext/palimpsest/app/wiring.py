@@ -203,7 +203,7 @@ class App:
             # Models that the caller supplies instead of our adapter are the caller's to describe.
             first_time=_told_nothing
             if model
-            else FirstRequestNotice(self.project, config.variables, config.notebook).words,
+            else FirstRequestNotice(self.project, config.variables, cells=config.notebook).words,
             environment=self.environment,
             secrets=KernelSecrets(self.environment),
             python=python,

@@ -24,7 +24,9 @@ from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.subcommands.dispatch import Subcommands
 from palimpsest.frontends.subcommands.parts import part_rows
 from palimpsest.frontends.subcommands.permissions import waiting_words
+from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
+from palimpsest.tools.tool import NotebookReader
 
 NESTED = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
@@ -86,8 +88,16 @@ class Frontend:
         if self.main_thread.current is not None:
             raise UsageError(NESTED)
 
+    def _refuse_without_error(self, request: MagicLine) -> None:
+        """Raise UsageError for a prompt about an error where no cell failed, before anything is sent."""
+        runs: NotebookReader | None = getattr(self.services, "notebook_runs", None)
+        problem = missing_error(request.prompt, runs.runs().runs if runs is not None else ())
+        if problem is not None:
+            raise UsageError(problem)
+
     def _turn(self, request: MagicLine, place: CellPlace) -> CellTurn:
         self._refuse_nested()
+        self._refuse_without_error(request)
         self._warn()
         return CellTurn(self.services, self.main_thread, request, place, self.channel)
 

@@ -270,3 +270,14 @@ def test_mentions_attach_cells_outputs_and_variables(session: Kernel, server: Fa
     assert "The variable that the user names, table['rows']." in text
     assert "[2] int 3" in text
     assert "home" not in text.replace("me@home.org", "")
+
+
+def test_explain_asks_for_words_alone(session: Kernel, server: FaultServer) -> None:
+    server.script(says("A name that is not there."))
+    session.run("undefined_name", cellId="cell-undefined")
+    session.run("%agent explain", timeout=60)
+
+    text = "\n".join(one.get("text", "") for one in newest_prompt(server))
+    assert text.startswith("Explain @error")
+    assert "NameError" in text
+    assert "corrected cell" not in text

@@ -199,3 +199,17 @@ async def test_a_note_is_cleared_like_an_output(tmp_path: Path) -> None:
     await rebuilt(harness, session, model)
     found = await session.archive.find(min(cleared))
     assert "loop(4)" in found.text
+
+
+async def test_hidden_runs_are_counted(tmp_path: Path) -> None:
+    runs = RecordedRuns()
+    harness, model = opened(tmp_path, runs, "One.")
+    session = await harness.session()
+    runs.add("print('secret')", "MARK-HIDDEN", hidden="tag")
+    runs.add("print(2)", "MARK-2")
+
+    await ask(session, "First")
+
+    (part,) = parts(session)
+    assert part.hidden == 1
+    assert "MARK-HIDDEN" not in str(model.requests[0].messages)

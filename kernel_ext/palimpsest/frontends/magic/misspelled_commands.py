@@ -84,7 +84,7 @@ def misspelling_sentence(
     """
     word, *given = rest.split()
     name = word.lower()
-    if name in BEGIN_PROMPTS and given:
+    if name in BEGIN_PROMPTS and given and not any(map(_OPTION.fullmatch, given)):
         return None
     if name in commands:
         return _wrong_words(rest, name, given, commands[name]) or _close(rest, name, is_command)

@@ -25,6 +25,7 @@ SIGNS = {
     "instructions": "▒",
     "summary": "◆",
     "user": "▲",
+    "notebook": "◇",
     "assistant": "■",
     "reasoning": "□",
     "output": "▤",

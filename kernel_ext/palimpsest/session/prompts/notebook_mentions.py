@@ -58,6 +58,17 @@ New = Callable[[], dict[str, str]]
 """Returns the ids of a new part."""
 
 
+def missing_error(prompt: str, runs: Sequence[CellRun]) -> str | None:
+    """Return why a prompt about an error alone cannot be answered: no such cell failed; else None."""
+    if not ABOUT_ERROR.fullmatch(prompt):
+        return None
+    (mention,) = notebook_mentions(prompt)
+    run = _named_run(mention, runs)
+    if run is not None and not run.hidden:
+        return None
+    return NOTHING_FAILED.format(which=f" {mention.target}" if mention.target else "")
+
+
 class NotebookMentions:
     """Reads a prompt for what it names of the notebook, and makes parts of it."""
 
@@ -69,7 +80,7 @@ class NotebookMentions:
     ) -> list[Part]:
         """Return the parts for a prompt's mentions; ``leave_out`` are names of agents.
 
-        Raises UserError where the prompt is about an error alone, and no cell failed.
+        Raises UserError where the prompt is about an error alone, and no such cell failed.
         """
         reader = self._services.notebook
         if reader is None:
@@ -78,6 +89,8 @@ class NotebookMentions:
         if not found:
             return []
         runs = reader.runs().runs
+        if problem := missing_error(typed.text, runs):
+            raise UserError(problem)
         made: list[Part] = []
         for one in found:
             if one.kind == "variable":
@@ -85,9 +98,6 @@ class NotebookMentions:
             else:
                 made += await self._cell(run_context, one, runs, new)
         has_error = any(isinstance(one, NotebookPart) and one.about == "error" for one in made)
-        if ABOUT_ERROR.fullmatch(typed.text) and not has_error:
-            which = f" {found[0].target}" if found[0].target else ""
-            raise UserError(NOTHING_FAILED.format(which=which))
         if FIX.match(typed.text) and has_error:
             made.append(TextPart(**new(), text=HOW_TO_FIX, synthetic=True, metadata={"fix": True}))
         return made

@@ -15,7 +15,7 @@ Messages = tuple[dict[str, Any], ...]
 
 COMPACTED = "What did we do so far?"
 """The user message under which the engine puts a compaction's summary."""
-ENGINE_TAGS_PATTERN = "system-reminder|reminder|env|environment|variables|context|note"
+ENGINE_TAGS_PATTERN = "system-reminder|reminder|env|environment|variables|notebook|context|note"
 _OPENING_ASIDE = re.compile(
     rf"\A\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*?</\1>\s*(?=\S)", re.DOTALL | re.IGNORECASE
 )
