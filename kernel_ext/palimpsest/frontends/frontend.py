@@ -19,6 +19,7 @@ from palimpsest.frontends.cell_turn.background_prompts import (
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
 from palimpsest.frontends.kernel.main_thread import MainThread
+from palimpsest.frontends.kernel.variables import list_variables
 from palimpsest.frontends.magic.line_parser import MagicLine
 from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.subcommands.dispatch import Subcommands
@@ -26,12 +27,17 @@ from palimpsest.frontends.subcommands.parts import part_rows
 from palimpsest.frontends.subcommands.permissions import waiting_words
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
-from palimpsest.tools.tool import NotebookReader
+from palimpsest.tools.tool import NotebookReader, ShownVariables
 
 NESTED = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
     "and let it go on."
 )
+
+
+MOST_CELLS = 12
+MOST_NAMES = 200
+"""Cells and variables that a completion offers."""
 
 
 class Frontend:
@@ -129,7 +135,21 @@ class Frontend:
                 return ()
             found = part_rows(session.snapshot().messages, session.decisions())
             return [LAST, SUMMARY, *(name for name, _, _ in found)]
-        return list(known(field)) if callable(known) else ()
+        values: list[str] = list(known(field)) if callable(known) else []
+        return [*values, *self._mentions()] if field == "mention" else values
+
+    def _mentions(self) -> list[str]:
+        """Return what a prompt can name of the notebook behind an at sign, the newest cells first."""
+        runs: NotebookReader | None = getattr(self.services, "notebook_runs", None)
+        recorded = [
+            one
+            for one in reversed(runs.runs().runs if runs is not None else ())
+            if one.number is not None and not one.by_agent and not one.hidden
+        ][:MOST_CELLS]
+        names = [one.name for one in list_variables(self.shell, ShownVariables("names"))]
+        errors = ["error"] if any(one.status == "error" for one in recorded) else []
+        cells = [f"{kind} {one.number}" for kind in ("cell", "out") for one in recorded]
+        return [*errors, *names[:MOST_NAMES], *cells]
 
     def close(self) -> None:
         """Close the channel, the socket for interrupts and the application."""

@@ -1200,10 +1200,19 @@ export interface NotebookPart {
   message_id: string;
   type: 'notebook';
   /**
+   * ``runs``: what ran since the last turn; ``mention``: a cell or variable that the prompt names;
+   * ``error``: a cell that failed, with what is needed to mend it.
+   */
+  about: 'runs' | 'mention' | 'error';
+  /**
    * The cells with their outputs, between tags; sent as it stands, byte for byte.
    */
   text: string;
   cells: NotedCell[];
+  /**
+   * Variables that the prompt names and the text describes.
+   */
+  names: string[];
   /**
    * Cells that ran and are only named in the text, for want of tokens.
    */
@@ -1239,6 +1248,10 @@ export interface NotedCell {
   number?: number;
   cell_id?: string;
   status: 'running' | 'ok' | 'error' | 'stopped';
+  /**
+   * What the cell held when it failed, so that a proposed text can be compared with it; else None.
+   */
+  source?: string;
   /**
    * Grows with each output of the run; a higher one since means that more came out.
    */

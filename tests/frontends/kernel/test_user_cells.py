@@ -281,3 +281,14 @@ def test_explain_asks_for_words_alone(session: Kernel, server: FaultServer) -> N
     assert text.startswith("Explain @error")
     assert "NameError" in text
     assert "corrected cell" not in text
+
+
+def test_what_a_prompt_can_name_is_completed(session: Kernel) -> None:
+    session.run("colour_table = [1]")
+    session.run("raise ValueError('x')")
+
+    assert "colour_table" in session.complete("%agent what is in @col")
+    assert "colour_table" in session.complete("%agent what is in @ctab")
+    assert "error" in session.complete("%%agent\nmend @err")
+    assert any(one.startswith("cell ") for one in session.complete("%%agent\nsee @ce"))
+    assert "colour_table" not in session.complete("print('@col")

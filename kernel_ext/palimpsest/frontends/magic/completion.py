@@ -14,6 +14,18 @@ from palimpsest.frontends.magic.line_parser import COMMANDS, COMPACT_OPTIONS, CO
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
 
+_MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
+
+
+def ranked_matches(words: Sequence[str], typed: str) -> list[str]:
+    """Return the words that hold the typed letters in their order: first those that begin with them."""
+    lower = typed.lower()
+    first = [word for word in words if word.startswith(typed)]
+    letters = re.compile(".*?".join(map(re.escape, lower)))
+    others = [one for one in words if one not in first and typed and letters.search(one.lower())]
+    return [*first, *others]
+
+
 class Completions:
     """A matcher for the lines of our magics.
 
@@ -29,8 +41,9 @@ class Completions:
 
         @context_matcher()  # type: ignore[untyped-decorator]  # IPython has no types
         def palimpsest_matcher(context: Any) -> Any:
-            words = self.propose(context.line_with_cursor[: context.cursor_position])
-            matching = [word for word in words if word.startswith(context.token)]
+            line = context.line_with_cursor[: context.cursor_position]
+            words = self.propose(line) or self.propose_in_body(context.full_text, line)
+            matching = ranked_matches(words, context.token)
             return {
                 "completions": [SimpleCompletion(text=word, type="magic") for word in matching],
                 "suppress": bool(matching),
@@ -43,6 +56,12 @@ class Completions:
         """Remove the matcher from the shell's completer."""
         if self._matcher in shell.Completer.custom_matchers:
             shell.Completer.custom_matchers.remove(self._matcher)
+
+    def propose_in_body(self, cell: str, line: str) -> Sequence[str]:
+        """Return the completions in the body of a cell that begins with ``%%agent``: what a prompt can name."""
+        if not cell.lstrip().startswith("%%agent") or _MENTION.search(line) is None:
+            return ()
+        return self._values("mention")
 
     def propose(self, line: str) -> Sequence[str]:
         """Return the completions for the end of the line."""
