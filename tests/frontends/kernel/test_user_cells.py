@@ -292,3 +292,15 @@ def test_what_a_prompt_can_name_is_completed(session: Kernel) -> None:
     assert "error" in session.complete("%%agent\nmend @err")
     assert any(one.startswith("cell ") for one in session.complete("%%agent\nsee @ce"))
     assert "colour_table" not in session.complete("print('@col")
+
+
+def test_context_says_what_was_left_out(session: Kernel, server: FaultServer) -> None:
+    server.script(says("Fine."))
+    session.run("print('HIDDEN')", tags=["agent-hidden"])
+    session.run("print('SHOWN')")
+    session.run("%agent and?", timeout=60)
+
+    text = session.run("%agent context").markdown()
+
+    assert "Notebook cells" in text
+    assert "kept from the agent (tag agent-hidden" in text

@@ -46,7 +46,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.parts import Part
+from palimpsest.transcript.parts import NotebookPart, Part
 from palimpsest.transcript.session_record.events import Record, StepRequested
 
 ROOT = re.compile(r"^  Project root: (.+)$", re.MULTILINE)
@@ -73,6 +73,8 @@ def build_context_report(
         reported=_reported(basis),
         items=_items(basis, scrub),
         gone=() if basis.marker_id else reductions(basis, dated, scrub),
+        hidden_cells=sum(part.hidden for part in _notes(basis)),
+        omitted_cells=sum(len(part.omitted) for part in _notes(basis)),
     )
 
 
@@ -106,6 +108,12 @@ def _recorded(
     messages = state.messages()
     view = View.of(messages, state.decisions, store.get_blob)
     return recorded_inputs(request, view, store.get_blob, counter, session_id, state.session)
+
+
+def _notes(basis: RequestInputs) -> list[NotebookPart]:
+    """Return the notes about the user's cells that the request may show."""
+    messages = basis.view.folded(basis.policy.compact)
+    return [part for one in messages for part in one.parts if isinstance(part, NotebookPart)]
 
 
 def _policy_words(policy: Policy) -> str:

@@ -167,7 +167,21 @@ def _remarks(ledger: "WindowContents") -> tuple[str, ...]:
         if ledger.opaque_by
         else ""
     )
-    return tuple(one for one in (opaque, counted, told, f"Policy: {ledger.policy}.") if one)
+    policy = f"Policy: {ledger.policy}."
+    return tuple(one for one in (opaque, counted, told, _cells(ledger), policy) if one)
+
+
+def _cells(ledger: "WindowContents") -> str:
+    """Return how many runs of the user's cells are not in the window; empty where all are."""
+    facts = [
+        f"{count(number)} {words}"
+        for number, words in (
+            (ledger.hidden_cells, "kept from the agent (tag agent-hidden, or %agent private)"),
+            (ledger.omitted_cells, "only named, for want of tokens (notebook_tokens)"),
+        )
+        if number
+    ]
+    return f"Runs of your cells that are not in it: {', '.join(facts)}." if facts else ""
 
 
 def _entry(item: "ReportItem") -> WindowEntry:

@@ -92,6 +92,10 @@ class WindowContents:
     items: tuple[ReportItem, ...]
     """In the order in which they are sent."""
     gone: tuple[Reduction, ...] = ()
+    hidden_cells: int = 0
+    """Runs of cells that the user kept from the agent, by a tag or by ``%agent private``."""
+    omitted_cells: int = 0
+    """Runs of cells that were only named, for want of tokens."""
     opaque_by: str = ""
     """The rule of the hook that wrote the whole request: the origin of its text is unknown."""
 
