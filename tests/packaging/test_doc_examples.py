@@ -31,6 +31,7 @@ PLACEHOLDERS = {"words", "title"}
 MAGIC_LINE = re.compile(r"^(%\w[^\n]*?)(?:  +.*)?$", re.MULTILINE)
 """A line in a list of magics, without the explanation beside it."""
 REFUSED = {
+    "%agent fix": "No cell has failed since the agent was loaded",
     "%agent permissions revoke 2": "There is no number 2 in the list",
     "%agent compact focus on the numbers of the second model": "The agent's turn did not finish (compaction): The summary saved too little",
 }
