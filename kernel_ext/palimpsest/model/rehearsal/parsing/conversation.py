@@ -28,6 +28,13 @@ _STEERED = re.compile(
 )
 """How an older agent marks a user message that came in the middle of a turn."""
 _ASIDE = re.compile(rf"\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
+_HOW_TO_FIX = re.compile(
+    r"(?:\A|(?<=</notebook>))\s*Find what is wrong, and look at the data where that is needed\.[^\n]*\s*\Z"
+)
+"""What the engine asks for below the error that a prompt wants mended."""
+_ERROR_NOTE = re.compile(
+    r"^<notebook>\nThe error that the user means\b.*?^</notebook>$", re.DOTALL | re.MULTILINE
+)
 _MEDIA_NOTE = re.compile(r"\s*(\[|attached|figure|image|media)", re.IGNORECASE)
 
 
@@ -54,6 +61,8 @@ class PastTurn:
     prompt: str
     exchanges: tuple[Exchange, ...] = ()
     said: tuple[str, ...] = ()
+    error_note: str = ""
+    """What the engine told of the failed cell that the prompt means by ``@error``: data, as it was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +101,7 @@ def read_conversation(messages: Messages) -> Conversation:
             system.append(text)
         elif role == "user":
             if not _is_engine_text(message, text, after_tool=after_tool) or not turns:
-                turns.append(_OpenTurn(text))
+                turns.append(_OpenTurn(text, _error_note(message.get("content"))))
         else:
             if not turns:
                 turns.append(_OpenTurn(""))
@@ -117,8 +126,16 @@ def without_engine_text(text: str) -> str:
         return steered[1]
     before = None
     while before != text:
-        before, text = text, _CLOSING_ASIDE.sub("", text)
+        before, text = text, _HOW_TO_FIX.sub("", _CLOSING_ASIDE.sub("", text))
     return "" if _ASIDE.fullmatch(text) else _OPENING_ASIDE.sub("", text)
+
+
+def _error_note(content: Any) -> str:
+    """Return the newest note about a failed cell in a user message, or nothing."""
+    blocks = content if isinstance(content, list) else [{"text": content}]
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    found = [note for text in texts if isinstance(text, str) for note in _ERROR_NOTE.findall(text)]
+    return found[-1] if found else ""
 
 
 def _is_engine_text(message: dict[str, Any], text: str, *, after_tool: bool) -> bool:
@@ -137,8 +154,9 @@ def _is_engine_text(message: dict[str, Any], text: str, *, after_tool: bool) -> 
 class _OpenTurn:
     """A turn while its messages are being read."""
 
-    def __init__(self, prompt: str) -> None:
+    def __init__(self, prompt: str, error_note: str = "") -> None:
         self.prompt = prompt
+        self.error_note = error_note
         self.calls: dict[str, ToolUse] = {}
         self.outputs: dict[str, str] = {}
         self.said: list[str] = []
@@ -159,7 +177,7 @@ class _OpenTurn:
         """Return the finished turn; a call without a result is left out."""
         pairs = ((self.calls[id_], self.outputs.get(id_)) for id_ in self.calls)
         exchanges = tuple(Exchange(call, out) for call, out in pairs if out is not None)
-        return PastTurn(self.prompt, exchanges, tuple(self.said))
+        return PastTurn(self.prompt, exchanges, tuple(self.said), self.error_note)
 
 
 def _arguments(raw: Any) -> dict[str, Any]:

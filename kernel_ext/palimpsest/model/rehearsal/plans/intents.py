@@ -27,6 +27,7 @@ from palimpsest.model.rehearsal.plans.code_plan import (
     shell_plan,
 )
 from palimpsest.model.rehearsal.plans.data_plan import data_plan
+from palimpsest.model.rehearsal.plans.error_plan import error_intent, error_plan
 from palimpsest.model.rehearsal.plans.file_edit_plan import edit_plan, edit_terms, write_plan
 from palimpsest.model.rehearsal.plans.file_plan import (
     list_plan,
@@ -96,6 +97,8 @@ class Intent:
 
 def read_intent(prompt: ParsedPrompt, topic: QuerySpec | None = None) -> Intent:
     """Return which rule a prompt fires."""
+    if about_error := error_intent(prompt):
+        return Intent(about_error)
     return (
         _asking(prompt) or _talk(prompt) or _code(prompt) or _files(prompt) or _data(prompt, topic)
     )
@@ -322,6 +325,8 @@ def plan_for(runner: PlanRunner, intent: Intent) -> Plan:
 
 
 def _other_plan(runner: PlanRunner, intent: Intent) -> Plan:
+    if intent.kind in {"fix", "explain"}:
+        return error_plan(runner, mends=intent.kind == "fix")
     if intent.kind == "question":
         return question_plan(runner)
     if intent.kind == "todo":
