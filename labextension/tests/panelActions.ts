@@ -19,6 +19,14 @@ export function answers(): MockedActions['answers'] {
   return { reply: vi.fn(), answer: vi.fn() };
 }
 
+export function cells(): MockedActions['cells'] {
+  return {
+    insertBelow: vi.fn(nothing),
+    replace: vi.fn(nothing),
+    run: vi.fn(nothing)
+  };
+}
+
 export function turn(): MockedActions['turn'] {
   return { stop: vi.fn(), retry: vi.fn(nothing) };
 }
@@ -78,6 +86,7 @@ export function permissions(): MockedActions['permissions'] {
 export function panelActions(more: Partial<MockedActions> = {}): MockedActions {
   return {
     answers: answers(),
+    cells: cells(),
     compaction: { compact: vi.fn() },
     contextEdits: contextEdits(),
     kernel: { load: vi.fn(), chooseKernel: vi.fn(), restart: vi.fn() },

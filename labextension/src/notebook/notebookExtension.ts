@@ -3,11 +3,17 @@
  */
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { DocumentRegistry } from '@jupyterlab/docregistry';
-import type { INotebookModel, NotebookPanel } from '@jupyterlab/notebook';
+import {
+  NotebookActions,
+  type INotebookModel,
+  type NotebookPanel
+} from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { addAnnouncer } from './announcer';
+import { cellEdits } from './cellEdits';
+import { addErrorButtons } from './errorButtons';
 import { completeOutputs } from './outputCompletion';
 import { labHost } from './rendering/labHost';
 import { addQuestionShortcuts } from './questionShortcuts';
@@ -41,7 +47,13 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
         this._words,
         this._languages,
         link,
-        this._showPanel
+        this._showPanel,
+        node =>
+          cellEdits(
+            { notebook: () => panel, index: () => indexOf(panel, node) },
+            NotebookActions.runCells,
+            this._words
+          )
       )
     );
     const lookAway = link.watch();
@@ -53,6 +65,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
     );
     const ends = [
       addQuestionShortcuts(panel, link),
+      addErrorButtons(panel, link, this._words, this._showPanel),
       reportRenames(panel, link),
       completeOutputs(panel, link, this._words),
       addAnnouncer(panel, link, host),
@@ -65,4 +78,10 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       });
     });
   }
+}
+
+/** Returns the index of the cell that holds an element. */
+function indexOf({ content }: NotebookPanel, node: HTMLElement): number {
+  const index = content.widgets.findIndex(cell => cell.node.contains(node));
+  return index < 0 ? content.activeCellIndex : index;
 }

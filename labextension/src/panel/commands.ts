@@ -5,6 +5,12 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import { NotebookActions, type INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
+import {
+  errorOf,
+  errorPrompt,
+  sendPrompt,
+  type ErrorRequest
+} from '../notebook/errorPrompts';
 import { canCompact, isBusy } from '../state/session/status';
 import type { PanelModel } from './panelModel';
 import type { PanelWidget } from './panelWidget';
@@ -15,7 +21,9 @@ export const COMMANDS = {
   stop: 'jupyter-palimpsest:stop',
   compact: 'jupyter-palimpsest:compact',
   create: 'jupyter-palimpsest:new-session',
-  insert: 'jupyter-palimpsest:insert-cell'
+  insert: 'jupyter-palimpsest:insert-cell',
+  fix: 'jupyter-palimpsest:fix-error',
+  explain: 'jupyter-palimpsest:explain-error'
 } as const;
 
 /** The first line of a new cell for the agent. */
@@ -93,6 +101,36 @@ export function addCommands(
     isEnabled: () => Boolean(tracker?.currentWidget),
     execute: () => insertCell(app, tracker)
   });
+  const failedCell = () => {
+    const cell = tracker?.activeCell?.model;
+    return cell !== undefined && isReady() && errorOf(cell) !== null
+      ? cell
+      : null;
+  };
+  const ask = async (request: ErrorRequest) => {
+    const { link } = model;
+    const cell = failedCell();
+    if (cell === null || link === null) {
+      return;
+    }
+    const sent = sendPrompt(link, errorPrompt(request, cell));
+    await commands.execute(COMMANDS.open);
+    model.report({ error: (await sent) || undefined });
+  };
+  commands.addCommand(COMMANDS.fix, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('Fix the Error of This Cell'),
+    caption: words.__('Ask the agent for the corrected cell'),
+    isEnabled: () => failedCell() !== null,
+    execute: () => ask('Fix')
+  });
+  commands.addCommand(COMMANDS.explain, {
+    describedBy: NO_ARGUMENTS,
+    label: words.__('Explain the Error of This Cell'),
+    caption: words.__('Ask the agent what went wrong; nothing is changed'),
+    isEnabled: () => failedCell() !== null,
+    execute: () => ask('Explain')
+  });
   for (const command of Object.values(COMMANDS)) {
     palette?.addItem({ command, category: words.__('Agent') });
   }
@@ -100,6 +138,8 @@ export function addCommands(
     commands.notifyCommandChanged(COMMANDS.stop);
     commands.notifyCommandChanged(COMMANDS.compact);
     commands.notifyCommandChanged(COMMANDS.create);
+    commands.notifyCommandChanged(COMMANDS.fix);
+    commands.notifyCommandChanged(COMMANDS.explain);
   });
 }
 

@@ -6,6 +6,7 @@ import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { ILink } from '../kernel/kernelLink';
 import type { LinkRegistry } from '../kernel/linkRegistry';
+import { cellEdits, type RunCells } from '../notebook/cellEdits';
 import {
   answerActions,
   compactionActions,
@@ -64,7 +65,8 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     app: JupyterFrontEnd,
     tracker: INotebookTracker | null,
     links: LinkRegistry,
-    words: TranslationBundle
+    words: TranslationBundle,
+    runCells: RunCells
   ) {
     const switches = new PendingSwitches();
     this._missing = new MissingAnswerTracker(this._changed);
@@ -77,6 +79,14 @@ export class PanelModel implements ICommandTarget, IReadable<IPanelState> {
     );
     this.actions = {
       answers: answerActions(this),
+      cells: cellEdits(
+        {
+          notebook: () => this._front.panel,
+          index: ({ content }) => content.activeCellIndex
+        },
+        runCells,
+        words
+      ),
       compaction: compactionActions(this),
       contextEdits: contextEditor(this),
       kernel: this._kernel,

@@ -7,7 +7,7 @@ import {
   type JupyterFrontEndPlugin
 } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
-import { INotebookTracker } from '@jupyterlab/notebook';
+import { INotebookTracker, NotebookActions } from '@jupyterlab/notebook';
 import { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
@@ -49,7 +49,13 @@ export const panel: JupyterFrontEndPlugin<void> = {
     languages: IEditorLanguageRegistry | null
   ) => {
     const words = (translator ?? nullTranslator).load('jupyter_palimpsest');
-    const model = new PanelModel(app, tracker, links, words);
+    const model = new PanelModel(
+      app,
+      tracker,
+      links,
+      words,
+      NotebookActions.runCells
+    );
     const renderers =
       tracker === null
         ? registry

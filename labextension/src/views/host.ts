@@ -29,6 +29,8 @@ export interface IHost {
   Printed: ComponentType<{ text: string }>;
   Icon: ComponentType<{ name: IconName }>;
   words: IWords;
+  /** Copies a text to the clipboard, where that is possible. */
+  copy?: (text: string) => Promise<void>;
 }
 
 const HostContext = createContext<IHost | null>(null);

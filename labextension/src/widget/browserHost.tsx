@@ -18,7 +18,14 @@ const PATHS: Record<IconName, string> = {
   unfold: 'M7 10l5 5 5-5z'
 };
 
+/** Browsers offer the clipboard only to pages that were sent safely. */
+const COPY: Pick<IHost, 'copy'> =
+  'clipboard' in navigator
+    ? { copy: text => navigator.clipboard.writeText(text) }
+    : {};
+
 export const HOST: IHost = {
+  ...COPY,
   Markdown: ({ text }) => <Drawn text={text} draw={drawMarkdown} />,
   Code: ({ text, language }) => (
     <Rendered>

@@ -109,7 +109,8 @@ async function open() {
     {} as unknown as JupyterFrontEnd,
     tracker as unknown as INotebookTracker,
     { get: () => link } as unknown as LinkRegistry,
-    HOST.words as unknown as TranslationBundle
+    HOST.words as unknown as TranslationBundle,
+    () => Promise.resolve(true)
   );
   const frame = () => {
     act(() => {

@@ -1,6 +1,7 @@
 /**
  * The Host for views inside JupyterLab: its renderers, icons and translations.
  */
+import { Clipboard } from '@jupyterlab/apputils';
 import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import type { IRenderMime, IRenderMimeRegistry } from '@jupyterlab/rendermime';
 import { MimeModel } from '@jupyterlab/rendermime';
@@ -62,7 +63,11 @@ export function labHost(
       const { react: Picture } = ICONS[name];
       return <Picture tag="span" elementSize="small" />;
     },
-    words
+    words,
+    copy: text => {
+      Clipboard.copyToSystem(text);
+      return Promise.resolve();
+    }
   };
 }
 

@@ -20,13 +20,19 @@ import {
   type IDisplayedSegment
 } from '../../state/display/liveSegment';
 import type { IKernelView } from '../../state/store/kernelStore';
+import { proposedFix } from '../../state/display/proposedFix';
 import { AnswerActionsProvider } from '../../views/actions/answers';
+import {
+  CellActionsProvider,
+  type ICellActions
+} from '../../views/actions/cells';
 import { ContextEditorProvider } from '../../views/actions/contextEdits';
 import { SessionOpenerProvider } from '../../views/actions/sessions';
 import { TurnActionsProvider } from '../../views/actions/turn';
 import { HostProvider, type IHost } from '../../views/host';
+import { ProposedFixProvider } from '../../views/parts/codeActions';
 import { SegmentView } from '../../views/transcript/segmentView';
-import { isScrollKey } from '../../views/dom/scrollBoxes';
+import { keepButtonKeys } from './buttonKeys';
 import { labHost } from './labHost';
 import {
   answerActions,
@@ -35,6 +41,9 @@ import {
   type ICommandTarget
 } from './linkActions';
 import { SlotLayout } from './slotLayout';
+
+/** Returns the actions on cells for an element inside a cell. */
+type CellActionsOf = (node: HTMLElement) => ICellActions;
 
 /**
  * The widget of one segment in the page.
@@ -45,15 +54,19 @@ import { SlotLayout } from './slotLayout';
 class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   private readonly _root: Root;
   private readonly _host: IHost;
+  private readonly _cells: ICellActions | null;
+  private _leaveKeys: () => void = () => undefined;
 
   constructor(
     registry: IRenderMimeRegistry,
     words: TranslationBundle,
     languages: IEditorLanguageRegistry | null,
     private readonly _link: ILink | null,
-    private readonly _showPanel: () => void
+    private readonly _showPanel: () => void,
+    cellActions: CellActionsOf | null
   ) {
     super();
+    this._cells = cellActions?.(this.node) ?? null;
     this.addClass('plm-SegmentWidget');
     const slots = new SlotLayout();
     this.layout = slots;
@@ -82,6 +95,7 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
             <Live
               segment={segment}
               link={this._link}
+              cells={this._cells}
               showPanel={this._showPanel}
             />
           )}
@@ -101,14 +115,11 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
   /** Stops keys that operate our buttons from reaching the notebook. */
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    this.node.addEventListener('focusin', watchKeys);
-    this.node.addEventListener('focusout', leaveKeys);
+    this._leaveKeys = keepButtonKeys(this.node);
   }
 
   protected override onBeforeDetach(message: Message): void {
-    this.node.removeEventListener('focusin', watchKeys);
-    this.node.removeEventListener('focusout', leaveKeys);
-    leaveKeys();
+    this._leaveKeys();
     super.onBeforeDetach(message);
   }
 }
@@ -117,10 +128,12 @@ class SegmentWidget extends Widget implements IRenderMime.IRenderer {
 function Live({
   segment,
   link,
+  cells,
   showPanel
 }: {
   segment: ISegment;
   link: ILink;
+  cells: ICellActions | null;
   showPanel: () => void;
 }) {
   const read = useMemo(() => reader(segment), [segment]);
@@ -145,23 +158,39 @@ function Live({
       turn: turnActions(target)
     };
   }, [link, segment, showPanel]);
+  const prompt = useSyncExternalStore(link.store.subscribe, () => {
+    const { sessions } = link.store.getSnapshot();
+    const entries = sessions.get(segment.session)?.transcript.entries;
+    return entries?.findLast(({ id }) => id === segment.turn);
+  });
+  const { messages } = shown.segment;
+  const fix = useMemo(
+    () => proposedFix(prompt?.message.parts ?? [], messages),
+    [prompt, messages]
+  );
   const offered = shown.live || shown.again === true ? actions : null;
   return (
     <AnswerActionsProvider value={offered?.answers ?? null}>
       <TurnActionsProvider value={offered?.turn ?? null}>
         <SessionOpenerProvider value={offered?.opener ?? null}>
           <ContextEditorProvider value={actions.contextEdits}>
-            <SegmentView
-              segment={shown.segment}
-              live={shown.live}
-              status={shown.status}
-              problem={shown.problem}
-              interrupted={shown.interrupted}
-              stray={shown.stray}
-              again={shown.again}
-              taken={shown.taken}
-              stoppable
-            />
+            <CellActionsProvider value={cells}>
+              <ProposedFixProvider
+                value={shown.taken === undefined ? fix : null}
+              >
+                <SegmentView
+                  segment={shown.segment}
+                  live={shown.live}
+                  status={shown.status}
+                  problem={shown.problem}
+                  interrupted={shown.interrupted}
+                  stray={shown.stray}
+                  again={shown.again}
+                  taken={shown.taken}
+                  stoppable
+                />
+              </ProposedFixProvider>
+            </CellActionsProvider>
           </ContextEditorProvider>
         </SessionOpenerProvider>
       </TurnActionsProvider>
@@ -183,41 +212,14 @@ function reader(segment: ISegment): (view: IKernelView) => IDisplayedSegment {
   };
 }
 
-/**
- * Listens in the capture phase while an element of ours has the focus: Notebook 7.4 and 7.5 handle
- * keys for their commands there.
- */
-function watchKeys(): void {
-  window.addEventListener('keydown', keepKeys, true);
-}
-
-function leaveKeys(): void {
-  window.removeEventListener('keydown', keepKeys, true);
-}
-
-/**
- * Enter and Space press a focused button, arrows scroll; in command mode the notebook would take these
- * keys.
- */
-function keepKeys(event: KeyboardEvent): void {
-  const onButton = event.target instanceof HTMLButtonElement;
-  const plain =
-    !event.ctrlKey && !event.shiftKey && !event.metaKey && !event.altKey;
-  if (onButton && plain && (event.key === 'Enter' || event.key === ' ')) {
-    event.stopPropagation();
-  }
-  if (plain && isScrollKey(event)) {
-    event.stopPropagation();
-  }
-}
-
 /** Creates the renderer factory for segments. It is marked safe: it treats all content as untrusted. */
 export function segmentFactory(
   registry: IRenderMimeRegistry,
   words: TranslationBundle,
   languages: IEditorLanguageRegistry | null,
   link: ILink | null = null,
-  showPanel: () => void = () => undefined
+  showPanel: () => void = () => undefined,
+  cellActions: CellActionsOf | null = null
 ): IRenderMime.IRendererFactory {
   return {
     safe: true,
@@ -225,6 +227,13 @@ export function segmentFactory(
     // Preferred to every other format of the same output.
     defaultRank: 30,
     createRenderer: () =>
-      new SegmentWidget(registry, words, languages, link, showPanel)
+      new SegmentWidget(
+        registry,
+        words,
+        languages,
+        link,
+        showPanel,
+        cellActions
+      )
   };
 }

@@ -3,6 +3,7 @@
  */
 import type { ReactNode } from 'react';
 import { AnswerActionsProvider, type IAnswerActions } from './answers';
+import type { ICellActions } from './cells';
 import {
   CompactionActionsProvider,
   type ICompactionActions,
@@ -32,6 +33,7 @@ import { TurnActionsProvider, type ITurnActions } from './turn';
 
 export interface IPanelActions {
   answers: IAnswerActions;
+  cells: ICellActions;
   compaction: ICompactionActions;
   contextEdits: IContextEditor;
   kernel: IKernelActions;
@@ -47,8 +49,8 @@ export interface IPanelActions {
 }
 
 /**
- * Provides the actions that the panel always offers. Context edits and reverts are not included: the
- * panel offers them only if its session is writable and idle.
+ * Provides the actions that the panel always offers. Context edits, reverts and edits of cells are not
+ * included: the panel offers them only if its session is writable.
  */
 export function PanelActionsProvider({
   actions,

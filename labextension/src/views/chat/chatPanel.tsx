@@ -4,6 +4,7 @@
 import { useEffect, useRef, type KeyboardEvent, type RefObject } from 'react';
 import { revertedMessages } from '../../state/session/reverts';
 import { isBusy } from '../../state/session/status';
+import { CellActionsProvider } from '../actions/cells';
 import { ContextEditorProvider } from '../actions/contextEdits';
 import { PanelActionsProvider, type IPanelActions } from '../actions/panel';
 import { RevertActionsProvider } from '../actions/reverts';
@@ -58,25 +59,29 @@ export function ChatPanel({
               <ContextEditorProvider
                 value={state.readOnly ? null : actions.contextEdits}
               >
-                <MissingAnswersProvider value={state.missingAnswers ?? null}>
-                  <Transcript
-                    key={state.key}
-                    transcript={transcript}
-                    readOnly={state.readOnly}
-                    empty={state.loading === true ? null : <GettingStarted />}
-                  >
-                    <QueuedPrompts
-                      prompts={transcript.inbox}
-                      running={isBusy(transcript)}
-                      onEdit={prompt => {
-                        drafts.giveBack(prompt.text, chosenFor(prompt));
-                        place.current
-                          ?.querySelector<HTMLElement>('.plm-Composer-field')
-                          ?.focus();
-                      }}
-                    />
-                  </Transcript>
-                </MissingAnswersProvider>
+                <CellActionsProvider
+                  value={state.readOnly ? null : actions.cells}
+                >
+                  <MissingAnswersProvider value={state.missingAnswers ?? null}>
+                    <Transcript
+                      key={state.key}
+                      transcript={transcript}
+                      readOnly={state.readOnly}
+                      empty={state.loading === true ? null : <GettingStarted />}
+                    >
+                      <QueuedPrompts
+                        prompts={transcript.inbox}
+                        running={isBusy(transcript)}
+                        onEdit={prompt => {
+                          drafts.giveBack(prompt.text, chosenFor(prompt));
+                          place.current
+                            ?.querySelector<HTMLElement>('.plm-Composer-field')
+                            ?.focus();
+                        }}
+                      />
+                    </Transcript>
+                  </MissingAnswersProvider>
+                </CellActionsProvider>
               </ContextEditorProvider>
               {taken !== null && <RevertBanner taken={taken} />}
             </RevertActionsProvider>

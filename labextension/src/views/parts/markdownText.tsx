@@ -11,14 +11,23 @@ import {
   withoutOpenSurrogate,
   withoutLoneSurrogates
 } from '../../protocol/surrogatePairs';
+import { mayBePython, wholeListing } from '../../state/display/codeListing';
 import { useHost } from '../host';
+import { CodeActions } from './codeActions';
 
 /** The minimum interval in which the open block is drawn again; more for a long one. */
 const REDRAW_MS = 80;
 const REDRAW_MS_PER_KB = 40;
 
+interface IMarkdownTextProps {
+  text: string;
+  live: boolean;
+  /** The id of the answer's part that it is; then there are buttons below its listings. */
+  part?: string;
+}
+
 /** Draws Markdown that may still grow. */
-export function MarkdownText({ text, live }: { text: string; live: boolean }) {
+export function MarkdownText({ text, live, part }: IMarkdownTextProps) {
   // A high surrogate at the end waits for its other half while the text grows.
   const { closed, open } = useBlocks(
     withoutLoneSurrogates(live ? withoutOpenSurrogate(text) : text)
@@ -36,9 +45,9 @@ export function MarkdownText({ text, live }: { text: string; live: boolean }) {
         >
           {pieces.map((piece, index) =>
             first + index < closed.length ? (
-              <Block key={index} text={piece} />
+              <Block key={index} text={piece} part={part} />
             ) : (
-              <Open key={index} text={piece} live={live} />
+              <Open key={index} text={piece} live={live} part={part} />
             )
           )}
         </div>
@@ -77,33 +86,32 @@ interface IGroup {
 /** A growing paragraph is laid out as a whole, so a huge one is split into several. */
 const GROUP_CHARS = 5_000;
 
-const Block = memo(function Block({ text }: { text: string }) {
+interface IBlockProps {
+  text: string;
+  part: string | undefined;
+}
+
+const Block = memo(function Block({ text, part }: IBlockProps) {
   const { Code, Markdown } = useHost();
   const listing = wholeListing(text);
   if (listing !== null) {
-    return <Code text={listing.code} language={listing.language} />;
+    return (
+      <>
+        <Code text={listing.code} language={listing.language} />
+        {part !== undefined && mayBePython(listing) && (
+          <CodeActions code={listing.code} part={part} />
+        )}
+      </>
+    );
   }
   return text.trim() === '' ? null : <Markdown text={text} />;
 });
 
-/** Returns the code of a block that is a single code fence; otherwise null. */
-function wholeListing(text: string): { code: string; language: string } | null {
-  const match =
-    /^(`{3,}|~{3,})[ \t]*([\w+#.-]*)[ \t]*\n([^]*?)\n?\1[ \t]*\s*$/.exec(text);
-  if (match === null) {
-    return null;
-  }
-  const [, fence = '', language = '', code = ''] = match;
-  // A fence inside would have closed it earlier.
-  const inside = new RegExp(`^ {0,3}${fence}`, 'm');
-  return inside.test(code) ? null : { code, language };
-}
-
-function Open({ text, live }: { text: string; live: boolean }) {
+function Open({ text, live, part }: IBlockProps & { live: boolean }) {
   const shown = usePaced(text, live);
   const code = live && shown.length > LONG_CODE ? unfinishedCode(shown) : null;
   return code === null ? (
-    <Block text={shown} />
+    <Block text={shown} part={live ? undefined : part} />
   ) : (
     <pre className="plm-Listing">{code}</pre>
   );

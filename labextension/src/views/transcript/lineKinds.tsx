@@ -50,7 +50,11 @@ const KINDS: LineKinds = {
   text: {
     View: props => (
       <>
-        <MarkdownText text={props.line.part.text} live={props.live} />
+        <MarkdownText
+          text={props.line.part.text}
+          live={props.live}
+          part={props.line.part.id}
+        />
         <EditState {...props} />
       </>
     ),

@@ -12,8 +12,10 @@ import type {
 import { SEGMENT_VERSION, type ISegment } from '../../protocol/segment';
 import { changesOf, type RevertedExtent } from '../../state/session/reverts';
 import type { ITranscript } from '../../state/store/transcript';
+import { proposedFix } from '../../state/display/proposedFix';
 import type { ITurn } from '../../state/display/turns';
 import { useHost, type IWords } from '../host';
+import { ProposedFixProvider } from '../parts/codeActions';
 import { StandalonePartView } from '../parts/standaloneParts';
 import { SegmentView } from './segmentView';
 import { PromptText } from '../controls/promptText';
@@ -73,6 +75,10 @@ export const Turn = memo(
       }),
       [turn, live, asks, questions, decisions, replies, session]
     );
+    const fix = useMemo(
+      () => proposedFix(turn.attached, turn.messages),
+      [turn]
+    );
     const where = isTask
       ? words.__('from the agent')
       : from(turn.origin, words);
@@ -109,13 +115,15 @@ export const Turn = memo(
           </div>
         )}
         {(turn.messages.length > 0 || live) && (
-          <SegmentView
-            segment={segment}
-            live={live}
-            status={status}
-            again={again}
-            figures={turn.origin?.kind !== 'cell'}
-          />
+          <ProposedFixProvider value={taken === undefined ? fix : null}>
+            <SegmentView
+              segment={segment}
+              live={live}
+              status={status}
+              again={again}
+              figures={turn.origin?.kind !== 'cell'}
+            />
+          </ProposedFixProvider>
         )}
       </>
     );

@@ -1,0 +1,168 @@
+/**
+ * Buttons below a listing in an answer: put it into a cell, or in the place of the cell that failed.
+ */
+import { createContext, useContext, useMemo, useState } from 'react';
+import { lineDiff } from '../../state/display/lineDiff';
+import type { IProposedFix } from '../../state/display/proposedFix';
+import { useCellActions } from '../actions/cells';
+import { Diff } from '../controls/diff';
+import { Disclosure } from '../controls/disclosure';
+import { useHost } from '../host';
+
+const ProposedFixContext = createContext<IProposedFix | null>(null);
+
+/** Provides the corrected cell that the answer proposes, if any. */
+export const ProposedFixProvider = ProposedFixContext.Provider;
+
+interface ICodeActionsProps {
+  code: string;
+  /** The id of the part with the listing. */
+  part: string;
+}
+
+/** Draws what can be done with a listing; nothing where nothing can. */
+export function CodeActions({ code, part }: ICodeActionsProps) {
+  const { copy, words } = useHost();
+  const cells = useCellActions();
+  const proposed = useContext(ProposedFixContext);
+  const [told, setTold] = useState('');
+  const [waits, setWaits] = useState(false);
+  const [isReplaced, setReplaced] = useState(false);
+  if (cells === null && copy === undefined) {
+    return null;
+  }
+  const fix =
+    cells !== null && proposed?.part === part && proposed.code === code
+      ? proposed
+      : null;
+  /** Performs one action at a time, and tells its error or its success. */
+  const perform = (action: () => Promise<string>, success: string) => {
+    if (waits) {
+      return;
+    }
+    setWaits(true);
+    setTold('');
+    void action()
+      .catch((error: unknown) => String(error))
+      .then(problem => {
+        setTold(problem === '' ? success : problem);
+        setWaits(false);
+      });
+  };
+  const button = (
+    label: string,
+    title: string,
+    press: () => void,
+    isMain = false
+  ) => (
+    <button
+      type="button"
+      className="plm-Button plm-Button-small"
+      data-main={isMain || undefined}
+      aria-disabled={waits}
+      title={title}
+      onClick={press}
+    >
+      {label}
+    </button>
+  );
+  const replace = async () => {
+    const problem =
+      fix === null
+        ? ''
+        : ((await cells?.replace(fix.cell, fix.source, code)) ?? '');
+    if (problem === '') {
+      setReplaced(true);
+    }
+    return problem;
+  };
+  const runAgain = async () => {
+    const problem = await replace();
+    // A cell that the user changed after it was replaced runs as it is.
+    return problem === '' || isReplaced
+      ? ((await cells?.run(fix?.cell ?? '')) ?? '')
+      : problem;
+  };
+  return (
+    <div
+      className="plm-CodeActions"
+      role="group"
+      aria-label={words.__('Use this code')}
+    >
+      {fix !== null && (
+        <Disclosure
+          className="plm-CodeActions-changes"
+          head={
+            fix.number === undefined
+              ? words.__('Changes to the cell')
+              : words.__('Changes to cell %1', fix.number)
+          }
+        >
+          <Changes before={fix.source} now={code} />
+        </Disclosure>
+      )}
+      <div className="plm-CodeActions-buttons">
+        {fix !== null &&
+          button(
+            words.__('Replace the cell'),
+            words.__(
+              'Puts this code in the place of the cell, unless the cell was changed since; it can be undone'
+            ),
+            () => {
+              perform(
+                replace,
+                fix.number === undefined
+                  ? words.__('The cell was replaced. Undo brings it back.')
+                  : words.__(
+                      'Cell %1 was replaced. Undo brings it back.',
+                      fix.number
+                    )
+              );
+            },
+            !isReplaced
+          )}
+        {fix !== null &&
+          button(
+            words.__('Run again'),
+            words.__('Replaces the cell if it was not yet, and runs it'),
+            () => {
+              perform(runAgain, words.__('The cell runs.'));
+            },
+            isReplaced
+          )}
+        {cells !== null &&
+          button(
+            words.__('Insert below'),
+            words.__('Puts this code into a new cell; nothing is run'),
+            () => {
+              perform(
+                () => cells.insertBelow(code),
+                words.__('The code is in a new cell.')
+              );
+            }
+          )}
+        {copy !== undefined &&
+          button(
+            words.__('Copy'),
+            words.__('Copies this code to the clipboard'),
+            () => {
+              perform(() => copy(code).then(() => ''), words.__('Copied.'));
+            }
+          )}
+        <span className="plm-CodeActions-told" role="status">
+          {told}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function Changes({ before, now }: { before: string; now: string }) {
+  const { words } = useHost();
+  const diff = useMemo(() => lineDiff(before, now), [before, now]);
+  return diff === '' ? (
+    <p className="plm-Muted">{words.__('Nothing differs from the cell.')}</p>
+  ) : (
+    <Diff text={diff} />
+  );
+}
