@@ -133,7 +133,7 @@ KINDS = {
         ("stdout", "child"),
     ),
     "file descriptor": (
-        "import os; _ = os.write(1, b'to-fd\\n'); import time; time.sleep(0.3)",
+        "import os; _ = os.write(1, b'to-fd\\n')\nwhile not any('to-fd' in o.text for r in RECORDER.runs().runs for o in r.outputs): pass",
         ("stdout", "to-fd"),
     ),
     "widget": (
