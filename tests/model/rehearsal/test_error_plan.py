@@ -163,7 +163,7 @@ def test_mends_an_import(tmp_path: Path, source: str, name: str, corrected: str)
         ("dict(wieghts=wieghts).wieghts", "wieghts", "dict(wieghts=weights).wieghts"),
         ("if true:\n    pass", "true", "if True:\n    pass"),
         ("import numpy as nump\nnunp.pi", "nunp", "import numpy as nump\nnump.pi"),
-        ("def area(width):\n    return widht ** 2\narea(3)", "widht", "def area(width):\n    return width ** 2\narea(3)"),
+        ("def area(width):\n    return widhh ** 2\narea(3)", "widhh", "def area(width):\n    return width ** 2\narea(3)"),
         ("!ls\nx = !pwd\nsum(wieghts)", "wieghts", "!ls\nx = !pwd\nsum(weights)"),
     ],
 )  # fmt: skip
