@@ -213,3 +213,18 @@ async def test_hidden_runs_are_counted(tmp_path: Path) -> None:
     (part,) = parts(session)
     assert part.hidden == 1
     assert "MARK-HIDDEN" not in str(model.requests[0].messages)
+
+
+async def test_a_rule_that_denies_the_tool_keeps_what_a_prompt_names(tmp_path: Path) -> None:
+    runs = RecordedRuns()
+    harness, model = opened(
+        tmp_path, runs, "One.", rules=(*DEFAULT_RULES, *rules_of("notebook", "deny"))
+    )
+    session = await harness.session()
+    runs.add("print(1)", "MARK-1")
+
+    await ask(session, "Look at @cell 1")
+
+    sent = str(model.requests[0].messages)
+    assert "MARK-1" not in sent
+    assert "a rule of permissions keeps that from you" in sent

@@ -19,7 +19,7 @@ from palimpsest.session.prompts.prompt_syntax import NotebookMention, notebook_m
 from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
 from palimpsest.tools.web.html_tokens import markup_text
 from palimpsest.transcript.context_values.cell_runs import CellRun
-from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.parts import NotebookPart, Part, TextPart
 
 MENTION_TOKENS = 3_000
@@ -50,6 +50,7 @@ ERROR_HEAD = "The error that the user means, with what is needed to mend it."
 VARIABLE_HEAD = "The variable that the user names, {name}."
 UNKNOWN_CELL = "The user names @{what}, but no such cell ran since the agent was loaded."
 NO_ERROR = "The user names @error, but no cell failed since the agent was loaded."
+DENIED = "The user names @{what}, but a rule of permissions keeps that from you."
 KEPT = "The user names @{what}, but keeps that cell from you."
 _PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([A-Za-z_]\w*)")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -93,6 +94,13 @@ class NotebookMentions:
             raise UserError(problem)
         made: list[Part] = []
         for one in found:
+            name = "variables" if one.kind == "variable" else "notebook"
+            ask = run_context.ask(typed.message_id, f"call_{run_context.ids.new('prt')}", name)
+            try:
+                await ask(name, [one.target or "*"], title=f"Read @{one.kind} {one.target}".strip())
+            except PermissionDenied:
+                made.append(_denied(one, new))
+                continue
             if one.kind == "variable":
                 made += await self._variable(run_context, one, new)
             else:
@@ -194,6 +202,13 @@ def _named_run(mention: NotebookMention, runs: Sequence[CellRun]) -> CellRun | N
         if not mention.target or (run.number is not None and str(run.number) == mention.target):
             return run
     return None
+
+
+def _denied(mention: NotebookMention, new: New) -> TextPart:
+    """Return what the model is told in the place of what a rule keeps from it."""
+    what = mention.target if mention.kind == "variable" else f"{mention.kind} {mention.target}"
+    text = DENIED.format(what=what.strip())
+    return TextPart(**new(), text=text, synthetic=True, metadata={"mention": what.strip()})
 
 
 def _outputs_alone(run: CellRun) -> CellRun:

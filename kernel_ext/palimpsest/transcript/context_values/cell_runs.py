@@ -3,8 +3,7 @@
 Border: plain dataclasses, since the recorder that makes them is loaded with ``%load_ext``.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 OutputKind = Literal["stdout", "stderr", "result", "display", "error"]
@@ -65,5 +64,3 @@ class NotebookRuns:
     """Older runs that are no longer kept."""
     earlier: tuple[tuple[int, str], ...] = ()
     """Number and source of cells that ran before the recording began."""
-    sources: Mapping[str, str] = field(default_factory=dict)
-    """The newest source of each cell by its id, where the page told one that was not run."""
