@@ -17,7 +17,7 @@ EXTENSION := labextension
 NODE_MODULES := $(EXTENSION)/node_modules/.installed
 FRONT := $(EXTENSION)/dist/.built
 FRONT_SOURCES := $(shell find $(EXTENSION)/src $(EXTENSION)/style $(EXTENSION)/schema -type f 2>/dev/null) \
-	$(wildcard $(EXTENSION)/tsconfig*.json) $(wildcard $(EXTENSION)/vite.*.mts) $(EXTENSION)/package.json
+	$(wildcard $(EXTENSION)/tsconfig*.json) $(wildcard $(EXTENSION)/vite.*.mts) $(EXTENSION)/builder.config.cjs $(EXTENSION)/package.json
 PYTEST_ARGS ?=
 # What a run means: vitest and a built front end where nothing or the front end is named, pytest unless
 # only labextension is, and processes for more than one file: one more than cores, since tests wait for kernels and pages.

@@ -1,0 +1,28 @@
+/**
+ * Settings of the build beside those of JupyterLab's builder: it would keep the comments and spaces of
+ * style sheets, and write the scripts for browsers that JupyterLab does not run in.
+ */
+const { rspack } = require('@rspack/core');
+
+const MINIFIED_STYLES = {
+  test: /\.css$/,
+  enforce: 'pre',
+  loader: 'builtin:lightningcss-loader',
+  options: { minify: true, targets: 'chrome 100, firefox 100, safari 15.4' }
+};
+
+module.exports = {
+  module: { rules: [MINIFIED_STYLES] },
+  optimization: {
+    minimizer: [
+      new rspack.SwcJsMinimizerRspackPlugin({
+        minimizerOptions: {
+          ecma: 2022,
+          compress: { passes: 3, ecma: 2022, unsafe_arrows: true },
+          // The licences are in a file of their own.
+          format: { comments: false, ascii_only: false, ecma: 2022 }
+        }
+      })
+    ]
+  }
+};
