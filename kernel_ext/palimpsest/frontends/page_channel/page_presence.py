@@ -12,6 +12,8 @@ from collections.abc import Callable
 from palimpsest.frontends.protocol.connection import WATCH_SECONDS
 
 PING_SECONDS = 5.0
+"""A page that was not heard for that long is pinged."""
+ANSWER_SECONDS = 5.0
 """A page that has not answered a ping by then counts as absent."""
 FORGOTTEN_SECONDS = 120.0
 """A page silent for longer is not pinged any more; in a hidden tab one renews its watch once a minute."""
@@ -63,7 +65,7 @@ class PagePresence:
             self._ping()
         if self._silent_since is None:
             self._silent_since = now
-        return now - self._silent_since < PING_SECONDS
+        return now - self._silent_since < ANSWER_SECONDS
 
 
 class PageWatches:
