@@ -196,6 +196,7 @@ def _build(shell: Any, cells: RunningCells, recorder: CellRecorder) -> Any:
         kernel_id=_kernel_id(shell),
         python=main_thread.runner,
         namespace=main_thread.runner,
+        quiet_namespace=main_thread.quiet_reader,
         notebook_runs=recorder,
         engine=engine,
         notebook=lambda: current_notebook(shell),

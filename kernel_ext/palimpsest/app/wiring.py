@@ -54,6 +54,7 @@ from palimpsest.session.engine.kernel_secrets import KernelSecrets
 from palimpsest.session.engine.thread import EngineThread
 from palimpsest.session.extensions.hooks import close_registry, open_registry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
+from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.session.interfaces.services import Services, any_model
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
@@ -107,6 +108,7 @@ class App:
         overrides: Mapping[str, Any] | None = None,
         python: Callable[[str], PythonRunner] | None = None,
         namespace: Callable[[str], Namespace] | None = None,
+        quiet_namespace: Callable[[str], QuietNamespace] | None = None,
         notebook_runs: NotebookReader | None = None,
         model: Callable[[ModelInfo], Model] | None = None,
         engine: EngineThread | None = None,
@@ -208,6 +210,7 @@ class App:
             secrets=KernelSecrets(self.environment),
             python=python,
             namespace=namespace,
+            quiet_namespace=quiet_namespace,
             notebook=notebook_runs,
             notebook_detail=config.notebook,
             notebook_tokens=config.notebook_tokens,

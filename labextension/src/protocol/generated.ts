@@ -70,10 +70,12 @@ export type Command =
   | ListChildren
   | ListChoices
   | ListExtensions
+  | ListMentions
   | ListSessions
   | ListSettings
   | NewSession
   | OpenSession
+  | PreviewMentions
   | Prompt
   | Queue
   | RecreateOutputs
@@ -1109,6 +1111,22 @@ export interface ListExtensions {
   connect: boolean;
 }
 /**
+ * List what a prompt may name: the newest error, variables, cells, outputs and files.
+ */
+export interface ListMentions {
+  id: string;
+  type: 'mentions';
+  session?: string;
+  /**
+   * The agent that would answer, since rules may be its own; None means the session's.
+   */
+  agent?: string;
+  /**
+   * Letters of a file's path; the other kinds are listed whole, and the page chooses among them.
+   */
+  query: string;
+}
+/**
  * List the sessions of the project, newest first, or those that contain all given words.
  */
 export interface ListSessions {
@@ -1131,6 +1149,63 @@ export interface ListSessions {
 export interface ListSettings {
   id: string;
   type: 'config';
+}
+/**
+ * What a prompt may name; the newest and nearest first in each kind.
+ */
+export interface MentionList {
+  rows: MentionRow[];
+  /**
+   * There are more files than are listed; a query finds them. Else left out.
+   */
+  more?: boolean;
+}
+/**
+ * Something that a prompt may name.
+ */
+export interface MentionRow {
+  /**
+   * What stands behind the at sign: ``cell 4``, ``df``, ``data/birds.csv``.
+   */
+  text: string;
+  kind: 'error' | 'variable' | 'cell' | 'out' | 'file';
+  /**
+   * First line of the cell, type and shape of the variable, or the error.
+   */
+  about: string;
+  /**
+   * The cell ended with an error; else left out.
+   */
+  failed?: boolean;
+}
+/**
+ * What would go along with one mention of a prompt.
+ */
+export interface MentionPreview {
+  /**
+   * The mention as it was typed, with its at sign.
+   */
+  text: string;
+  kind: 'error' | 'variable' | 'cell' | 'out' | 'file';
+  /**
+   * Number of the cell, name of the variable or path of the file; empty where there is none.
+   */
+  name: string;
+  /**
+   * ``sent``: it goes along; so does ``uncounted``, whose tokens are known when it is sent, and ``busy``, whose tokens are
+   * known when the cell has ended that runs; ``asks``: you are asked first. The others stay here: ``unknown`` names nothing,
+   * ``hidden`` is a cell kept from the agent, ``denied`` is denied by a rule, ``unreadable`` cannot be read, and ``beyond``
+   * is one mention too many.
+   */
+  state: 'sent' | 'unknown' | 'hidden' | 'denied' | 'asks' | 'busy' | 'uncounted' | 'unreadable' | 'beyond';
+  /**
+   * Type and shape of the variable, or the error.
+   */
+  about: string;
+  /**
+   * What it adds to the prompt.
+   */
+  tokens?: number;
 }
 /**
  * Info and parts, parts in the order in which they first appeared.
@@ -1605,6 +1680,11 @@ export interface OutcomeNotice {
    */
   cursor?: string;
   choices?: Choices;
+  mentions?: MentionList;
+  /**
+   * What would go along with each mention of a prompt.
+   */
+  previews?: MentionPreview[];
   /**
    * What is always allowed here.
    */
@@ -1973,6 +2053,16 @@ export interface PolicyChoice {
   changes: {
     [k: string]: unknown;
   };
+}
+/**
+ * Say what would go along with a prompt that is being typed; nothing is sent.
+ */
+export interface PreviewMentions {
+  id: string;
+  type: 'mention-preview';
+  session?: string;
+  agent?: string;
+  text: string;
 }
 /**
  * Send a prompt; while a turn runs it waits behind it.

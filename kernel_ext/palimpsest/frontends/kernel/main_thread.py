@@ -19,6 +19,7 @@ from typing import Any
 from palimpsest.frontends.kernel.interrupts import InterruptHold, Interrupts
 from palimpsest.frontends.kernel.jobs import Interrupted, Job, JobHost
 from palimpsest.frontends.kernel.python_runner import STUCK_SECONDS, KernelPythonRunner
+from palimpsest.frontends.kernel.quiet_reader import QuietReader
 from palimpsest.transcript.errors import UserError
 
 TICK_SECONDS = 0.03
@@ -149,6 +150,15 @@ class MainThread:
     def runner(self, session_id: str) -> KernelPythonRunner:
         """Return what runs Python and reads variables for one session."""
         return KernelPythonRunner(self, session_id)
+
+    def quiet_reader(self, session_id: str) -> QuietReader:
+        """Return what reads variables for one session while a prompt is typed."""
+        return QuietReader(self, session_id)
+
+    @property
+    def free(self) -> bool:
+        """Whether a job would be done soon: no cell runs, or one that waits for an answer does it."""
+        return self._current is None and (bool(self._waits) or not self.cells_running())
 
     def post(self, job: Job) -> None:
         """Have a job done on the main thread; from any thread."""

@@ -7,6 +7,7 @@ NumPy are. Column names are names; categories, defaults and contents are values.
 
 import inspect
 import sys
+from collections.abc import Iterable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -47,6 +48,24 @@ def shape_of(value: Any) -> str:
     if kind is FunctionType:
         return _parameters(value)
     return ""
+
+
+def brief_of(value: Any) -> str:
+    """Return type and shape in a few words, such as ``DataFrame 344x7``, for a person who looks for a variable."""
+    kind = kind_of(value).rpartition(".")[2]
+    if is_frame(value):
+        return f"{kind} {_times([len(value.index), len(value.columns)])}"
+    if is_array(value):
+        return f"{kind} {_times(value.shape) or 'scalar'} {_dtype(value.dtype)}"
+    if is_series(value):
+        return f"{kind} {len(value.index)} {_dtype(value.dtype)}"
+    if type(value) is FunctionType:
+        return f"{kind}{_parameters(value)}"
+    return ", ".join(word for word in (kind, shape_of(value)) if word)
+
+
+def _times(shape: Iterable[int]) -> str:
+    return "\N{MULTIPLICATION SIGN}".join(map(str, shape))
 
 
 def is_frame(value: Any) -> bool:

@@ -10,7 +10,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -18,11 +18,15 @@ from typing import Any
 from palimpsest.frontends.kernel.variable_fingerprints import Fingerprints
 from palimpsest.frontends.kernel.variable_types import (
     SUMMARY_CHARS,
+    is_array,
+    is_frame,
     is_module,
+    is_series,
     kind_of,
     shape_of,
 )
 from palimpsest.session.engine.kernel_secrets import KernelSecrets
+from palimpsest.session.interfaces.prompt_mentions import NotCounted
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
@@ -43,20 +47,28 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 def list_variables(shell: Any, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
     """Describe every variable of the user in one line each, by name."""
-    hidden = shell.user_ns_hidden
     fingerprints = Fingerprints()
     found = []
-    for name, value in sorted(shell.user_ns.items()):
-        if name.startswith("_") or (name in hidden and hidden[name] is value):
-            continue
-        if not is_module(value):
-            one = _listed(name, value, shown)
-            if shown.marks:
-                print_of = fingerprints.of(value)
-                mark = print_of.mark or None
-                one = replace(one, mark=mark, whole=print_of.whole)
-            found.append(one)
+    for name, value in sorted(user_variables(shell), key=lambda one: one[0]):
+        one = _listed(name, value, shown)
+        if shown.marks:
+            print_of = fingerprints.of(value)
+            mark = print_of.mark or None
+            one = replace(one, mark=mark, whole=print_of.whole)
+        found.append(one)
     return found
+
+
+def user_variables(shell: Any) -> list[tuple[str, Any]]:
+    """Return names and values of the user's variables, in the order in which they were made; from any thread."""
+    hidden = shell.user_ns_hidden
+    return [
+        (name, value)
+        for name, value in list(shell.user_ns.items())
+        if not name.startswith("_")
+        and not (name in hidden and hidden[name] is value)
+        and not is_module(value)
+    ]
 
 
 def _listed(name: str, value: Any, shown: ShownVariables) -> VariableInfo:
@@ -80,7 +92,11 @@ def _has_secret_key(value: Any) -> bool:
 
 def describe(shell: Any, name: str, max_chars: int = 4_000) -> str:
     """Describe one variable, or the value at a dotted or indexed path, at length."""
-    value = _look_up(shell.user_ns, name)
+    return described(name, look_up(shell.user_ns, name), max_chars)
+
+
+def described(name: str, value: Any, max_chars: int) -> str:
+    """Describe a value at length under the name by which it was found."""
     if any(is_secret_variable(one) for one in _NAME.findall(name)):
         return f"{name}: {kind_of(value)}\n{SECRET}"
     text = _clean(f"{name}: {kind_of(value)}\n{_at_length(value)}")
@@ -164,8 +180,13 @@ def _head(value: Any) -> str:
     return text
 
 
-def _look_up(namespace: Mapping[str, Any], path: str) -> Any:
-    """Follow a path of plain names, quoted keys and numbers; nothing is evaluated."""
+def look_up(
+    namespace: Mapping[str, Any],
+    path: str,
+    follow: Callable[[Any, "re.Match[str]"], Any] | None = None,
+) -> Any:
+    """Follow a path of plain names, quoted keys and numbers; nothing is evaluated. Raises NotFound."""
+    follow = follow or _step
     match = _NAME.match(path)
     name = match.group() if match else path
     if match is None or name not in namespace:
@@ -178,7 +199,9 @@ def _look_up(namespace: Mapping[str, Any], path: str) -> Any:
                 f"{path!r} is not a path of names. Write a name, a.b, a['key'] or a[0]; use the python tool to compute."
             )
         try:
-            value = _step(value, step)
+            value = follow(value, step)
+        except NotCounted:
+            raise
         except Exception:  # noqa: BLE001  # the user's classes may raise anything
             raise NotFound(f"{path[:end]} has no {step.group()}.") from None
         end = step.end()
@@ -189,6 +212,18 @@ def _step(value: Any, step: "re.Match[str]") -> Any:
     if step["attribute"]:
         return getattr(value, step["attribute"])
     return value[int(step["index"]) if step["index"] else step["key"]]
+
+
+def quiet_step(value: Any, step: "re.Match[str]") -> Any:
+    """Follow a step of a path without code of the user; raises NotCounted where that is not known."""
+    kind = type(value)
+    if kind in (dict, list, tuple) and not step["attribute"]:
+        return _step(value, step)
+    if is_frame(value) or is_series(value) or is_array(value):
+        return _step(value, step)
+    if kind is ModuleType and step["attribute"]:
+        return vars(value)[step["attribute"]]
+    raise NotCounted
 
 
 def _is_data(value: Any) -> bool:

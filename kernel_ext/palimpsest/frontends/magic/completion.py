@@ -10,20 +10,12 @@ from typing import Any
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from palimpsest.frontends.magic.line_parser import COMMANDS, COMPACT_OPTIONS, CONTEXT_EDITS, OPTIONS
+from palimpsest.session.prompts.mention_matches import ranked_matches
 
 _LINE = re.compile(r"^\s*(?:[^=#'\"%]+=\s*)?%{1,2}agent(\s.*)$")
 
 
 _MENTION = re.compile(r"(?:^|[\s(])@[\w.]*$")
-
-
-def ranked_matches(words: Sequence[str], typed: str) -> list[str]:
-    """Return the words that hold the typed letters in their order: first those that begin with them."""
-    lower = typed.lower()
-    first = [word for word in words if word.startswith(typed)]
-    letters = re.compile(".*?".join(map(re.escape, lower)))
-    others = [one for one in words if one not in first and typed and letters.search(one.lower())]
-    return [*first, *others]
 
 
 class Completions:

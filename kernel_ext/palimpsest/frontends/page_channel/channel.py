@@ -22,6 +22,7 @@ from palimpsest.frontends.magic.agent_magics import current_notebook, rename_not
 from palimpsest.frontends.page_channel import permissions
 from palimpsest.frontends.page_channel.cell_outputs import SegmentsChannel
 from palimpsest.frontends.page_channel.extensions import ExtensionsChannel
+from palimpsest.frontends.page_channel.mentions import MentionsChannel
 from palimpsest.frontends.page_channel.notices import (
     choices_of,
     head_of,
@@ -136,6 +137,7 @@ class Channel:
             Revert: self._revert,
         }
         """The slow part of each command, which runs on the engine."""
+        self._work |= MentionsChannel(self).work
         self._work |= SegmentsChannel(self).work
         self._work |= SessionsChannel(services, self).work
         self._work |= SharingChannel(services, self).work

@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter
 from palimpsest.frontends.protocol.choices import ListChoices
 from palimpsest.frontends.protocol.connection import Hello, Unwatch, Watch
 from palimpsest.frontends.protocol.context import ApplyContextEdit, Compact, ShowContext, UsePolicy
+from palimpsest.frontends.protocol.mentions import ListMentions, PreviewMentions
 from palimpsest.frontends.protocol.permissions import (
     ListApprovals,
     SetBudget,
@@ -67,6 +68,8 @@ Command = Annotated[
     | CloseSegment
     | RecreateOutputs
     | ListChoices
+    | ListMentions
+    | PreviewMentions
     | ListSettings
     | ShowStorage
     | ShowContext

@@ -8,6 +8,7 @@ from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
 from palimpsest.frontends.protocol.project import HookRow, ServerRow, SettingRow, StorageReport
 from palimpsest.frontends.protocol.sessions import SessionRow
 from palimpsest.frontends.protocol.sharing import ExportedFile, ImportedRow, UnreadableFile
+from palimpsest.transcript.context_values.prompt_mentions import MentionList, MentionPreview
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.values import Value
 
@@ -26,6 +27,10 @@ class OutcomeNotice(Value):
     cursor: str | None = None
     """Where the next page of sessions begins."""
     choices: Choices | None = None
+    mentions: MentionList | None = None
+    """What a prompt may name."""
+    previews: tuple[MentionPreview, ...] | None = None
+    """What would go along with each mention of a prompt."""
     approvals: tuple[ApprovalRow, ...] | None = None
     """What is always allowed here."""
     rules: tuple[RuleRow, ...] | None = None

@@ -12,6 +12,7 @@ from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, StepRequest
@@ -79,6 +80,11 @@ class KernelSession(Protocol):
     @property
     def reverts(self) -> RevertOperations:
         """The operations that revert messages and files, undo that, or make it final."""
+        ...
+
+    @property
+    def mentions(self) -> PromptMentions:
+        """What its prompts may name with an at sign; raises SessionHeld."""
         ...
 
     def take_withheld(self) -> str:

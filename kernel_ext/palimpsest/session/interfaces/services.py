@@ -12,6 +12,7 @@ from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
+from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
@@ -102,6 +103,8 @@ class Services:
     python: Callable[[str], PythonRunner] | None = None
     """Returns the runner for the agent's Python, by session id; None where there is no kernel."""
     namespace: Callable[[str], Namespace] | None = None
+    quiet_namespace: Callable[[str], QuietNamespace] | None = None
+    """Returns what reads variables while a prompt is typed, by session id."""
     notebook: NotebookReader | None = None
     """What the user's cells ran in this kernel; None where there is no kernel."""
     notebook_detail: NotebookDetail = "all"

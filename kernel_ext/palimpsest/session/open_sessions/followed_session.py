@@ -21,6 +21,7 @@ from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAc
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.interfaces.kernel_session import KernelSession, RecordsCallback, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.revert.operations import ReadOnlyReverts
@@ -123,6 +124,11 @@ class FollowedSession:
     def control(self) -> SessionControls:
         """The session's mode and limits, if the other kernel has released it; else raises SessionHeld."""
         return self._at_once().control
+
+    @property
+    def mentions(self) -> PromptMentions:
+        """What prompts may name, if the other kernel has released the session; else raises SessionHeld."""
+        return self._at_once().mentions
 
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, if the other kernel has released the session."""

@@ -28,11 +28,13 @@ from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.engine.thread import CLOSED, off_loop
 from palimpsest.session.interfaces.kernel_session import RecordsCallback, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
+from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.project_move import PERMISSION, ProjectMove, ProjectMoveWatch
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
+from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.prompts.prompt_checks import check_prompt
 from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.records.recall_archive import SessionArchive
@@ -123,6 +125,13 @@ class LiveSession:
             services, self.log, self.spending_limit.affordable, self.auto_share.refresh
         )
         self._expander = Expander(services)
+        self.mentions: PromptMentions = MentionPreviews(
+            services,
+            self._expander,
+            self._tool_gate.verdict,
+            session.id,
+            lambda: self.log.state.messages(),
+        )
         self._request_cache = RequestCache()
         self.withheld = ""
         """What was withheld from its log when it was opened, to be shown to the user once."""

@@ -97,6 +97,13 @@ class Asks:
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
 
+    def verdict(self, permission: str, patterns: Sequence[str], rules: Rules) -> Verdict:
+        """Return what rules and earlier answers say about a call; nobody is asked."""
+        return decide(permission, patterns, rules, self._answers())
+
+    def _answers(self) -> Rules:
+        return (*self._permitting.answers_of(self._log.state.session), *self._approved)
+
     async def ask(
         self,
         caller: Caller,
@@ -115,7 +122,7 @@ class Asks:
 
         ``also`` maps further permissions to their patterns, which the same question covers.
         """
-        answers = (*self._permitting.answers_of(self._log.state.session), *self._approved)
+        answers = self._answers()
         verdict = decide(permission, patterns, rules, answers)
         more = [decide(name, texts, rules, answers) for name, texts in (also or {}).items()]
         verdict, alone = _strictest(verdict, more)

@@ -64,7 +64,7 @@ def missing_error(prompt: str, runs: Sequence[CellRun]) -> str | None:
     if not ABOUT_ERROR.fullmatch(prompt):
         return None
     (mention,) = notebook_mentions(prompt)
-    run = _named_run(mention, runs)
+    run = named_run(mention, runs)
     if run is not None and not run.hidden:
         return None
     return NOTHING_FAILED.format(which=f" {mention.target}" if mention.target else "")
@@ -101,39 +101,56 @@ class NotebookMentions:
             except PermissionDenied:
                 made.append(_denied(one, new))
                 continue
-            if one.kind == "variable":
-                made += await self._variable(run_context, one, new)
-            else:
-                made += await self._cell(run_context, one, runs, new)
+            made += await self._known_parts(run_context.namespace, one, runs, new)
         has_error = any(isinstance(one, NotebookPart) and one.about == "error" for one in made)
         if FIX.match(typed.text) and has_error:
             made.append(TextPart(**new(), text=HOW_TO_FIX, synthetic=True, metadata={"fix": True}))
         return made
 
-    async def _variable(
-        self, run_context: RunContext, mention: NotebookMention, new: New
+    async def _known_parts(
+        self,
+        namespace: Namespace | None,
+        mention: NotebookMention,
+        runs: Sequence[CellRun],
+        new: New,
     ) -> list[Part]:
-        namespace = run_context.namespace
-        if namespace is None:
-            return []
         try:
-            look = namespace.describe(mention.target, VARIABLE_CHARS)
-            told = await asyncio.wait_for(look, LOOK_SECONDS)
+            return await self.part_of(namespace, mention, runs, new)
         except (NotFound, TimeoutError):
             return []  # a word with an at sign that names no variable, or a kernel that is busy
+
+    async def part_of(
+        self,
+        namespace: Namespace | None,
+        mention: NotebookMention,
+        runs: Sequence[CellRun],
+        new: New,
+    ) -> list[Part]:
+        """Return the parts for one mention; raises NotFound where no variable has that name."""
+        if mention.kind == "variable":
+            return await self._variable(namespace, mention, new)
+        return await self._cell(namespace, mention, runs, new)
+
+    async def _variable(
+        self, namespace: Namespace | None, mention: NotebookMention, new: New
+    ) -> list[Part]:
+        if namespace is None:
+            return []
+        look = namespace.describe(mention.target, VARIABLE_CHARS)
+        told = await asyncio.wait_for(look, LOOK_SECONDS)
         head = VARIABLE_HEAD.format(name=mention.target)
         text = as_note(head, [f"<variables>\n{as_data(told, self._services.clean)}\n</variables>"])
         return [self._part(new, text, "mention", names=(mention.target,))]
 
     async def _cell(
         self,
-        run_context: RunContext,
+        namespace: Namespace | None,
         mention: NotebookMention,
         runs: Sequence[CellRun],
         new: New,
     ) -> list[Part]:
         what = f"{mention.kind} {mention.target}".strip()
-        run = _named_run(mention, runs)
+        run = named_run(mention, runs)
         if run is None:
             unknown = NO_ERROR if what == "error" else UNKNOWN_CELL.format(what=what)
             return [TextPart(**new(), text=unknown, synthetic=True, metadata={"mention": what})]
@@ -146,7 +163,7 @@ class NotebookMentions:
             piece = cell_text(shown, MENTION_TOKENS, count, clean, markup_text)
             return [self._part(new, as_note(CELL_HEAD, [piece]), "mention", run)]
         piece = cell_text(run, ERROR_TOKENS, count, clean, markup_text)
-        pieces = [piece, *await self._around(run_context.namespace, run)]
+        pieces = [piece, *await self._around(namespace, run)]
         return [self._part(new, as_note(ERROR_HEAD, pieces), "error", run)]
 
     async def _around(self, namespace: Namespace | None, run: CellRun) -> list[str]:
@@ -194,7 +211,7 @@ class NotebookMentions:
         )
 
 
-def _named_run(mention: NotebookMention, runs: Sequence[CellRun]) -> CellRun | None:
+def named_run(mention: NotebookMention, runs: Sequence[CellRun]) -> CellRun | None:
     """Return the newest run that a mention names."""
     for run in reversed(runs):
         if run.by_agent or (mention.kind == "error" and run.status != "error"):

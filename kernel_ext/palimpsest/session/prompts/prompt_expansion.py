@@ -8,6 +8,7 @@ as by the read tool.
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
@@ -28,6 +29,7 @@ from palimpsest.session.prompts.prompt_syntax import (
 )
 from palimpsest.store.blobs.blob_folder import keep_attachment
 from palimpsest.tools.file_access.paths import confine
+from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import (
     Aborted,
@@ -120,6 +122,21 @@ class Expander:
         run_context.setup = setup
         return run_context
 
+    def is_plain(self, text: str) -> bool:
+        """Tell whether a prompt is neither a command nor a task for an agent; only then it can name files and cells."""
+        command, _ = self._command(text)
+        return command is None and not subtasks_in(text, subagents_of(self._agents))
+
+    def left_out(self, text: str, root: Path, cwd: Path) -> set[str]:
+        """Return the words behind an at sign in a prompt that name no variable: agents, files and other paths."""
+        paths = [one.path for one in files_in(text) if "/" in one.path]
+        return {*self._agents, *paths, *(one.path for one in self.files_named(text, root, cwd))}
+
+    def files_named(self, text: str, root: Path, cwd: Path) -> list[FileMention]:
+        """Return the project's files that a prompt names with an at sign, as many as are attached, in order."""
+        named = files_in(text, set(subagents_of(self._agents)))
+        return [one for one in named if _is_file_of(root, cwd, one.path)][:MOST_FILES]
+
     def _command(self, text: str) -> tuple[CustomCommand | None, str]:
         found = command_in(text)
         if found is None:
@@ -150,7 +167,7 @@ class Expander:
                     run_context,
                     typed,
                     lambda: _base(run_context, typed),
-                    {*self._agents, *(one.path for one in files_in(typed.text) if "/" in one.path)},
+                    self.left_out(typed.text, run_context.root, run_context.cwd),
                 )
         if parts:
             run_context.write(*(PartUpdated(part=part) for part in parts), sync=True)
@@ -222,9 +239,8 @@ class Expander:
         self, run_context: RunContext, user: UserMessage, typed: TextPart
     ) -> list[Part]:
         """Attach the project's files that a prompt names with an at sign; other such words stay text."""
-        named = files_in(typed.text, set(subagents_of(self._agents)))
         made: list[Part] = []
-        for one in [each for each in named if _is_file_of(run_context, each.path)][:MOST_FILES]:
+        for one in self.files_named(typed.text, run_context.root, run_context.cwd):
             try:
                 found = await self._file(run_context, user, one.path)
             except Aborted:
@@ -286,12 +302,6 @@ class Expander:
         self, run_context: RunContext, user: UserMessage, name: str, given: dict[str, Any]
     ) -> ToolOutcome:
         """Run a tool as the user's own call."""
-        tool = self._registry.resolve(name)
-        if isinstance(tool, str):
-            raise UserError(tool)
-        arguments = self._registry.validate(tool, given)
-        if isinstance(arguments, str):
-            raise UserError(arguments)
         call_id = f"call_{run_context.ids.new('prt')}"
         self._announce(call_id, given)
         context = ToolContext(
@@ -307,7 +317,20 @@ class Expander:
             ask=run_context.ask(user.id, call_id, name),
             extra=run_context.extra,
         )
-        return await tool.run(arguments, context)
+        return await run_tool(self._registry, name, given, context)
+
+
+async def run_tool(
+    registry: Registry, name: str, given: dict[str, Any], context: ToolContext
+) -> ToolOutcome:
+    """Run a tool that no model called; raises UserError where it cannot be run so."""
+    tool = registry.resolve(name)
+    if isinstance(tool, str):
+        raise UserError(tool)
+    arguments = registry.validate(tool, given)
+    if isinstance(arguments, str):
+        raise UserError(arguments)
+    return await tool.run(arguments, context)
 
 
 def _unheard(_call_id: str, _given: dict[str, Any]) -> None:
@@ -359,12 +382,12 @@ def _file_parts(
     return made
 
 
-def _is_file_of(run_context: RunContext, path: str) -> bool:
+def _is_file_of(root: Path, cwd: Path, path: str) -> bool:
     """Return whether a word with an at sign is meant as a path, and that path exists in the project."""
     if "/" not in path and "." not in path:
         return False
     try:
-        place = confine(path, run_context.root, run_context.cwd)
+        place = confine(path, root, cwd)
         return place.inside and place.path.exists()
     except (UserError, OSError):
         return False

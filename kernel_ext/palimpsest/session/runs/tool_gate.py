@@ -11,7 +11,7 @@ from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller
 from palimpsest.session.runs.child_sessions import refuse_beyond
-from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.permission_rules.permissions import Rules, Verdict
 from palimpsest.tools.tool import AskFunction
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.messages import Messages, UserMessage
@@ -83,9 +83,18 @@ class ToolGate:
 
         return ask
 
+    def verdict(self, permission: str, patterns: Sequence[str], agent: str | None) -> Verdict:
+        """Return what is decided already about a call of an agent; None is the session's agent."""
+        session = self._log.state.session
+        name = agent or (session.agent if session is not None else None)
+        return self._asks.verdict(permission, patterns, self._rules_of(name))
+
     def _rules(self, message_id: str) -> Rules:
         message = self._log.state.message(message_id)
         name = getattr(message.info, "agent", None) if message is not None else None
+        return self._rules_of(name)
+
+    def _rules_of(self, name: str | None) -> Rules:
         agent = self._services.agents.get(name or self._services.default_agent)
         own = agent.rules if agent is not None else ()
         services = self._services

@@ -1,0 +1,220 @@
+"""A page learns what a prompt may name and what would go along, while the prompt is typed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.harness.kernel import Kernel, Message
+
+pytestmark = pytest.mark.slow
+
+LOUD = """
+ran = []
+class Loud:
+    def __repr__(self): ran.append('repr'); return 'loud'
+    def __len__(self): ran.append('len'); return 3
+    def __eq__(self, other): ran.append('eq'); return True
+    def __hash__(self): ran.append('hash'); return 1
+    def __getattr__(self, name): ran.append(name); raise AttributeError(name)
+    @property
+    def size(self): ran.append('property'); return 1
+loud = Loud(); held = [loud, {'key': loud}]
+class Text(str):
+    def __repr__(self): ran.append('text'); return 'text'
+texts = [Text('a')]
+def shown(a, b=loud): pass
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "data").mkdir()
+    (folder / "data" / "birds.csv").write_text("name,mass\n" + "robin,20\n" * 30)
+    (folder / "Makefile").write_text("all:\n")
+    (folder / "secret notes.txt").write_text("A name that no prompt can hold.")
+    (folder / ".env").write_text("KEY=1")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def kernel(project: Path) -> Iterator[Kernel]:
+    with Kernel(cwd=project, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
+        kernel.run("%load_ext palimpsest", timeout=90)
+        kernel.run("%agent sessions", timeout=90)  # waits until all is loaded
+        kernel.run(LOUD, cellId="cell-loud")
+        kernel.run(
+            "import pandas as pd\nbirds = pd.DataFrame({'name': ['a', 'b'], 'mass': [1, 2]})"
+        )
+        kernel.run("table = {'rows': [1, 2, 3]}\nprint('PRINTED')\ntable", cellId="cell-table")
+        kernel.run("secret_cell = 1", tags=["agent-hidden"])
+        kernel.run("birds['colour']", cellId="cell-error")
+        kernel.request(type="hello", protocol=2, client="page")
+        kernel.request(type="watch", client="page")
+        yield kernel
+
+
+def outcome(kernel: Kernel, identifier: str, **command: Any) -> Message:
+    """Send a command and return its outcome."""
+    reply = kernel.request(id=identifier, **command)
+    assert reply["status"] == "ok", reply
+    message = kernel.wait(
+        lambda m: m["content"].get("kind") == "outcome" and m["content"].get("id") == identifier
+    )
+    content: Message = message["content"]
+    return content
+
+
+def rows(kernel: Kernel, identifier: str, **fields: Any) -> dict[str, dict[str, Any]]:
+    found = outcome(kernel, identifier, type="mentions", **fields)["mentions"]["rows"]
+    return {row["text"]: row for row in found}
+
+
+def previews(kernel: Kernel, identifier: str, text: str) -> dict[str, dict[str, Any]]:
+    found = outcome(kernel, identifier, type="mention-preview", text=text)["previews"]
+    return {one["text"]: one for one in found}
+
+
+def cell_with(kernel: Kernel, source: str) -> str:
+    """Return the number of the newest cell whose first line is this."""
+    found = rows(kernel, f"find-{source}-{len(kernel.iopub)}")
+    return next(
+        row["text"].removeprefix("cell ")
+        for row in found.values()
+        if row["kind"] == "cell" and row["about"] == source
+    )
+
+
+def test_everything_that_a_prompt_may_name_is_listed(kernel: Kernel) -> None:
+    found = rows(kernel, "listed")
+    failed = cell_with(kernel, "birds['colour']")
+
+    assert found["error"] == {
+        "text": "error",
+        "kind": "error",
+        "about": "KeyError: 'colour'",
+        "failed": True,
+    }
+    assert found["birds"]["about"] == "DataFrame 2\N{MULTIPLICATION SIGN}2"
+    assert found["table"]["about"] == "dict, 1 item"
+    assert found[f"cell {failed}"]["failed"] is True
+    assert {"data/birds.csv", "./Makefile"} <= found.keys()
+    assert "secret notes.txt" not in found
+    assert not any("secret_cell =" in row["about"] for row in found.values())
+    kinds = list(dict.fromkeys(row["kind"] for row in found.values()))
+    assert kinds == ["variable", "error", "cell", "out", "file"]
+
+
+def test_nothing_of_the_user_runs_and_nothing_is_written(kernel: Kernel, project: Path) -> None:
+    before = {
+        path: path.stat().st_mtime_ns for path in project.rglob("*") if path.suffix == ".jsonl"
+    }
+    kernel.run("ran.clear()")
+    rows(kernel, "quiet-rows")
+    found = previews(
+        kernel, "quiet", "@loud @held @texts @shown @loud.size @held[1] @error @Loud @birds"
+    )
+
+    assert kernel.value("ran") == "[]"
+    assert [one["state"] for one in found.values()] == [
+        *["uncounted"] * 6,
+        "sent",
+        "uncounted",
+        "sent",
+    ]
+    after = {
+        path: path.stat().st_mtime_ns for path in project.rglob("*") if path.suffix == ".jsonl"
+    }
+    assert before == after
+
+
+def test_the_tokens_are_those_of_the_prompt_that_is_sent(kernel: Kernel) -> None:
+    number = cell_with(kernel, "table = {'rows': [1, 2, 3]}")
+    text = (
+        f"compare @cell {number}, @out {number}, @error, @birds, @table['rows'] and @data/birds.csv"
+    )
+    found = previews(kernel, "tokens", text)
+    mark = len(kernel.iopub)
+    outcome(kernel, "sent", type="prompt", text=text, model="rehearsal/rules")
+
+    records = [one for m in kernel.iopub[mark:] for one in m["content"].get("records", ())]
+    parts = [one["part"] for one in records if one["type"] == "message.part.updated"]
+    sent = [one["tokens"] for one in parts if one["type"] == "notebook" and one["about"] != "runs"]
+    assert [one["state"] for one in found.values()] == ["sent"] * 6
+    assert [one["tokens"] for one in found.values()][:5] == list(dict.fromkeys(sent))
+    assert found["@data/birds.csv"]["tokens"] > 100
+
+
+def test_what_names_nothing_or_stays_here_says_so(kernel: Kernel) -> None:
+    hidden = int(cell_with(kernel, "birds['colour']")) - 1
+    text = "@cell 99 @error 98 @nobody @data/none.csv @.env me@home.org @birds.nothing"
+    found = previews(kernel, "nothing", f"{text} @cell {hidden}")
+
+    assert {text: one["state"] for text, one in found.items()} == {
+        "@cell 99": "unknown",
+        "@error 98": "unknown",
+        "@nobody": "unknown",
+        "@data/none.csv": "unknown",
+        "@.env": "asks",
+        "@birds.nothing": "unknown",
+        f"@cell {hidden}": "hidden",
+    }
+
+
+def test_a_command_and_a_task_name_nothing(kernel: Kernel) -> None:
+    assert previews(kernel, "task", "@explore look at @birds") == {}
+
+
+def test_it_is_answered_while_a_cell_runs(kernel: Kernel) -> None:
+    number = cell_with(kernel, "table = {'rows': [1, 2, 3]}")
+    gate = kernel.gate()
+    run = kernel.send(gate.blocking)
+    gate.reached()
+    listed = rows(kernel, "busy-rows")
+    found = previews(kernel, "busy", f"@birds and @cell {number} and @nobody")
+    gate.open()
+    kernel.finish(run)
+    later = previews(kernel, "free", "@birds")
+
+    assert listed["birds"]["about"] == "DataFrame 2\N{MULTIPLICATION SIGN}2"
+    assert [one["state"] for one in found.values()] == ["busy", "sent", "unknown"]
+    assert later["@birds"]["tokens"] > 0
+
+
+def test_what_a_rule_denies_is_not_listed_and_stays_here(tmp_path: Path) -> None:
+    (tmp_path / "palimpsest.toml").write_text(
+        "[permission]\nvariables = 'deny'\nnotebook = 'deny'\nread = {'notes.md' = 'deny'}\n"
+    )
+    (tmp_path / "notes.md").write_text("Ours.")
+    (tmp_path / "open.md").write_text("Yours.")
+    with Kernel(cwd=tmp_path) as kernel:
+        kernel.run("%load_ext palimpsest", timeout=90)
+        kernel.run("%agent sessions", timeout=90)
+        kernel.run("held = 1")
+        kernel.request(type="watch", client="page")
+        found = rows(kernel, "denied-rows")
+        told = previews(kernel, "denied", "@held @cell 1 @error @notes.md @open.md")
+
+        assert [one for one in found if one in ("held", "cell 2", "notes.md", "open.md")] == [
+            "open.md"
+        ]
+        assert {row["kind"] for row in found.values()} == {"file"}
+        assert {text: one["state"] for text, one in told.items()} == {
+            "@held": "denied",
+            "@cell 1": "denied",
+            "@error": "denied",
+            "@notes.md": "denied",
+            "@open.md": "sent",
+        }
+
+
+def test_five_hundred_variables_and_two_hundred_cells_are_listed_at_once(kernel: Kernel) -> None:
+    kernel.run("for n in range(500): globals()[f'many_{n}'] = [n]")
+    for n in range(30):
+        kernel.run(f"many_{n}")
+    found = rows(kernel, "many")
+
+    assert sum(row["kind"] == "variable" for row in found.values()) == 500
+    assert next(iter(found)) == "many_499"
+    kernel.run("for n in range(500): del globals()[f'many_{n}']")
