@@ -18,7 +18,7 @@ module.exports = {
       new rspack.SwcJsMinimizerRspackPlugin({
         minimizerOptions: {
           ecma: 2022,
-          compress: { passes: 3, ecma: 2022, unsafe_arrows: true },
+          compress: { passes: 3, ecma: 2022 },
           // The licences are in a file of their own.
           format: { comments: false, ascii_only: false, ecma: 2022 }
         }
