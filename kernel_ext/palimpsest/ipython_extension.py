@@ -201,7 +201,9 @@ def _build(shell: Any, cells: RunningCells, recorder: CellRecorder) -> Any:
         engine=engine,
         notebook=lambda: current_notebook(shell),
     )
-    front = Frontend(app, main_thread, shell=shell, cells_running=lambda: cells.running)
+    front = Frontend(
+        app, main_thread, shell=shell, cells_running=lambda: cells.running, batches=cells.batches
+    )
     app.preload()
     return front
 

@@ -57,6 +57,7 @@ from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.session.interfaces.services import Services, any_model
 from palimpsest.session.open_sessions.workspace import Workspace
+from palimpsest.session.permissions.approved_code import ApprovedCode, RecordingRunner
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants
 from palimpsest.session.permissions.project_move import ProjectMoveWatch
@@ -163,6 +164,7 @@ class App:
         self.effective_rules.granted = lambda: skill_rules(self.definitions.skills)
         register_definitions(self.registry, self.definitions)
         agents = self.definitions.agents
+        approved_code = _approved_code(store, self.project)
         self.services = Services(
             store=store,
             ids=self.ids,
@@ -208,12 +210,14 @@ class App:
             else FirstRequestNotice(self.project, config.variables, cells=config.notebook).words,
             environment=self.environment,
             secrets=KernelSecrets(self.environment),
-            python=python,
+            python=python and (lambda one: RecordingRunner(python(one), approved_code, one)),
             namespace=namespace,
             quiet_namespace=quiet_namespace,
             notebook=notebook_runs,
             notebook_detail=config.notebook,
             notebook_tokens=config.notebook_tokens,
+            replay_mode=config.replay,
+            approved_code=approved_code,
             script=not self.in_kernel,
             hooks=self.hooks,
             servers=self.servers if specs else None,
@@ -469,6 +473,13 @@ def _approvals(store: Store, project: Path, environment: Mapping[str, str]) -> A
         return Approvals(Grants(by=user))
     folder = store.layout.root
     return Approvals(Grants(project, ProjectNumber(folder), by=user), folder)
+
+
+def _approved_code(store: Store, project: Path) -> ApprovedCode:
+    """Return what records the Python that the user approved; in memory where sessions are in memory only."""
+    if not isinstance(store, JsonlStore):
+        return ApprovedCode()
+    return ApprovedCode(project, ProjectNumber(store.layout.root))
 
 
 def _history_limits(config: Config) -> Mapping[str, Any]:

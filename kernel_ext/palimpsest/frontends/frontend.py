@@ -13,13 +13,17 @@ from IPython.core.error import UsageError
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.background_prompts import (
     Background,
+    answered_before,
     await_background_prompt,
     send_background_prompt,
 )
+from palimpsest.frontends.cell_turn.recorded_prompts import RecordedPrompts, Sending
+from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
 from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
 from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.kernel.variables import list_variables
+from palimpsest.frontends.magic.cell_batches import CellBatches
 from palimpsest.frontends.magic.line_parser import MagicLine
 from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.subcommands.dispatch import Subcommands
@@ -53,11 +57,14 @@ class Frontend:
         *,
         shell: Any,
         cells_running: Callable[[], int] = lambda: 0,
+        batches: CellBatches | None = None,
     ) -> None:
         self.services = services
         self.main_thread = main_thread
         self.shell = shell
         self.channel = Channel(services, main_thread, shell)
+        self.batches = batches or CellBatches()
+        self._recorded = RecordedPrompts(services, main_thread, self.channel, self.batches)
         main_thread.cells_running = cells_running
         services.engine.serve_main_thread = main_thread.serve_until
         self._commands = Subcommands(services, self.channel)
@@ -65,22 +72,32 @@ class Frontend:
 
     def ask(self, request: MagicLine, place: CellPlace) -> AgentAnswer | Background | None:
         """Run a line of the magic, blocking; a prompt for the background returns its handle."""
-        if _apart(request) or request.command == "wait":
-            self._refuse_nested()
-            self._warn()
-            given = self.services, self.main_thread, self.channel
-            return (
-                send_background_prompt(*given, request, place)
-                if _apart(request)
-                else await_background_prompt(*given, place)
-            )
-        if request.command in {"compact", "retry"}:
-            self._turn(request, place).run()
+        given = self.services, self.main_thread, self.channel
+        if request.command == "wait":
+            self._begin(request)
+            return await_background_prompt(*given, place)
+        if request.command == "retry":
+            self._begin(request)
+            CellTurn(*self._parts(request, place)).run()
             return None
-        if request.command is not None:
+        if request.command not in (None, "compact"):
             self._command(request, place)
             return None
-        return self._turn(request, place).run()
+        found = self._look(request, place)
+        if isinstance(found, ReplayedTurn):
+            answer = found.run()
+            return answered_before(*given, answer) if _apart(request) else _none_of(request, answer)
+        if _apart(request):
+            handle = send_background_prompt(*given, request, place)
+            self._recorded.sent(handle.session)
+            return handle
+        turn = CellTurn(*self._parts(request, place))
+        try:
+            answer = turn.run()
+        finally:
+            self._sent(turn)
+        self._recorded.offer_revert(found)
+        return _none_of(request, answer)
 
     def ask_awaiting(
         self, request: MagicLine, place: CellPlace
@@ -88,7 +105,35 @@ class Frontend:
         """Run a prompt, awaited by its cell."""
         if _apart(request):
             return _there(self.ask(request, place))
-        return self._turn(request, place).run_awaiting()
+        found = self._look(request, place)
+        if isinstance(found, ReplayedTurn):
+            return found.run_awaiting()
+        return self._awaited(CellTurn(*self._parts(request, place)), found)
+
+    async def _awaited(self, turn: CellTurn, sending: Sending) -> AgentAnswer:
+        try:
+            answer = await turn.run_awaiting()
+        finally:
+            self._sent(turn)
+        self._recorded.offer_revert(sending)
+        return answer
+
+    def _sent(self, turn: CellTurn) -> None:
+        if turn.session_id:
+            self._recorded.sent(turn.session_id)
+
+    def _look(self, request: MagicLine, place: CellPlace) -> ReplayedTurn | Sending:
+        """Return the prompt's recorded answer, or that it is sent; raises UsageError where it may not be."""
+        self._begin(request)
+        return self._recorded.look(request, place)
+
+    def _begin(self, request: MagicLine) -> None:
+        self._refuse_nested()
+        self._refuse_without_error(request)
+        self._warn()
+
+    def _parts(self, request: MagicLine, place: CellPlace) -> Any:
+        return self.services, self.main_thread, request, place, self.channel
 
     def _refuse_nested(self) -> None:
         if self.main_thread.current is not None:
@@ -100,12 +145,6 @@ class Frontend:
         problem = missing_error(request.prompt, runs.runs().runs if runs is not None else ())
         if problem is not None:
             raise UsageError(problem)
-
-    def _turn(self, request: MagicLine, place: CellPlace) -> CellTurn:
-        self._refuse_nested()
-        self._refuse_without_error(request)
-        self._warn()
-        return CellTurn(self.services, self.main_thread, request, place, self.channel)
 
     def _warn(self) -> None:
         """Print once what is wrong with the folder of the sessions and with the settings."""
@@ -163,6 +202,11 @@ class Frontend:
 def _apart(request: MagicLine) -> bool:
     """Tell whether no cell waits for the answer."""
     return request.options.bg or request.options.steer
+
+
+def _none_of(request: MagicLine, answer: AgentAnswer) -> AgentAnswer | None:
+    """Return an answer, or None for that of a subcommand, which is only shown."""
+    return answer if request.command is None else None
 
 
 async def _there(value: AgentAnswer | Background | None) -> AgentAnswer | Background | None:

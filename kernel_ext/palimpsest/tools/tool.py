@@ -92,6 +92,8 @@ class PythonOutcome:
     """Figures as ``data:image/png`` attachments, for the model."""
     rich: tuple[str, ...] = ()
     """MIME types of the rich results that the cell displays itself."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """Checksums of the variables that the code reads, as they were before it ran, by name."""
 
 
 class PythonRunner(Protocol):

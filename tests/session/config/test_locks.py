@@ -212,7 +212,7 @@ def test_no_file_no_environment_and_no_option_changes_what_is_locked(
 OTHER_WAYS = {
     "model", "small_model", "variant", "max_steps", "default_agent", "agent", "command", "mode",
     "budget", "permission", "policy", "compaction", "tool_output", "retention", "hooks", "system",
-    "instructions", "history_limit",
+    "instructions", "history_limit", "replay",
 }  # fmt: skip
 """Settings that can be changed by other means than settings files; each has a test below."""
 
@@ -473,6 +473,14 @@ def test_mode_limit_and_policy_are_refused_and_a_log_s_are_passed_over(start: St
     user = session.snapshot().messages[0].info
     made = app.engine.submit(session._prompt_resolver.setup(user)).result()
     assert made.policy.history_limit == 3
+
+
+def test_no_switch_of_a_notebook_changes_a_locked_replay(start: Start) -> None:
+    app, _session = start({"replay": "ask"})
+
+    app.workspace.replay.switch("a.ipynb", on=False)
+
+    assert app.workspace.replay.mode("a.ipynb") == "ask"
 
 
 def test_no_limit_of_age_or_size_is_other_than_the_locked_one(start: Start) -> None:

@@ -19,8 +19,10 @@ class AgentAnswer:
     is shown there already; anywhere else it displays its text.
     """
 
-    def __init__(self, answer: Answer, shell: Any) -> None:
+    def __init__(self, answer: Answer, shell: Any, *, recorded: bool = False) -> None:
         self._answer = answer
+        self.recorded = recorded
+        """Whether nothing was sent for it: it was answered before, and its record is shown."""
         self._shell = shell
         self._came_at = shell.execution_count
 
@@ -73,6 +75,10 @@ class AgentAnswer:
     def turn(self) -> str:
         """The turn's id."""
         return self._answer.turn_id
+
+    def as_value(self) -> Answer:
+        """Return the answer as the session layer has it."""
+        return self._answer
 
     def __str__(self) -> str:
         return self._answer.text

@@ -200,6 +200,16 @@ def send_background_prompt(
     return Background(session, future, BackgroundWait(services, main_thread, pages))
 
 
+def answered_before(
+    services: FrontendServices, main_thread: MainThread, pages: Pages, answer: AgentAnswer
+) -> Background:
+    """Return the handle of a prompt whose recorded answer was shown."""
+    session = services.engine.submit(services.workspace.open(answer.session)).result()
+    future: Future[Answer] = Future()
+    future.set_result(answer.as_value())
+    return Background(session, future, BackgroundWait(services, main_thread, pages))
+
+
 def await_background_prompt(
     services: FrontendServices, main_thread: MainThread, pages: Pages, place: CellPlace
 ) -> AgentAnswer:

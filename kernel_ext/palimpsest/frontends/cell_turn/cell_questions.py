@@ -136,7 +136,7 @@ class Questions:
             self._stopped = not self._closed_elsewhere
             return None
         except Exception as problem:  # EOFError, StdinNotImplementedError, a closed stdin
-            if type(problem).__name__ not in _NO_STDIN and not isinstance(problem, OSError):
+            if type(problem).__name__ not in NO_STDIN and not isinstance(problem, OSError):
                 raise
             raise _NobodyError from problem
         finally:
@@ -154,7 +154,8 @@ def _is_open(identifier: str, session: KernelSession) -> bool:
     return identifier in asked
 
 
-_NO_STDIN = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperation"})
+NO_STDIN = frozenset({"EOFError", "StdinNotImplementedError", "UnsupportedOperation"})
+"""Exceptions of a front end where nobody can type."""
 
 
 def understand(line: str) -> Reply | None:

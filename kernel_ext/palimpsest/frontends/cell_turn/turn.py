@@ -124,6 +124,11 @@ class CellTurn:
                 raise
             return self._result(future)
 
+    @property
+    def session_id(self) -> str:
+        """The id of the session that the prompt went to; empty before it is known."""
+        return self._feed.session.id if self._feed.session is not None else ""
+
     def _waiting(self) -> CellWait:
         return CellWait(self._main_thread, "", self._story, self._stop, self._tick)
 

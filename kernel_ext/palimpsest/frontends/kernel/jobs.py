@@ -4,11 +4,13 @@ Border: a job defines how it runs; ``frontends/kernel/main_thread.py`` decides w
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, Protocol
 
 from palimpsest.frontends.kernel.code_execution import Execution
+from palimpsest.frontends.kernel.input_checksums import input_checksums
 from palimpsest.frontends.kernel.output_capture import Capture
 from palimpsest.tools.tool import PythonOutcome
 
@@ -62,18 +64,23 @@ class CodeJob(Job):
         self.call_id = call_id
         self._code = code
         self.capture = Capture(self._native, lambda: self.interrupted)
+        self.inputs: Mapping[str, str] = {}
 
     def perform(self, shell: Any) -> PythonOutcome:
         """Run code without await."""
-        return self._execution(shell).run()
+        return self._told(self._execution(shell).run())
 
     async def perform_awaiting(self, shell: Any) -> PythonOutcome:
         """Run code that may await."""
-        return await self._execution(shell).run_awaiting(self._began)
+        return self._told(await self._execution(shell).run_awaiting(self._began))
+
+    def _told(self, outcome: PythonOutcome) -> PythonOutcome:
+        return replace(outcome, inputs=self.inputs)
 
     def _execution(self, shell: Any) -> Execution:
         if self.host is not None:
             self.host.before(self.call_id)
+        self.inputs = input_checksums(self._code, shell.user_ns)
         return Execution(shell, self._code, self.capture)
 
     def _began(self, task: "asyncio.Task[Any]") -> None:

@@ -10,6 +10,7 @@ import ctypes
 import sys
 import time
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType
 from typing import Any
@@ -45,9 +46,15 @@ UNKNOWN = Fingerprint(0, whole=False)
 
 
 class Fingerprints:
-    """Fingerprints of one look, which share a limit of time."""
+    """Fingerprints of one look, which share a limit of time.
 
-    def __init__(self, seconds: float = ALL_SECONDS) -> None:
+    With ``lasting`` they mean the same in another process too, so a value that only its place in memory
+    tells from others has none.
+    """
+
+    def __init__(self, seconds: float = ALL_SECONDS, *, lasting: bool = False) -> None:
+        self._lasting = lasting
+        self._hash: Callable[[Any], int] = _lasting_hash if lasting else hash
         self._end = time.perf_counter() + seconds
         self._whole = True
         self._items = 0
@@ -63,12 +70,18 @@ class Fingerprints:
             return UNKNOWN
         return Fingerprint(mark, whole=self._whole)
 
+    def _identity(self, value: Any) -> int:
+        """Return a mark of which object a value is; raises _NoLastingMark where marks are to last."""
+        if self._lasting:
+            raise _NoLastingMark
+        return id(value)
+
     def _mark(self, value: Any, depth: int) -> int:
         kind = type(value)
         if kind in _ATOMS:
-            return hash((kind.__name__, value))
+            return self._hash((kind.__name__, value))
         if kind in _IMMUTABLE:
-            return id(value)
+            return self._identity(value)
         if kind in (list, tuple, set, frozenset, dict):
             return self._container(value, depth)
         if _is(kind, "numpy", "ndarray"):
@@ -76,14 +89,14 @@ class Fingerprints:
         if _is(kind, "pandas", "DataFrame", "Series"):
             return self._frame(value, depth)
         if _is(kind, "pandas", "Index", "RangeIndex", "MultiIndex", "DatetimeIndex"):
-            return id(value)  # an index never changes
+            return self._identity(value)  # an index never changes
         return self._instance(value, kind, depth)
 
     def _container(self, value: Any, depth: int) -> int:
         kind = type(value)
         if not value or depth == 0:
             self._whole = self._whole and not value
-            return hash((kind.__name__, len(value), id(value) if value else 0))
+            return self._hash((kind.__name__, len(value), self._identity(value) if value else 0))
         marks = []
         # A copy first: another thread may change the container meanwhile.
         items = list(value.items()) if kind is dict else list(value)
@@ -92,7 +105,7 @@ class Fingerprints:
             if self._items > MOST_ITEMS or (at % 512 == 511 and time.perf_counter() > self._end):
                 self._whole = False
                 # The end is where things are appended.
-                marks.append(id(items[-1]))
+                marks.append(self._identity(items[-1]))
                 break
             if kind is dict:
                 marks.append(self._mark(item[0], depth - 1))
@@ -101,30 +114,30 @@ class Fingerprints:
                 marks.append(self._mark(item, depth - 1))
         if kind in (set, frozenset):
             marks.sort()
-        return hash((kind.__name__, len(items), tuple(marks)))
+        return self._hash((kind.__name__, len(items), tuple(marks)))
 
     def _array(self, value: Any, depth: int) -> int:
         numpy = sys.modules["numpy"]
         head = (value.shape, str(value.dtype), value.strides)
         if value.dtype.hasobject:
-            return hash((head, self._objects(value, depth)))
+            return self._hash((head, self._objects(value, depth)))
         if value.nbytes == 0:
-            return hash(head)
+            return self._hash(head)
         if not value.flags.c_contiguous and not value.flags.f_contiguous:
             if value.nbytes > WHOLE_BYTES:
                 self._whole = False
                 value = value[tuple(slice(None, None, max(1, n // 64)) for n in value.shape)]
-            return hash((head, zlib.crc32(numpy.ascontiguousarray(value).tobytes())))
-        return hash((head, self._memory(value.__array_interface__["data"][0], value.nbytes)))
+            return self._hash((head, zlib.crc32(numpy.ascontiguousarray(value).tobytes())))
+        return self._hash((head, self._memory(value.__array_interface__["data"][0], value.nbytes)))
 
     def _objects(self, value: Any, depth: int) -> int:
         """Return the mark of an array of Python objects: which they are, and what small ones hold."""
         if value.size <= MOST_ITEMS and depth > 0:
-            return hash(tuple(self._mark(one, depth - 1) for one in value.ravel().tolist()))
+            return self._hash(tuple(self._mark(one, depth - 1) for one in value.ravel().tolist()))
         self._whole = False
-        if value.flags.c_contiguous or value.flags.f_contiguous:
+        if not self._lasting and (value.flags.c_contiguous or value.flags.f_contiguous):
             return self._memory(value.__array_interface__["data"][0], value.nbytes)
-        return id(value)
+        return self._identity(value)
 
     def _memory(self, address: int, size: int) -> int:
         """Return a checksum of memory; of a large piece, of its ends and of samples between them."""
@@ -151,12 +164,12 @@ class Fingerprints:
             ]
         if manager is None:
             self._whole = False
-        return hash(tuple(marks))
+        return self._hash(tuple(marks))
 
     def _labels(self, index: Any) -> int:
         if len(index) > 2_000 or type(index).__name__ not in ("Index", "RangeIndex"):
-            return id(index)
-        return hash(tuple(self._mark(one, 1) for one in index.tolist()))
+            return self._identity(index)
+        return self._hash(tuple(self._mark(one, 1) for one in index.tolist()))
 
     def _block(self, values: Any, depth: int) -> int:
         """Return the mark of one block of a frame: an array, or one of pandas' own kinds of array."""
@@ -170,7 +183,7 @@ class Fingerprints:
             arrays, kind.__name__, getattr(sys.modules["pandas"], kind.__name__, None)
         ):
             self._whole = False
-            return id(values)
+            return self._identity(values)
         for name in ("_ndarray", "_data", "_mask"):
             one = getattr(values, name, None)
             if one is not None and _is(type(one), "numpy", "ndarray"):
@@ -178,21 +191,39 @@ class Fingerprints:
         # Arrow's arrays never change; one with other contents is another object.
         arrow = getattr(values, "_pa_array", None)
         if arrow is not None:
-            marks.append(id(arrow))
+            marks.append(self._arrow(arrow) if self._lasting else id(arrow))
         if not marks:
             self._whole = False
-            marks.append(id(values))
-        return hash(tuple(marks))
+            marks.append(self._identity(values))
+        return self._hash(tuple(marks))
+
+    def _arrow(self, value: Any) -> int:
+        """Return a checksum of an Arrow array's buffers; one made by a class of the user has no lasting mark."""
+        if type(value).__module__ != "pyarrow.lib":
+            return self._identity(value)
+        buffers = [one for chunk in value.chunks for one in chunk.buffers() if one is not None]
+        return self._hash(
+            (str(value.type), len(value), *(self._memory(one.address, one.size) for one in buffers))
+        )
 
     def _instance(self, value: Any, kind: type, depth: int) -> int:
         """Return the mark of an object: which it is, and what its attributes hold."""
         held = _attributes(value, kind)
         if held is None or depth < DEPTH - 1:
             self._whole = False
-            return id(value)
+            return self._identity(value)
         # The object may keep more than attributes (a C extension, slots).
         self._whole = False
-        return hash((id(value), self._container(held, 2) if held else 0))
+        return self._hash((self._identity(value), self._container(held, 2) if held else 0))
+
+
+class _NoLastingMark(Exception):
+    """Another process could not make the same mark."""
+
+
+def _lasting_hash(value: Any) -> int:
+    """Return a checksum of numbers and texts that is the same in each process, as ``hash`` is not."""
+    return zlib.crc32(repr(value).encode("utf-8", "backslashreplace"))
 
 
 def _is(kind: type, module: str, *names: str) -> bool:

@@ -22,6 +22,7 @@ from palimpsest.frontends.magic.await_transform import (
     question_transform,
     rewrite_calls,
 )
+from palimpsest.frontends.magic.cell_batches import CellBatches, sent_at
 from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse
 
 FIRST_LINE = (
@@ -52,6 +53,7 @@ class RunningCells:
     def __init__(self, shell: Any, *, running: int = 0) -> None:
         self.running = running
         self.cell_id: str | None = None
+        self.batches = CellBatches()
         self._shell = shell
 
     def register(self) -> None:
@@ -68,11 +70,14 @@ class RunningCells:
         """Count a cell that begins; only an outermost one is a cell of the notebook."""
         if self.running == 0:
             self.cell_id = getattr(info, "cell_id", None)
+            self.batches.begin(sent_at(self._shell))
         self.running += 1
 
     def end(self, _result: Any = None) -> None:
         """Count a cell that has ended."""
         self.running = max(0, self.running - 1)
+        if self.running == 0:
+            self.batches.end()
 
 
 class AgentMagics:

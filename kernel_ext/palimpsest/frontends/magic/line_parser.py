@@ -34,6 +34,7 @@ Command = Literal[
     "compact",
     "context",
     "private",
+    "replay",
     "pin",
     "unpin",
     "exclude",
@@ -76,6 +77,7 @@ COMMANDS: dict[str, str] = {
     "fix": "mend the newest error, or that of a cell: %agent fix [NUMBER]",
     "explain": "explain the newest error, or that of a cell: %agent explain [NUMBER]",
     "private": "keep the next cell, its output and its errors from the agent",
+    "replay": "whether cells show their recorded answers; %agent replay off lets each ask again, on ends that",
     "pin": "keep a part in every request: %agent pin ID; without an ID, list what there is",
     "unpin": "take a pin off again",
     "exclude": "leave a part out of every request: %agent exclude ID",
@@ -132,6 +134,7 @@ class MagicOptions:
     tools: tuple[str, ...] | Mapping[str, bool] | None = None
     max_steps: int | None = None
     yes: bool = False
+    again: bool = False
     quiet: bool = False
     bg: bool = False
     steer: bool = False
@@ -192,6 +195,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("max_steps", "--max-steps", None, "N", "stop after this many model requests"),
     Option("yes", "--yes", "-y", None, "answer permission questions of this turn with yes"),
+    Option("again", "--again", None, None, "ask the model, also where an answer is recorded"),
     Option("quiet", "--quiet", "-q", None, "show only the final text"),
     Option("bg", "--bg", None, None, "send the prompt and end the cell; the agent goes on"),
     Option(
@@ -274,7 +278,7 @@ def _command(rest: str) -> MagicLine | None:
     if not words:
         return MagicLine(command="help")
     word = words[0]
-    if words in (["mcp", "connect"], ["withdraw", "all"]):
+    if words in (["mcp", "connect"], ["withdraw", "all"], ["replay", "on"], ["replay", "off"]):
         return MagicLine(command=word, argument=words[1])  # type: ignore[arg-type]  # both are
     found = _with_argument(word, words, rest)
     if found is None and len(words) == 1 and word in COMMANDS:

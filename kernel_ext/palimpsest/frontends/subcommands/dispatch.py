@@ -24,6 +24,7 @@ from palimpsest.frontends.subcommands.todos import todo_words
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.inspection.report_builder import build_context_report
+from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.tools.tool import NotebookReader
@@ -39,6 +40,13 @@ PRIVATE = (
     "The next cell that you run is kept from the agent: its source, its output and its errors. The tag "
     f"{HIDDEN_TAG} does that for a cell each time."
 )
+REPLAY: Mapping[ReplayMode, str] = {
+    "only": "Cells show their recorded answers, and send nothing.",
+    "ask": "Cells show their recorded answers. Run All asks before it sends a prompt that has none.",
+    "prefer": "Cells show their recorded answers, and send the prompts that have none.",
+    "never": "Each cell sends its prompt whenever it runs, with Run All too. %agent replay on ends that.",
+}
+FIXED = "The setting replay is {mode} or fixed, which counts before this. {does}"
 NO_SESSION = "This notebook has no session yet. Ask with %agent, then look again."
 
 
@@ -80,6 +88,7 @@ class Subcommands:
             "withdraw": self._withdraw,
             "context": self._context,
             "private": self._private,
+            "replay": self._replay,
             "pin": functools.partial(self._wish, "pin"),
             "unpin": functools.partial(self._wish, "unpin"),
             "exclude": functools.partial(self._wish, "exclude"),
@@ -237,6 +246,15 @@ class Subcommands:
             return sentence("No cells are told to the agent here.")
         runs.hide_next()
         return sentence(PRIVATE)
+
+    def _replay(self, argument: str, place: CellPlace) -> CommandOutput:
+        replay = self._services.workspace.replay
+        if argument:
+            replay.switch(place.notebook, on=argument == "on")
+        mode = replay.mode(place.notebook)
+        if argument == "off" and mode != "never":
+            return sentence(FIXED.format(mode=mode, does=REPLAY[mode]))
+        return sentence(REPLAY[mode])
 
     def _models(self, _argument: str, _place: CellPlace) -> CommandOutput:
         models = getattr(self._services, "models", None)

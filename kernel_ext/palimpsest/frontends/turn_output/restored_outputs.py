@@ -1,11 +1,12 @@
-"""Build the outputs of a turn's cell again from the log, for a notebook that was not saved.
+"""Build the outputs of a turn's cell again from the log: of a notebook that was not saved, or of a recorded answer.
 
 Border: pure but for the images, which the caller reads; the segments are cut and made as the cell's
 own. Native outputs come from the log too: figures as it keeps them, and no HTML, since no file in a
 folder may become a page's own markup.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.frontends.turn_output.closed_segment import turn_messages
@@ -41,6 +42,45 @@ def turn_outputs(
     picture: Callable[[str], str],
 ) -> tuple[Output, ...]:
     """Return the outputs of a turn that is over; ``picture`` reads the image at an attachment's URL."""
+    found: list[Output] = []
+    for piece in turn_pieces(session, turn, snapshot, records, scrub=scrub, picture=picture):
+        found += [
+            {"output_type": "display_data", "data": data, "metadata": {}}
+            for data in ([piece.data] if isinstance(piece, ShownSegment) else piece.figures)
+        ]
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSegment:
+    """A segment of a turn as a MIME bundle."""
+
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCall:
+    """The place below a call of Python where its outputs are shown."""
+
+    call_id: str
+    figures: tuple[dict[str, Any], ...]
+    """Its recorded figures, as MIME bundles."""
+
+
+def turn_pieces(
+    session: str,
+    turn: str,
+    snapshot: Snapshot,
+    records: Sequence[Record],
+    *,
+    scrub: Callable[[str], str],
+    picture: Callable[[str], str],
+    below: Collection[str] = (),
+) -> Iterator[ShownSegment | ShownCall]:
+    """Yield the segments of a turn that is over and, below its calls of Python, their places.
+
+    A call has a place if it has figures, or if its id is in ``below``.
+    """
     messages = turn_messages(snapshot.messages, turn)
     notes = OutlineNotes.of(records)
     delivered = (
@@ -55,28 +95,26 @@ def turn_outputs(
         mode=shown_mode(snapshot),
         changes=turn_changes(snapshot.messages, turn),
     )
-    found: list[Output] = []
-    for piece in _pieces(messages, picture):
-        if isinstance(piece, Segment):
-            data = bundle(messages, piece, frame, notes=notes, scrub=scrub)
-            if not data["text/markdown"]:
-                continue
-        else:
-            data = piece
-        found.append({"output_type": "display_data", "data": data, "metadata": {}})
-    return tuple(found)
+    for piece in _pieces(messages, picture, below):
+        if not isinstance(piece, Segment):
+            yield piece
+            continue
+        data = bundle(messages, piece, frame, notes=notes, scrub=scrub)
+        if data["text/markdown"]:
+            yield ShownSegment(data)
 
 
 def _pieces(
-    messages: Sequence[Message], picture: Callable[[str], str]
-) -> Iterator[Segment | dict[str, Any]]:
-    """Yield the segments of a turn and, below their calls, its figures."""
+    messages: Sequence[Message], picture: Callable[[str], str], below: Collection[str]
+) -> Iterator[Segment | ShownCall]:
+    """Yield the segments of a turn and, below their calls, the places of their outputs."""
     segment, outputs = Segment(0, Position()), 0
     for call in parts_of(messages):
-        if not isinstance(call, ToolPart) or call.tool != "python":
+        if not isinstance(call, ToolPart) or (call.tool != "python" and call.call_id not in below):
             continue
-        figures = _figures(call, picture)
-        while figures and outputs + 1 + len(figures) < MOST_OUTPUTS:
+        figures = tuple(_figures(call, picture))
+        wanted = figures or call.call_id in below
+        while wanted and outputs + 1 + max(1, len(figures)) < MOST_OUTPUTS:
             closed = cut_after_call(messages, segment, call.call_id)
             long = cut_when_long(messages, segment)
             if closed is None:
@@ -85,7 +123,7 @@ def _pieces(
             yield first
             segment, outputs = following(messages, first), outputs + 1
             if first is closed:
-                yield from figures
+                yield ShownCall(call.call_id, figures)
                 outputs += len(figures)
                 break
     while outputs + 1 < MOST_OUTPUTS and (closed := cut_when_long(messages, segment)) is not None:

@@ -20,6 +20,7 @@ from typing import Any
 from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_config_dir
 
 from palimpsest.session.config import jupyter_config, remote_defaults
+from palimpsest.session.config.settings import REPLAY_BY_FREEDOM
 from palimpsest.session.config.state_folder import state_folder
 from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
 
@@ -43,6 +44,8 @@ SWITCHES_OFF = {
 }
 """Environment flags, and the setting in the table ``compaction`` that each switches off."""
 OUTPUT_TOKENS = "PALIMPSEST_OUTPUT_TOKEN_MAX"
+REPLAY = "PALIMPSEST_REPLAY"
+"""Environment variable of the setting ``replay``."""
 _COMMENT_OR_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\\n])*"|,(?=\s*[}\]])')
 
@@ -192,6 +195,12 @@ def _flags(start: Path, environment: Mapping[str, str], problems: list[str]) -> 
             yield Layer(flag, data, start)
         elif word not in ("", "0", "false", "no", "off"):
             problems.append(f"{flag} is 1 or 0, not {environment[flag]!r}.")
+    if word := environment.get(REPLAY, "").strip().lower():
+        if word in REPLAY_BY_FREEDOM:
+            yield Layer(REPLAY, {"replay": word}, start)
+        else:
+            named = ", ".join(REPLAY_BY_FREEDOM)
+            problems.append(f"{REPLAY} is one of {named}, not {environment[REPLAY]!r}.")
     if number := environment.get(OUTPUT_TOKENS, "").strip():
         if number.isdecimal() and int(number) > 0:
             cap = {"policy": {"overflow": {"output_cap": int(number)}}}

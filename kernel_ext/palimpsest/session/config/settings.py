@@ -5,7 +5,7 @@ Border: values only; files are read by ``setting_files``, and layers are merged 
 """
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
@@ -16,6 +16,9 @@ from palimpsest.transcript.session_record.hook_values import HookName
 from palimpsest.transcript.values import Action
 
 ShareMode = Literal["auto", "manual", "disabled"]
+ReplayMode = Literal["only", "ask", "prefer", "never"]
+"""Whether cells show their recorded answers, from the mode that spends least to the one that spends most."""
+REPLAY_BY_FREEDOM: tuple[ReplayMode, ...] = get_args(ReplayMode)
 
 
 DEFAULT_STEPS = 100
@@ -232,6 +235,9 @@ class Config(Settings):
     """Which cells that the user ran since the last turn are sent with a prompt: none, those that failed, or all."""
     notebook_tokens: Count = 6_000
     """Upper limit of what is sent about the user's cells with one prompt, in tokens."""
+    replay: ReplayMode = "ask"
+    """Whether cells show their recorded answers: only those, with a question before a Run All sends a changed
+    prompt (``ask``), without one (``prefer``), or never."""
     titles: bool = True
     """Request the title of a new session from a model; if off, the first words of its prompt are used."""
     turn_summaries: bool = False

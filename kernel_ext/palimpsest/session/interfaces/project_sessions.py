@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.recorded_answers import ReplayOperations
 from palimpsest.session.interfaces.sharing_operations import SharingOperations
 from palimpsest.session.records.retention import PrunePlan, RetentionLimits, SessionTree
 from palimpsest.session.records.session_search import Page, Query
@@ -27,6 +28,11 @@ class ProjectSessions(Protocol):
     @property
     def sharing(self) -> SharingOperations:
         """Shares, exports and imports sessions."""
+        ...
+
+    @property
+    def replay(self) -> ReplayOperations:
+        """Finds the recorded answers of cells."""
         ...
 
     async def current(self, notebook: str | None) -> KernelSession:

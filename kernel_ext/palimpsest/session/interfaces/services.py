@@ -7,12 +7,13 @@ from typing import Any
 
 from palimpsest.model.interface import Model
 from palimpsest.session.config.locked_settings import LockedSettings
-from palimpsest.session.config.settings import ShareMode
+from palimpsest.session.config.settings import ReplayMode, ShareMode
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
+from palimpsest.session.permissions.approved_code import ApprovedCode
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
@@ -111,6 +112,10 @@ class Services:
     """Which of the user's cells the model is told of."""
     notebook_tokens: int = 6_000
     """Maximum tokens of what one prompt tells of the user's cells."""
+    replay_mode: ReplayMode = "ask"
+    """Whether cells show their recorded answers."""
+    approved_code: ApprovedCode = field(default_factory=ApprovedCode)
+    """The Python that ran here with the user's approval."""
     script: bool = False
     """There is no kernel: a prompt that names no session continues the folder's newest one."""
     family: ChildSessionFactory = field(default_factory=ChildSessionFactory)

@@ -39,6 +39,7 @@ from palimpsest.session.records.session_search import (
     with_children,
 )
 from palimpsest.session.records.titles import default_title, title_from
+from palimpsest.session.replay.recorded_answers import RecordedAnswers
 from palimpsest.session.revert.fork import forked_session
 from palimpsest.session.runs.child_sessions import depth_of, with_own_rules
 from palimpsest.session.sharing.share_page import remove_page
@@ -105,6 +106,7 @@ class Workspace:
         family = services.family
         family.begin, family.resume, family.end = self._work, self._resume, self._open_children.end
         self.sharing = SharingService(services, self._settled, self._note_share)
+        self.replay = RecordedAnswers(services, self._settled, self._held)
 
     async def current(self, notebook: str | None) -> LiveSessionProtocol:
         """Return the notebook's session: the one used here last, its newest one, or a new one."""
@@ -193,6 +195,11 @@ class Workspace:
             full = self._full_id(session_id)
             await self._written(full)
             return full
+
+    def _held(self, session_id: str) -> State | None:
+        """Return the state of a session that this kernel writes; None for another one."""
+        known = self._open.get(session_id)
+        return known.journal.state if isinstance(known, LiveSession) else None
 
     async def _note_share(self, session_id: str, share: dict[str, Any] | None) -> None:
         async with self._lock:
@@ -512,6 +519,7 @@ class Workspace:
                 with suppress(UserError, OSError):
                     remove_page(self._store, session)
             self._services.effective_rules.grants.drop(one)
+            self._services.approved_code.forget(one)
         for one in family:
             self._store.delete(one)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.session.config.context_policy import configured_policy, short_value
-from palimpsest.session.config.settings import DEFAULT_STEPS, Config
+from palimpsest.session.config.settings import DEFAULT_STEPS, REPLAY_BY_FREEDOM, Config
 from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.errors import ConfigError
 
@@ -193,6 +193,7 @@ ALLOWED: Mapping[str, Test] = {
     "mcp.*.enabled": _known_server,
     "notebook": _no_freer(NOTEBOOK_BY_DETAIL, "notebook"),
     "notebook_tokens": _smaller("notebook_tokens"),
+    "replay": _no_freer(REPLAY_BY_FREEDOM, "replay"),
     "variables": _no_freer(VARIABLES_BY_DETAIL, "variables"),
     "share": _no_freer(SHARES_BY_FREEDOM, "share"),
     "snapshot": _only(True),  # noqa: FBT003  the value itself

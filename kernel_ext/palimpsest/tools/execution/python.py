@@ -75,6 +75,8 @@ def _metadata(outcome: PythonOutcome) -> dict[str, Any]:
         metadata["rich"] = list(outcome.rich)
     if outcome.error is not None:
         metadata["failed"] = True
+    if outcome.inputs:
+        metadata["inputs"] = dict(outcome.inputs)
     return metadata
 
 

@@ -1,0 +1,290 @@
+"""Decide whether a cell's prompt shows its recorded answer, is sent, or is not sent without a question.
+
+Border: runs on the main thread, before anything is sent; what is recorded is found in ``session/replay``.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.cell_turn import cell_failure
+from palimpsest.frontends.cell_turn.cell_questions import NO_STDIN
+from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
+from palimpsest.frontends.cell_turn.services import CellPlace, FrontendServices, Pages
+from palimpsest.frontends.cell_turn.turn import TurnStopped
+from palimpsest.frontends.kernel.main_thread import MainThread
+from palimpsest.frontends.magic.cell_batches import CellBatches
+from palimpsest.frontends.magic.line_parser import MagicLine
+from palimpsest.frontends.turn_output.mime_bundle import status_line
+from palimpsest.render.content.phrases import some
+from palimpsest.session.interfaces.prompt_answer import PromptOptions
+from palimpsest.session.interfaces.recorded_answers import (
+    CellPrompt,
+    FoundAnswer,
+    RecordedCall,
+    RecordedTurn,
+    Unanswered,
+)
+from palimpsest.session.replay.recorded_turns import compaction_prompt
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.redaction.text import REDACTED, scrubber
+
+WHY: dict[Unanswered, str] = {
+    "new": "This prompt has no recorded answer",
+    "changed": "This cell's prompt is not the one that it asked when its answer was recorded",
+    "moved": "A cell above asked anew after this cell's answer was recorded",
+    "unfinished": "The recorded turn of this prompt did not finish",
+}
+ONLY = "{why}, and only recorded answers are shown here (replay = only), so nothing was sent. {do}"
+ONLY_DO = "Run the notebook where the model may be asked, and keep its sessions."
+ONLY_AGAIN = "--again asks the model, and only recorded answers are shown here (replay = only), so nothing was sent."
+DECLINED = "{why}; nothing was sent. Run the cell by itself, or with --again, to ask the model."
+NOBODY = (
+    "{why}, and nobody is here to be asked whether the model may be; nothing was sent. Set PALIMPSEST_REPLAY=prefer "
+    "to have it asked, or run the cell by itself."
+)
+MAY_SPEND = (
+    "{why}, and it is part of a run of several cells. Ask the model?\n"
+    "1 yes, for this and the other prompts of this run   3 no, stop here\n> "
+)
+MAY_RUN = (
+    "The recorded answer ran Python that you have not approved on this machine:\n{code}\n"
+    "Run it again, so that later cells find its variables?\n"
+    "1 yes   2 yes, for all recorded answers of this kernel   3 no\n> "
+)
+AGAIN = "Please answer 1, 2 or 3: "
+EARLIER = (
+    "Asked at the end of the session, where the cell's earlier turn is kept. To ask it from where it stood then: "
+    "%agent revert {turn}, and run the cell again."
+)
+NOT_RUN = "{calls} of the recorded answer {were} not run again: {why}. What {they} made is missing in this kernel."
+UNAPPROVED = "you have not approved {them} on this machine"
+DENIED = "a rule denies {them}"
+KEY_IN_IT = "the record does not keep the key that stood in {them}"
+CODE_CHARS = 2_000
+
+_ANSWERS = {"1": 1, "y": 1, "yes": 1, "2": 2, "a": 2, "all": 2, "3": 3, "n": 3, "no": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A prompt that is sent to the model."""
+
+    earlier: str = ""
+    """The cell's earlier turn in the same session; empty where there is none."""
+
+
+class RecordedPrompts:
+    """Looks up the prompts of this kernel's cells, and remembers how far its notebook has come."""
+
+    def __init__(
+        self,
+        services: FrontendServices,
+        main_thread: MainThread,
+        pages: Pages,
+        batches: CellBatches,
+        read: Callable[[str], str] = lambda prompt: input(prompt),
+    ) -> None:
+        self._services = services
+        self._main_thread = main_thread
+        self._pages = pages
+        self._batches = batches
+        self._read = read
+        self._reached: dict[str, int] = {}
+        """By session, when the newest turn was asked that the notebook has reached in this kernel."""
+        self._batch = 0
+        self._cells: set[str] = set()
+        """The cells of this batch that asked."""
+        self._may_spend: bool | None = None
+        """Whether the user lets the prompts of this batch be sent; None before the question."""
+        self._may_run_all = False
+
+    def look(self, request: MagicLine, place: CellPlace) -> ReplayedTurn | Sending:
+        """Return the recorded answer to show, or that the prompt is sent; raises UsageError where it may not be."""
+        replay = self._services.workspace.replay
+        mode = replay.mode(place.notebook)
+        again = request.options.again
+        if again and mode == "only":
+            raise UsageError(ONLY_AGAIN)
+        self._begin_batch(place.cell_id)
+        # A console, or a program that names no notebook, has no cells to come back to.
+        if again or mode == "never" or (mode == "ask" and place.notebook is None):
+            return Sending()
+        try:
+            found = self._find(request, place)
+            if found.turn is not None:
+                return self._replayed(found.turn, request, place)
+        except UserError as problem:
+            raise UsageError(scrubber(os.environ)(str(problem))) from None
+        if mode == "only":
+            raise UsageError(ONLY.format(why=WHY[found.why], do=ONLY_DO))
+        if mode == "ask" and self._must_ask(found, request, place):
+            self._ask_to_spend(found.why)
+        return Sending(found.earlier if found.why == "changed" else "")
+
+    def sent(self, session_id: str) -> None:
+        """Record that a turn was asked just now: what was recorded before it does not follow it any more."""
+        self._reached[session_id] = time.time_ns() // 1_000_000
+
+    def offer_revert(self, sending: Sending) -> None:
+        """Say how a cell that asked before is asked again from where it stood then."""
+        if sending.earlier:
+            self._say(EARLIER.format(turn=sending.earlier))
+
+    def _begin_batch(self, cell_id: str | None) -> None:
+        """Begin anew at the notebook's top with the first prompt of a run of several cells."""
+        batches = self._batches
+        # A cell that comes a second time belongs to another run, which was begun before the first had ended.
+        if batches.number == self._batch and cell_id not in self._cells:
+            self._cells |= {cell_id} if cell_id is not None else set()
+            return
+        self._batch = batches.number
+        self._cells = {cell_id} if cell_id is not None else set()
+        self._may_spend = None
+        if batches.several:
+            self._reached.clear()
+
+    def _find(self, request: MagicLine, place: CellPlace) -> FoundAnswer:
+        workspace, options = self._services.workspace, request.options
+        named = options.session
+        current = named or workspace.current_id(place.notebook)
+        text = request.prompt
+        if request.command == "compact":
+            text = compaction_prompt(request.argument or None)
+        prompt = CellPrompt(
+            text,
+            PromptOptions(
+                model=options.model,
+                variant=options.variant,
+                agent=options.agent,
+                system=options.system,
+                tools=options.tools,
+                max_steps=options.max_steps,
+            ),
+            place.cell_id,
+        )
+        return self._services.engine.submit(
+            workspace.replay.find(
+                prompt,
+                place.notebook,
+                current=current,
+                anew=options.new,
+                only_this=named is not None,
+                reached=dict(self._reached),
+                began=int(self._batches.began * 1000),
+            )
+        ).result()
+
+    def _replayed(self, turn: RecordedTurn, request: MagicLine, place: CellPlace) -> ReplayedTurn:
+        workspace, engine = self._services.workspace, self._services.engine
+        session = engine.submit(workspace.open(turn.session_id, place.notebook)).result()
+        self._pages.adopt(session)
+        self._reached[turn.session_id] = turn.asked
+        calls = engine.submit(workspace.replay.calls(turn)).result()
+        chosen, notes = self._chosen(turn, calls, yes=request.options.yes)
+        return ReplayedTurn(
+            self._services,
+            self._main_thread,
+            turn,
+            session,
+            calls=chosen,
+            notes=notes,
+            quiet=request.options.quiet,
+        )
+
+    def _chosen(
+        self, turn: RecordedTurn, calls: Sequence[RecordedCall], *, yes: bool
+    ) -> tuple[list[RecordedCall], list[str]]:
+        """Return the calls that run again, in order, and sentences about the others."""
+        replay, engine = self._services.workspace.replay, self._services.engine
+        verdicts: list[Any] = []
+        for call in calls:
+            if REDACTED in call.code:
+                verdicts.append("key")
+            else:
+                verdicts.append(
+                    engine.submit(replay.may_run(call, turn.info.agent, yes=yes)).result()
+                )
+        asked = [call for call, verdict in zip(calls, verdicts, strict=True) if verdict == "ask"]
+        allowed = bool(asked) and (self._may_run_all or self._ask_to_run(asked))
+        chosen = [
+            call
+            for call, verdict in zip(calls, verdicts, strict=True)
+            if verdict == "yes" or (verdict == "ask" and allowed)
+        ]
+        why = {"denied": DENIED, "key": KEY_IN_IT} | ({} if allowed else {"ask": UNAPPROVED})
+        notes = [
+            _not_run(verdicts.count(verdict), words)
+            for verdict, words in why.items()
+            if verdict in verdicts
+        ]
+        return chosen, notes
+
+    def _must_ask(self, found: FoundAnswer, request: MagicLine, place: CellPlace) -> bool:
+        """Return whether the user must be asked before a prompt is sent."""
+        if not self._batches.several or (found.why == "new" and not found.has_history):
+            return False
+        workspace = self._services.workspace
+        current = request.options.session or workspace.current_id(place.notebook)
+        nothing = workspace.replay.costs_nothing(request.options.model, current)
+        return not self._services.engine.submit(nothing).result()
+
+    def _ask_to_spend(self, why: Unanswered) -> None:
+        """Ask whether the prompts of this batch may be sent; raises UsageError for no, or where nobody is."""
+        if self._may_spend is None:
+            answer = self._question(MAY_SPEND.format(why=WHY[why]))
+            if answer is None:
+                raise UsageError(NOBODY.format(why=WHY[why]))
+            self._may_spend = answer != 3
+        if not self._may_spend:
+            raise UsageError(DECLINED.format(why=WHY[why]))
+
+    def _ask_to_run(self, calls: Sequence[RecordedCall]) -> bool:
+        """Ask whether recorded code may run; what the user approves is remembered on this machine."""
+        code = "\n\n".join(call.code for call in calls)
+        if len(code) > CODE_CHARS:
+            code = f"{code[:CODE_CHARS]}\n[{len(code) - CODE_CHARS} more characters are in the session]"
+        shown = "\n".join(f"    {line}" for line in code.splitlines())
+        answer = self._question(scrubber(os.environ)(MAY_RUN.format(code=shown)))
+        if answer not in (1, 2):
+            return False
+        self._may_run_all = self._may_run_all or answer == 2
+        for call in calls:
+            self._services.workspace.replay.approve(call)
+        return True
+
+    def _question(self, text: str) -> int | None:
+        """Read a number from the user; None where nobody can type."""
+        if not cell_failure.may_type(self._main_thread.shell):
+            return None
+        while True:
+            try:
+                line = self._read(text)
+            except KeyboardInterrupt:
+                raise TurnStopped from None
+            except Exception as problem:  # EOFError, StdinNotImplementedError, a closed stdin
+                if type(problem).__name__ not in NO_STDIN and not isinstance(problem, OSError):
+                    raise
+                return None
+            answer = _ANSWERS.get(line.strip().lower().rstrip(".,:"))
+            if answer is not None:
+                return answer
+            text = AGAIN
+
+    def _say(self, words: str) -> None:
+        publish = self._main_thread.shell.display_pub.publish
+        publish({"text/markdown": status_line(words), "text/plain": words}, {})
+
+
+def _not_run(number: int, why: str) -> str:
+    one = number == 1
+    return NOT_RUN.format(
+        calls=some(number, "Python call"),
+        were="was" if one else "were",
+        why=why.format(them="it" if one else "them"),
+        they="it" if one else "they",
+    )

@@ -1,0 +1,229 @@
+"""Show the recorded answer of a cell's prompt, and run its Python again.
+
+The answer's files, shell commands and cells are shown and not redone. Its Python runs again, so that later cells
+find its variables, where the user approved it; its outputs are shown below its calls as when it ran first.
+
+Border: publishes into the cell and runs jobs on the main thread; sends nothing and writes nothing to the session.
+"""
+
+import os
+import re
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from IPython.core.error import UsageError
+
+from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
+from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.cell_turn.turn import TurnStopped
+from palimpsest.frontends.kernel.code_execution import flush_figures
+from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
+from palimpsest.frontends.turn_output.mime_bundle import status_line
+from palimpsest.frontends.turn_output.restored_outputs import ShownCall, ShownSegment, turn_pieces
+from palimpsest.render.safety.safe_markdown import safe_markdown
+from palimpsest.session.interfaces.kernel_session import KernelSession
+from palimpsest.session.interfaces.recorded_answers import RecordedCall, RecordedTurn
+from palimpsest.session.replay.recorded_turns import answer_of
+from palimpsest.tools.execution.python import first_line, outcome_text
+from palimpsest.tools.tool import Abort, PythonOutcome
+from palimpsest.transcript.parts import ToolCompleted
+from palimpsest.transcript.redaction.text import scrubber
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    PermissionAsked,
+    PromptDelivered,
+    Record,
+)
+
+SHOWN = "Recorded answer of {when}: nothing was sent. --again asks the model anew."
+OTHER_OUTPUT = (
+    "Run again, the Python that begins with {line!r} printed something else than recorded."
+)
+OTHER_INPUTS = "The Python that begins with {line!r} ran with other inputs than recorded: {names}."
+FAILED_NOW = (
+    "The Python of the recorded answer that begins with {line!r} ran when it was recorded, and fails now: {why} "
+    "--again asks the model anew."
+)
+_NOTES = ("permission.asked", "permission.replied", "decision.made", "prompt.delivered")
+
+
+class ReplayedTurn:
+    """Shows one recorded answer in its cell."""
+
+    def __init__(
+        self,
+        services: FrontendServices,
+        main_thread: MainThread,
+        turn: RecordedTurn,
+        session: KernelSession,
+        *,
+        calls: Sequence[RecordedCall] = (),
+        notes: Sequence[str] = (),
+        quiet: bool = False,
+    ) -> None:
+        """``calls`` are run again; ``notes`` are sentences about those that are not."""
+        self._services = services
+        self._main_thread = main_thread
+        self._turn = turn
+        self._session = session
+        self._calls = calls
+        self._notes = list(notes)
+        self._quiet = quiet
+        self._scrub = scrubber(os.environ)
+        self._publish = main_thread.shell.display_pub.publish
+        self._abort = Abort()
+        self._host = _CellHost(shows=not quiet)
+        self._failed = ""
+
+    def run(self) -> AgentAnswer:
+        """Show the answer and run its Python again, blocking."""
+        flush_figures(self._main_thread.shell)
+        with self._waiting() as wait:
+            for call in self._steps():
+                future = self._services.engine.submit(self._perform(call))
+                wait.run(future)
+                self._compare(call, future.result())
+        return self._ended()
+
+    async def run_awaiting(self) -> AgentAnswer:
+        """Show the answer and run its Python again, awaited."""
+        flush_figures(self._main_thread.shell)
+        with self._waiting() as wait:
+            for call in self._steps():
+                future = self._services.engine.submit(self._perform(call))
+                await wait.run_awaiting(future)
+                self._compare(call, future.result())
+        return self._ended()
+
+    def _waiting(self) -> CellWait:
+        return CellWait(
+            self._main_thread,
+            self._turn.session_id,
+            self._host,
+            lambda: self._abort.set("Stopped."),
+            lambda: None,
+        )
+
+    def _steps(self) -> Iterator[RecordedCall]:
+        """Show the answer piece by piece, and yield each call at its place, to be run there."""
+        when = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked / 1000))
+        self._say(SHOWN.format(when=when.lstrip("0")))
+        waiting = list(self._calls)
+        if self._quiet:
+            yield from waiting
+            text = self._scrub(answer_of(self._turn).text)
+            self._publish({"text/markdown": safe_markdown(text), "text/plain": text}, {})
+            return
+        for piece in self._pieces():
+            if isinstance(piece, ShownSegment):
+                self._publish(piece.data, {})
+                continue
+            here = [call for call in waiting if call.shown_in == piece.call_id]
+            waiting = [call for call in waiting if call.shown_in != piece.call_id]
+            self._host.shown = 0
+            yield from here
+            if not self._host.shown:
+                for figure in piece.figures:
+                    self._publish(figure, {})
+        self._host.shows = False  # a cell shows only so many outputs
+        yield from waiting
+
+    def _pieces(self) -> Iterator[ShownSegment | ShownCall]:
+        turn, session = self._turn, self._session
+        snapshot = replace(session.snapshot(), messages=(turn.begun, *turn.messages))
+        records = session.records_after(0, _NOTES) if session.id == turn.session_id else ()
+        ids = {turn.id} | {one.id for one in turn.messages}
+        return turn_pieces(
+            turn.session_id,
+            turn.id,
+            snapshot,
+            [one for one in records if _is_about(one, ids)],
+            scrub=self._scrub,
+            picture=session.picture,
+            below={one.shown_in for one in self._calls},
+        )
+
+    async def _perform(self, call: RecordedCall) -> PythonOutcome | None:
+        """Run one call; None when the code was stopped, or one before it fails now."""
+        if self._abort.is_set() or self._failed:
+            return None
+        runner = self._main_thread.runner(self._turn.session_id)
+        outcome = await runner.run(
+            call.code,
+            call_id=call.part.call_id,
+            abort=self._abort,
+            on_output=lambda _text: None,
+        )
+        return None if outcome.interrupted else outcome
+
+    def _compare(self, call: RecordedCall, outcome: PythonOutcome | None) -> None:
+        """Note what is not as it was when the call was recorded."""
+        if self._abort.is_set():
+            raise TurnStopped
+        state = call.part.state
+        if outcome is None or not isinstance(state, ToolCompleted):
+            return
+        line, metadata = first_line(call.code), state.metadata or {}
+        if outcome.error is not None and not metadata.get("failed"):
+            why = outcome.error.strip().splitlines()[-1]
+            self._failed = FAILED_NOW.format(line=line, why=why)
+            return
+        recorded = metadata.get("inputs")
+        if isinstance(recorded, dict):
+            now = outcome.inputs
+            others = [name for name, mark in recorded.items() if now.get(name, mark) != mark]
+            if others:
+                self._notes.append(OTHER_INPUTS.format(line=line, names=", ".join(others)))
+        if not metadata.get("truncated") and _plain(self._scrub(outcome_text(outcome))) != _plain(
+            state.output
+        ):
+            self._notes.append(OTHER_OUTPUT.format(line=line))
+
+    def _ended(self) -> AgentAnswer:
+        for note in self._notes:
+            self._say(note)
+        if self._failed:
+            raise UsageError(self._scrub(self._failed))
+        return AgentAnswer(answer_of(self._turn), self._main_thread.shell, recorded=True)
+
+    def _say(self, words: str) -> None:
+        words = self._scrub(words)
+        self._publish({"text/markdown": status_line(words), "text/plain": words}, {})
+
+
+class _CellHost:
+    """Lets the outputs of the code that runs appear in the cell, below the call's card."""
+
+    def __init__(self, *, shows: bool) -> None:
+        self.shows = shows
+        self.shown = 0
+
+    def before(self, call_id: str) -> None:
+        """Show nothing: the call's card is shown already."""
+
+    def native(self, call_id: str) -> bool:  # noqa: ARG002  # its place is here
+        """Allow an output where outputs are shown."""
+        self.shown += self.shows
+        return self.shows
+
+    def stuck(self, words: str) -> None:
+        """Show nothing: the cell's stop button was pressed, and its cell says that it runs."""
+
+
+def _is_about(record: Record, ids: Collection[str]) -> bool:
+    event = record.event
+    match event:
+        case PromptDelivered():
+            return event.message_id in ids
+        case PermissionAsked():
+            return event.ask.message_id in ids
+        case DecisionMade():
+            return event.decision.message_id in ids
+        case _:
+            return True
+
+
+def _plain(text: str) -> str:
+    """Return an output without what differs in each process: addresses in memory."""
+    return re.sub(r"0x[0-9a-fA-F]{4,}", "0x", text).strip()

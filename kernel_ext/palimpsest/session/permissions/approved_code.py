@@ -1,0 +1,135 @@
+"""Record which Python of a session ran here with the user's approval, outside the project.
+
+A session's log may come from anybody, so that it says of a call that it was approved counts for nothing: only
+code that this user approved in this project on this machine is run again without a question.
+
+Border: stores checksums in ``<state>/palimpsest/approved_code``; asks nothing and runs nothing of its own.
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from palimpsest.session.config.state_folder import (
+    distrusted_status,
+    state_folder,
+    state_folder_problem,
+)
+from palimpsest.store.project_folder.project_number import ProjectNumber
+from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner
+
+LARGEST_FILE = 10_000_000
+"""A file of one session that is larger is not read; its code is asked about again."""
+
+
+class ApprovedCode:
+    """The checksums of the Python that ran with approval, by session.
+
+    Contract: from any thread; raises nothing. Where the folder cannot be written or trusted, what ran in this
+    kernel is known until it ends.
+    """
+
+    def __init__(
+        self,
+        project: Path | None = None,
+        number: ProjectNumber | None = None,
+        *,
+        folder: Path | None = None,
+    ) -> None:
+        self._project = project.resolve() if project is not None else None
+        self._number = number
+        self._folder = folder or state_folder() / "approved_code"
+        self._here: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+
+    def add(self, session_id: str, code: str) -> None:
+        """Record that code ran in a session with the user's approval."""
+        mark = checksum(code)
+        with self._lock:
+            if (session_id, mark) in self._here:
+                return
+            self._here.add((session_id, mark))
+            with suppress(OSError):
+                self._append(session_id, mark)
+
+    def has(self, session_id: str, code: str) -> bool:
+        """Return whether exactly this code ran in the session with the user's approval."""
+        mark = checksum(code)
+        if (session_id, mark) in self._here:
+            return True
+        with suppress(OSError, ValueError):
+            return mark in self._read(session_id)
+        return False
+
+    def forget(self, session_id: str) -> None:
+        """Remove what is recorded of a session that is deleted."""
+        self._here = {one for one in self._here if one[0] != session_id}
+        path = self._path(session_id)
+        if path is not None:
+            with suppress(OSError):
+                path.unlink()
+
+    def _path(self, session_id: str, *, number: str = "") -> Path | None:
+        number = number or (self._number.known() if self._number is not None else "")
+        if self._project is None or not number or not session_id.replace("_", "").isalnum():
+            return None
+        project = hashlib.sha256(os.fsencode(self._project)).hexdigest()
+        return self._folder / f"{project[:32]}-{number}" / f"{session_id}.txt"
+
+    def _append(self, session_id: str, mark: str) -> None:
+        if self._number is None:
+            return
+        path = self._path(session_id, number=self._number.make())
+        if path is None:
+            return
+        self._folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self._folder, path.parent):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        if self._distrusted(path):
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        with open(os.open(path, flags, 0o600), "ab") as file:  # noqa: PTH123  # by its descriptor
+            if not distrusted_status(os.fstat(file.fileno()), path):
+                file.write(f"{mark}\n".encode())
+
+    def _read(self, session_id: str) -> frozenset[str]:
+        path = self._path(session_id)
+        if path is None or self._distrusted(path):
+            return frozenset()
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with open(os.open(path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
+            if distrusted_status(os.fstat(file.fileno()), path):
+                return frozenset()
+            content = file.read(LARGEST_FILE + 1)
+        return frozenset() if len(content) > LARGEST_FILE else frozenset(content.decode().split())
+
+    def _distrusted(self, path: Path) -> bool:
+        """Return whether another user could have written here: also a folder above can be replaced."""
+        folders = (path.parent, path.parent.parent, path.parent.parent.parent)
+        return any(state_folder_problem(folder, self._project) for folder in folders)
+
+
+class RecordingRunner:
+    """A Python runner that records the code that ran to its end; what runs was approved before."""
+
+    def __init__(self, runner: PythonRunner, approved: ApprovedCode, session_id: str) -> None:
+        self._runner = runner
+        self._approved = approved
+        self._session_id = session_id
+
+    async def run(
+        self, code: str, *, call_id: str, abort: Abort, on_output: Callable[[str], None]
+    ) -> PythonOutcome:
+        """Run the code and return its outcome."""
+        outcome = await self._runner.run(code, call_id=call_id, abort=abort, on_output=on_output)
+        if not outcome.interrupted:
+            self._approved.add(self._session_id, code)
+        return outcome
+
+
+def checksum(code: str) -> str:
+    """Return the SHA-256 of code, as hexadecimal digits."""
+    return hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,137 @@
+"""Code that ran with approval is known outside the project, for this project and session alone."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from palimpsest.session.permissions.approved_code import ApprovedCode, RecordingRunner
+from palimpsest.store.project_folder.project_number import ProjectNumber
+from palimpsest.tools.tool import Abort, PythonOutcome
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="access lists instead of modes")
+CODE = "total = 1 + 1"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project" / ".palimpsest").mkdir(parents=True)
+    return tmp_path / "project"
+
+
+def opened(project: Path, state: Path) -> ApprovedCode:
+    return ApprovedCode(
+        project, ProjectNumber(project / ".palimpsest"), folder=state / "approved_code"
+    )
+
+
+def test_what_was_approved_is_known_in_the_next_kernel_and_nothing_else(
+    project: Path, tmp_path: Path
+) -> None:
+    opened(project, tmp_path / "state").add("ses_1", CODE)
+    later = opened(project, tmp_path / "state")
+
+    assert later.has("ses_1", CODE)
+    assert not later.has("ses_1", CODE + " ")
+    assert not later.has("ses_2", CODE)
+    later.forget("ses_1")
+    assert not opened(project, tmp_path / "state").has("ses_1", CODE)
+
+
+def test_a_copy_and_another_project_at_the_same_path_have_nothing(
+    project: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    opened(project, state).add("ses_1", CODE)
+    copy = tmp_path / "copy"
+    shutil.copytree(project, copy)
+
+    assert not opened(copy, state).has("ses_1", CODE)
+    shutil.rmtree(project / ".palimpsest")
+    (project / ".palimpsest").mkdir()
+    assert not opened(project, state).has("ses_1", CODE)
+
+
+@posix
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_what_others_could_have_written_is_not_believed(
+    project: Path, tmp_path: Path, depth: int
+) -> None:
+    state = tmp_path / "state"
+    opened(project, state).add("ses_1", CODE)
+    file = next((state / "approved_code").rglob("*.txt"))
+    assert file.stat().st_mode & 0o777 == 0o600
+
+    [file, *file.parents][depth].chmod(0o777 if depth else 0o666)
+
+    assert not opened(project, state).has("ses_1", CODE)
+
+
+@posix
+def test_a_link_in_the_place_of_the_file_is_not_followed(project: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    known = opened(project, state)
+    known.add("ses_1", CODE)
+    file = next((state / "approved_code").rglob("*.txt"))
+    elsewhere = tmp_path / "elsewhere.txt"
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
+
+    assert not opened(project, state).has("ses_1", CODE)
+    opened(project, state).add("ses_1", "other = 1")
+    assert elsewhere.read_text().count("\n") == 1
+
+
+def test_a_state_folder_inside_the_project_and_strange_names_are_not_used(
+    project: Path, tmp_path: Path
+) -> None:
+    inside = opened(project, project / "state")
+    inside.add("ses_1", CODE)
+    assert inside.has("ses_1", CODE)  # until this kernel ends
+    assert not opened(project, project / "state").has("ses_1", CODE)
+
+    known = opened(project, tmp_path / "state")
+    known.add("../../ses_1", CODE)
+    assert list((tmp_path / "state").rglob("*.txt")) == []
+
+
+def test_what_cannot_be_written_lasts_until_the_kernel_ends(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    (tmp_path / "project" / ".palimpsest").mkdir(parents=True)
+    known = ApprovedCode(
+        tmp_path / "project",
+        ProjectNumber(tmp_path / "project" / ".palimpsest"),
+        folder=blocked / "x",
+    )
+    known.add("ses_1", CODE)
+
+    assert known.has("ses_1", CODE)
+    assert ApprovedCode().has("ses_1", CODE) is False
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+async def test_only_code_that_ran_to_its_end_is_recorded(*, interrupted: bool) -> None:
+    class Runner:
+        async def run(self, *_: object, **__: object) -> PythonOutcome:
+            return PythonOutcome("", "", None, None, interrupted=interrupted)
+
+    known = ApprovedCode()
+    await RecordingRunner(Runner(), known, "ses_1").run(
+        CODE, call_id="c", abort=Abort(), on_output=lambda _: None
+    )
+
+    assert known.has("ses_1", CODE) is not interrupted
+
+
+def test_other_surrogates_and_long_code_have_their_own_checksum(
+    project: Path, tmp_path: Path
+) -> None:
+    known = opened(project, tmp_path / "state")
+    known.add("ses_1", "x = '\ud800'")
+
+    assert known.has("ses_1", "x = '\ud800'")
+    assert not known.has("ses_1", "x = '\ud801'")
+    assert os.listdir(tmp_path / "state" / "approved_code")  # noqa: PTH208  # the folder is there
