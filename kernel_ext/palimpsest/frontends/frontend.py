@@ -64,6 +64,7 @@ class Frontend:
         self.shell = shell
         self.channel = Channel(services, main_thread, shell)
         self.batches = batches or CellBatches()
+        self.channel.announced = self.batches.announce
         self._recorded = RecordedPrompts(services, main_thread, self.channel, self.batches)
         main_thread.cells_running = cells_running
         services.engine.serve_main_thread = main_thread.serve_until

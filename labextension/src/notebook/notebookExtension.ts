@@ -18,6 +18,7 @@ import { completeOutputs } from './outputCompletion';
 import { labHost } from './rendering/labHost';
 import { addQuestionShortcuts } from './questionShortcuts';
 import { reportRenames } from './notebookRename';
+import { announceRuns } from './runAnnouncements';
 import { segmentFactory } from './rendering/segmentRenderer';
 import { SlotLayout } from './rendering/slotLayout';
 import { showWaiting, type WaitingQuestions } from './waitingQuestions';
@@ -67,6 +68,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       addQuestionShortcuts(panel, link),
       addErrorButtons(panel, link, this._words, this._showPanel),
       reportRenames(panel, link),
+      announceRuns(panel, link),
       completeOutputs(panel, link, this._words),
       addAnnouncer(panel, link, host),
       showWaiting(panel, link, this._waiting),

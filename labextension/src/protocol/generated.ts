@@ -53,6 +53,7 @@ export type Event =
   | StepRequested
   | TodoUpdated;
 export type Command =
+  | AnnounceRun
   | AnswerAsk
   | AnswerQuestion
   | ApplyContextEdit
@@ -132,6 +133,14 @@ export interface AgentPart {
   source?: {
     [k: string]: unknown;
   };
+}
+/**
+ * Announce that the page sends several cells together, as with Run All.
+ */
+export interface AnnounceRun {
+  id: string;
+  type: 'announce-run';
+  cells: number;
 }
 /**
  * Answer a permission question; the first answer wins.

@@ -66,6 +66,9 @@ UNAPPROVED = "you have not approved {them} on this machine"
 DENIED = "a rule denies {them}"
 KEY_IN_IT = "the record does not keep the key that stood in {them}"
 CODE_CHARS = 2_000
+LOOKS = 10
+LOOK_SECONDS = 0.015
+"""A cell whose answer is there already looks so often whether a page announces that it is part of Run All."""
 
 _ANSWERS = {"1": 1, "y": 1, "yes": 1, "2": 2, "a": 2, "all": 2, "3": 3, "n": 3, "no": 3}
 
@@ -116,6 +119,9 @@ class RecordedPrompts:
             return Sending()
         try:
             found = self._find(request, place)
+            if found.why == "moved" and self._is_announced(place.notebook):
+                self._reached.clear()
+                found = self._find(request, place)
             if found.turn is not None:
                 return self._replayed(found.turn, request, place)
         except UserError as problem:
@@ -147,6 +153,21 @@ class RecordedPrompts:
         self._may_spend = None
         if batches.several:
             self._reached.clear()
+
+    def _is_announced(self, notebook: str | None) -> bool:
+        """Return whether a page announces that a first cell is one of several; waits for it where a page watches.
+
+        The announcement and the cell's request travel by different sockets.
+        """
+        if not self._pages.fresh(self._services.workspace.current_id(notebook)):
+            return False
+        known = self._batches.announced > 1
+        for _ in range(LOOKS):
+            if known or self._batches.position > 0:
+                break
+            time.sleep(LOOK_SECONDS)
+            known = self._batches.announced > 1
+        return known
 
     def _find(self, request: MagicLine, place: CellPlace) -> FoundAnswer:
         workspace, options = self._services.workspace, request.options

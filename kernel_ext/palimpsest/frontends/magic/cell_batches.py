@@ -13,6 +13,8 @@ NEXT_SECONDS = 0.1
 """A cell that begins sooner after the one before it belongs to the same batch."""
 ALLOWANCE_SECONDS = 0.05
 """How much earlier than the end of the cell before it a cell must have been sent to belong to its batch."""
+ANNOUNCED_SECONDS = 2.0
+"""How long before its first cell a run is announced at most."""
 
 
 class CellBatches:
@@ -36,6 +38,7 @@ class CellBatches:
         """How many cells a page has announced that it sends together; 0 for none."""
         self._steady = steady
         self._wall = wall
+        self._announced_at = float("-inf")
         self._ended: tuple[float, float] | None = None
         self._delay = float("inf")
         """The shortest time from the sender's clock to ours that was seen: their difference, and the way."""
@@ -57,6 +60,8 @@ class CellBatches:
         if follows:
             self.position += 1
             return
+        if self._steady() - self._announced_at > ANNOUNCED_SECONDS:
+            self.announced = 0  # an error ended that run before its last cell
         self.number += 1
         self.position = 0
         self.began = now
@@ -69,6 +74,7 @@ class CellBatches:
     def announce(self, cells: int) -> None:
         """Record that a page sends several cells together; from any thread."""
         self.announced = cells
+        self._announced_at = self._steady()
 
 
 def sent_at(shell: Any) -> float | None:

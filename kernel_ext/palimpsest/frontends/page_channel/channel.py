@@ -45,6 +45,7 @@ from palimpsest.frontends.protocol.commands import (
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,
+    AnnounceRun,
     CommandBase,
     CommandReply,
     CurrentNotice,
@@ -103,6 +104,8 @@ class Channel:
 
     def __init__(self, services: FrontendServices, main_thread: MainThread, shell: Any) -> None:
         self.watches = PageWatches()
+        self.announced: Callable[[int], None] = lambda _cells: None
+        """Called with how many cells a page sends together; set by ``frontends/frontend.py``."""
         self._presence = PagePresence(self.watches.fresh, lambda: self._send(PingNotice()))
         self._services = services
         self._main_thread = main_thread
@@ -245,6 +248,9 @@ class Channel:
                 if command.pings:
                     self._presence.heard(command.client, command.session)
                 return self._reply(command, watch_seconds=WATCH_SECONDS)
+            case AnnounceRun():
+                self.announced(command.cells)
+                return self._reply(command)
             case Unwatch():
                 self.watches.end(command.client, command.session)
                 self._presence.gone(command.client)

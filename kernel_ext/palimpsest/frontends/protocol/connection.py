@@ -50,6 +50,13 @@ class Unwatch(CommandBase):
     session: str | None = None
 
 
+class AnnounceRun(CommandBase):
+    """Announce that the page sends several cells together, as with Run All."""
+
+    type: Literal["announce-run"] = "announce-run"
+    cells: int = Field(ge=2, le=100_000)
+
+
 class SessionHead(Value):
     """The summary of a session that a page shows before it has the session's messages."""
 
