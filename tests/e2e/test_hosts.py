@@ -26,7 +26,7 @@ from tests.harness.unattended_script import (
     writes_anew,
 )
 
-from palimpsest.model.script import calls, fails
+from palimpsest.model.script import calls, fails, says
 from palimpsest.testing import FaultServer
 
 Serve = Callable[..., FaultServer]
@@ -66,6 +66,19 @@ def environment(tmp_path_factory: pytest.TempPathFactory, forks: Path | None) ->
         patch.delenv("PYTEST_CURRENT_TEST", raising=False)
         patch.chdir(folder)
         yield folder
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    with ExitStack() as stack:
+
+        def serve(answers: list[Any], **given: Any) -> FaultServer:
+            server = stack.enter_context(FaultServer(*answers))
+            monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
+            monkeypatch.setenv("PALIMPSEST_CONFIG_CONTENT", as_text(settings(server, **given)))
+            return server
+
+        yield serve
 
 
 @pytest.mark.filterwarnings(
@@ -163,19 +176,6 @@ FAILED = {
 class TestFailedTurn:
     """A notebook that runs unattended ends at the cell whose turn failed."""
 
-    @pytest.fixture
-    @staticmethod
-    def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-        with ExitStack() as stack:
-
-            def serve(answers: list[Any], **given: Any) -> FaultServer:
-                server = stack.enter_context(FaultServer(*answers))
-                monkeypatch.setenv("OPENAI_API_KEY", "sk-test-openai")
-                monkeypatch.setenv("PALIMPSEST_CONFIG_CONTENT", as_text(settings(server, **given)))
-                return server
-
-            yield serve
-
     # What ends a turn is tested in a kernel; here, that nbclient gets the error.
     @pytest.mark.parametrize(
         "case",
@@ -260,6 +260,49 @@ class TestFailedTurn:
         assert (done.returncode == 0, went_on) == (setting == "show", setting == "show")
         assert ("AgentTurnFailed" in done.stderr) == (setting == "auto")
         assert len(server.requests) == 1
+
+
+class TestRecordedAnswers:
+    """A notebook with agent cells runs in nbclient and Papermill from its recorded answers, without a model."""
+
+    CODE = "total = 6 * 7\nprint('made', total)"
+    CELLS = ("%load_ext palimpsest", "%%agent --yes\nMultiply.", "total + 0", "%agent And now?")
+
+    def test_only_recorded_answers_are_needed(
+        self, environment: Path, served: Serve, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        server = served(
+            [calls("python", code=self.CODE).says(""), says("It is 42."), says("Nothing more.")]
+        )
+        nbformat.write(notebook(*self.CELLS), "kept.ipynb")
+        run_papermill("kept.ipynb", "first.ipynb")
+        sent = len(server.requests)
+        assert sent == 3
+
+        monkeypatch.setenv("PALIMPSEST_REPLAY", "only")
+        done = run_papermill("kept.ipynb", "second.ipynb")
+        assert done.returncode == 0, done.stderr
+        again = notebook(*self.CELLS)
+        nbclient.NotebookClient(
+            again, timeout=60, resources={"metadata": {"path": environment}}
+        ).execute()
+        for made in (nbformat.read(environment / "second.ipynb", as_version=4), again):
+            assert "42" in str(made.cells[2].outputs)
+            assert "Recorded answer of" in str(made.cells[1].outputs)
+            assert "Nothing more." in str(made.cells[3].outputs)
+
+        changed = notebook(*self.CELLS[:3], "%agent And then?")
+        with pytest.raises(CellExecutionError, match="only recorded answers are shown here"):
+            nbclient.NotebookClient(
+                changed, timeout=60, resources={"metadata": {"path": environment}}
+            ).execute()
+        assert len(server.requests) == sent
+
+
+def run_papermill(*names: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "papermill", *names], check=False, capture_output=True, text=True
+    )
 
 
 class TestTerminal:
