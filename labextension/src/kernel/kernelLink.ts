@@ -4,6 +4,7 @@
 import type {
   Command,
   CommandReply,
+  InsertCellsNotice,
   OutcomeNotice,
   ContextFill,
   SessionStateNotice
@@ -53,6 +54,8 @@ export interface ILink {
   ): Promise<OutcomeNotice>;
   /** Watches the kernel: it sends notices to this page until the returned function is called. */
   watch(): () => void;
+  /** Called when the kernel has this page insert cells; set by the notebook. */
+  onInsertCells?: ((notice: InsertCellsNotice) => void) | null;
   /** Asks again whether the package is loaded, for example after loading it. */
   retry(): void;
   /** Applies received notices to the store at once, instead of with the next frame. */
@@ -75,6 +78,7 @@ interface ILinkOptions {
  */
 export class KernelLink implements ILink {
   readonly store: KernelStore;
+  onInsertCells: ((notice: InsertCellsNotice) => void) | null = null;
   private readonly _client: string;
   private readonly _newId: () => string;
   private readonly _outcomes = new Map<
@@ -108,6 +112,10 @@ export class KernelLink implements ILink {
         // Earlier notices must be in the store before the caller gets the outcome.
         this.store.flush();
         this._settle(notice);
+      } else if (notice.kind === 'insert-cells') {
+        if (notice.client === this._client) {
+          this.onInsertCells?.(notice);
+        }
       } else if (notice.kind === 'ping') {
         // A question is open; a page in a hidden tab gets this before its timer fires.
         this._watch();

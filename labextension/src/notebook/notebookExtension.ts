@@ -17,6 +17,7 @@ import { addErrorButtons } from './errorButtons';
 import { completeOutputs } from './outputCompletion';
 import { labHost } from './rendering/labHost';
 import { addQuestionShortcuts } from './questionShortcuts';
+import { insertAskedCells } from './insertedCells';
 import { reportRenames } from './notebookRename';
 import { announceRuns } from './runAnnouncements';
 import { segmentFactory } from './rendering/segmentRenderer';
@@ -69,6 +70,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       addErrorButtons(panel, link, this._words, this._showPanel),
       reportRenames(panel, link),
       announceRuns(panel, link),
+      insertAskedCells(panel, link),
       completeOutputs(panel, link, this._words),
       addAnnouncer(panel, link, host),
       showWaiting(panel, link, this._waiting),

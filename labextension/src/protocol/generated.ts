@@ -1069,6 +1069,21 @@ export interface ImportedRow {
   messages: number;
 }
 /**
+ * Insert new code cells; nothing is run.
+ */
+export interface InsertCellsNotice {
+  kind: 'insert-cells';
+  /**
+   * The page that inserts them, by the name that it watches under; another page does nothing.
+   */
+  client: string;
+  sources: string[];
+  /**
+   * The id of the cell below which they are inserted; None for the active cell.
+   */
+  below?: string;
+}
+/**
  * Await the end of the running turn; if none runs, answer a prompt that a killed kernel left.
  */
 export interface Join {

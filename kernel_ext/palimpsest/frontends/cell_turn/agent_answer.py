@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from palimpsest.frontends.cell_turn.code_listings import python_listings
+from palimpsest.frontends.cell_turn.services import Pages
 from palimpsest.frontends.turn_output.segments import parts_of
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer
@@ -19,8 +21,9 @@ class AgentAnswer:
     is shown there already; anywhere else it displays its text.
     """
 
-    def __init__(self, answer: Answer, shell: Any, *, recorded: bool = False) -> None:
+    def __init__(self, answer: Answer, shell: Any, pages: Pages, *, recorded: bool = False) -> None:
         self._answer = answer
+        self._pages = pages
         self.recorded = recorded
         """Whether nothing was sent for it: it was answered before, and its record is shown."""
         self._shell = shell
@@ -75,6 +78,22 @@ class AgentAnswer:
     def turn(self) -> str:
         """The turn's id."""
         return self._answer.turn_id
+
+    def to_cells(self) -> tuple[str, ...]:
+        """Put each Python listing of the answer into a new cell below this one, and return the listings.
+
+        Nothing is run. Where no page can insert cells, one new cell holds all listings. Empty where the answer
+        has none.
+        """
+        found = python_listings(self.text)
+        if not found:
+            return ()
+        kernel = getattr(self._shell, "kernel", None)
+        parent = kernel.get_parent("shell") if kernel is not None else {}
+        cell_id = (parent.get("metadata") or {}).get("cellId")
+        if not self._pages.insert_cells(found, cell_id):
+            self._shell.set_next_input("\n\n".join(found))
+        return found
 
     def as_value(self) -> Answer:
         """Return the answer as the session layer has it."""

@@ -100,7 +100,7 @@ class BackgroundWait:
 
     def made(self, answer: Answer) -> AgentAnswer:
         """Return an answer in the form that cells receive."""
-        return AgentAnswer(answer, self._main_thread.shell)
+        return AgentAnswer(answer, self._main_thread.shell, self._pages)
 
     def checked(self, made: AgentAnswer) -> AgentAnswer:
         """Return an answer; raises AgentTurnFailed where the cell that sent the prompt would have."""

@@ -212,6 +212,7 @@ class RecordedPrompts:
             self._main_thread,
             turn,
             session,
+            self._pages,
             calls=chosen,
             notes=notes,
             quiet=request.options.quiet,

@@ -15,7 +15,7 @@ from dataclasses import replace
 from IPython.core.error import UsageError
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
-from palimpsest.frontends.cell_turn.services import FrontendServices
+from palimpsest.frontends.cell_turn.services import FrontendServices, Pages
 from palimpsest.frontends.cell_turn.turn import TurnStopped
 from palimpsest.frontends.kernel.code_execution import flush_figures
 from palimpsest.frontends.kernel.main_thread import CellWait, MainThread
@@ -36,7 +36,8 @@ from palimpsest.transcript.session_record.events import (
     Record,
 )
 
-SHOWN = "Recorded answer of {when}: nothing was sent. --again asks the model anew."
+SHOWN = "Recorded answer of {when}; nothing was sent."
+AGAIN = "asks the model anew."
 OTHER_OUTPUT = (
     "Run again, the Python that begins with {line!r} printed something else than recorded."
 )
@@ -57,6 +58,7 @@ class ReplayedTurn:
         main_thread: MainThread,
         turn: RecordedTurn,
         session: KernelSession,
+        pages: Pages,
         *,
         calls: Sequence[RecordedCall] = (),
         notes: Sequence[str] = (),
@@ -67,6 +69,7 @@ class ReplayedTurn:
         self._main_thread = main_thread
         self._turn = turn
         self._session = session
+        self._pages = pages
         self._calls = calls
         self._notes = list(notes)
         self._quiet = quiet
@@ -108,7 +111,12 @@ class ReplayedTurn:
     def _steps(self) -> Iterator[RecordedCall]:
         """Show the answer piece by piece, and yield each call at its place, to be run there."""
         when = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked / 1000))
-        self._say(SHOWN.format(when=when.lstrip("0")))
+        shown, again = SHOWN.format(when=when.lstrip("0")), AGAIN
+        data = {
+            "text/markdown": f"*{shown}* `--again` {again}",
+            "text/plain": f"{shown} --again {again}",
+        }
+        self._publish(data, {})
         waiting = list(self._calls)
         if self._quiet:
             yield from waiting
@@ -185,7 +193,9 @@ class ReplayedTurn:
             self._say(note)
         if self._failed:
             raise UsageError(self._scrub(self._failed))
-        return AgentAnswer(answer_of(self._turn), self._main_thread.shell, recorded=True)
+        return AgentAnswer(
+            answer_of(self._turn), self._main_thread.shell, self._pages, recorded=True
+        )
 
     def _say(self, words: str) -> None:
         words = self._scrub(words)

@@ -1,5 +1,6 @@
 """Protocols of what a front end needs from the application and from pages, and a cell's identity."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,6 +40,10 @@ class Pages(Protocol):
 
     def adopt(self, session: KernelSession) -> None:
         """Make a session the one that the notebook continues."""
+        ...
+
+    def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
+        """Have a page insert new cells below a cell; false where no page can."""
         ...
 
     def forget(self, session_id: str) -> None:

@@ -262,7 +262,7 @@ class CellTurn:
         self._tell(lambda: self._story.finish(answer))
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped(told=not self._mute and not self._options.quiet)
-        made = AgentAnswer(answer, self._main_thread.shell)
+        made = AgentAnswer(answer, self._main_thread.shell, self._pages)
         cell_failure.raise_if_failed(made, self._services, self._main_thread.shell, self._scrub)
         return made
 

@@ -6,6 +6,7 @@ main thread while that is free, so that nothing changes meanwhile.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Protocol
 
 from palimpsest.frontends.kernel.jobs import Job, ReadJob
@@ -21,6 +22,7 @@ from palimpsest.frontends.kernel.variables import (
 from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCounted
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 
+_DEFINED = (FunctionType, BuiltinFunctionType, type)
 WAIT_SECONDS = 1.0
 """A main thread that looks free and takes longer is busy with something else, such as a widget."""
 
@@ -48,9 +50,11 @@ class QuietReader:
         self._session_id = session_id
 
     def names(self) -> Sequence[tuple[str, str]]:
-        """Return each variable's name, and its type and shape; the newest first."""
-        found = user_variables(self._main_thread.shell)
-        return [(name, _brief(value)) for name, value in reversed(found)]
+        """Return each variable's name, and its type and shape; the newest first, functions and classes last."""
+        found = user_variables(self._main_thread.shell)[::-1]
+        # What is imported or defined is named more rarely than data.
+        ordered = sorted(found, key=lambda one: type(one[1]) in _DEFINED)
+        return [(name, _brief(value)) for name, value in ordered]
 
     def brief(self, path: str) -> str:
         """Return type and shape of a variable; empty for a path into one. Raises NotFound."""

@@ -50,6 +50,7 @@ from palimpsest.frontends.protocol.connection import (
     CommandReply,
     CurrentNotice,
     Hello,
+    InsertCellsNotice,
     PingNotice,
     Unwatch,
     Watch,
@@ -182,6 +183,14 @@ class Channel:
                 self._unsubscribe.append(session.on_problem(self._problem_teller(session)))
         if changed:
             self._publish(CurrentNotice(session=head_of(session)))
+
+    def insert_cells(self, sources: Sequence[str], below: str | None) -> bool:
+        """Have the page that watched last insert new cells; false where none watches."""
+        client = self.watches.newest()
+        if client is None:
+            return False
+        self._send(InsertCellsNotice(client=client, sources=tuple(sources), below=below))
+        return True
 
     def forget(self, session_id: str) -> None:
         """Drop a session that was deleted; from any thread."""

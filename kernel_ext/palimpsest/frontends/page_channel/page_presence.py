@@ -90,6 +90,12 @@ class PageWatches:
             if key[0] != client or session not in (None, key[1])
         }
 
+    def newest(self) -> str | None:
+        """Return the page that watches now and renewed its watch last; None where none does."""
+        now = self._clock()
+        known = [(until, client) for (client, _), until in self._until.items() if until > now]
+        return max(known)[1] if known else None
+
     def fresh(self, session_id: str | None = None) -> bool:
         """Tell whether a page watches the session now, or any session when None."""
         now = self._clock()

@@ -103,6 +103,17 @@ class CurrentNotice(Value):
     session: SessionHead
 
 
+class InsertCellsNotice(Value):
+    """Insert new code cells; nothing is run."""
+
+    kind: Literal["insert-cells"] = "insert-cells"
+    client: str
+    """The page that inserts them, by the name that it watches under; another page does nothing."""
+    sources: tuple[str, ...]
+    below: str | None = None
+    """The id of the cell below which they are inserted; None for the active cell."""
+
+
 class PingNotice(Value):
     """A question is open; a page that receives this watches again, at once."""
 

@@ -6,6 +6,7 @@
  */
 import type {
   CurrentNotice,
+  InsertCellsNotice,
   PingNotice,
   Notice,
   OutcomeNotice,
@@ -51,6 +52,7 @@ export type KernelNotice =
   | SessionStateNotice
   | OutcomeNotice
   | CurrentNotice
+  | InsertCellsNotice
   | PingNotice;
 
 export const UNKNOWN_KERNEL: IKernelView = {
@@ -211,6 +213,7 @@ export class KernelStore implements IReadable<IKernelView> {
         this.updateHead(notice.session, true);
         break;
       case 'outcome':
+      case 'insert-cells':
       case 'ping':
         break;
     }

@@ -1,0 +1,25 @@
+"""Find the Python listings in an answer's Markdown.
+
+Border: pure; the page offers the same listings its buttons (``state/display/codeListing.ts``).
+"""
+
+import re
+
+from markdown_it import MarkdownIt
+
+_PYTHON = re.compile(r"(?:i?python[23]?|py[23]?)?", re.IGNORECASE)
+
+
+def python_listings(markdown: str) -> tuple[str, ...]:
+    r"""Return the code fences that name Python or no language, in order, without empty ones.
+
+    >>> python_listings("Try this:\n\n```python\nx = 1\n```\n\n```bash\nls\n```")
+    ('x = 1',)
+    """
+    return tuple(
+        token.content.rstrip("\n")
+        for token in MarkdownIt("commonmark").parse(markdown)
+        if token.type == "fence"
+        and _PYTHON.fullmatch(token.info.strip().partition(" ")[0])
+        and token.content.strip()
+    )
