@@ -138,6 +138,7 @@ class TestInAKernel:
         kernel.request(type="unwatch", client="alive")
 
         assert "Done." in kernel.finish(run_id).markdown()
+        kernel.run(f"presence.ANSWER_SECONDS = {page_presence.ANSWER_SECONDS}")
 
     @pytest.mark.parametrize("asks", [ONE, "calls('question', questions=[{'question': 'Which?'}])"])
     def test_a_background_turn_of_a_cell_without_input_waits_for_nobody(
