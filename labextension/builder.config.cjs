@@ -1,7 +1,8 @@
 /**
  * Settings of the build beside those of JupyterLab's builder: it would keep the comments and spaces of
- * style sheets, and write the scripts for browsers that JupyterLab does not run in.
+ * style sheets, write the scripts for older browsers, and reach React's functions through their module.
  */
+const path = require('node:path');
 const { rspack } = require('@rspack/core');
 
 const MINIFIED_STYLES = {
@@ -13,6 +14,12 @@ const MINIFIED_STYLES = {
 
 module.exports = {
   module: { rules: [MINIFIED_STYLES] },
+  resolve: {
+    alias: {
+      'react/jsx-runtime$': path.join(__dirname, 'scripts', 'jsxRuntime.mjs'),
+      'jsx-runtime-of-react$': require.resolve('react/jsx-runtime')
+    }
+  },
   optimization: {
     minimizer: [
       new rspack.SwcJsMinimizerRspackPlugin({

@@ -36,7 +36,9 @@ export function prompts(): MockedActions['prompts'] {
     send: vi.fn(() => Promise.resolve()),
     sendNow: vi.fn(),
     withdraw: vi.fn(() => Promise.resolve(true)),
-    choices: vi.fn(() => Promise.resolve(null))
+    choices: vi.fn(() => Promise.resolve(null)),
+    mentions: vi.fn(() => Promise.resolve(null)),
+    previews: vi.fn(() => Promise.resolve([]))
   };
 }
 

@@ -63,6 +63,7 @@ class KernelHarness:
             policy=preset_policy("palimpsest"),
             python=self.main_thread.runner,
             namespace=self.main_thread.runner,
+            quiet_namespace=self.main_thread.quiet_reader,
             snapshots=make_snapshots(root) if snapshots else None,
         )
         owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")

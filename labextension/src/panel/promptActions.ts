@@ -60,7 +60,16 @@ export function promptActions(
     },
     withdraw,
     choices: async () =>
-      (await target.link?.outcome('choices'))?.choices ?? null
+      (await target.link?.outcome('choices'))?.choices ?? null,
+    mentions: async (query, agent) => {
+      const fields = { session: target.session, query, agent };
+      return (await target.link?.outcome('mentions', fields))?.mentions ?? null;
+    },
+    previews: async (text, agent) => {
+      const fields = { session: target.session, text, agent };
+      const found = await target.link?.outcome('mention-preview', fields);
+      return found?.previews ?? [];
+    }
   };
 }
 

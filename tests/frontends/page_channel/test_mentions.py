@@ -94,7 +94,6 @@ def test_everything_that_a_prompt_may_name_is_listed(kernel: Kernel) -> None:
         "text": "error",
         "kind": "error",
         "about": "KeyError: 'colour'",
-        "failed": True,
     }
     assert found["birds"]["about"] == "DataFrame 2\N{MULTIPLICATION SIGN}2"
     assert found["table"]["about"] == "dict, 1 item"
@@ -215,6 +214,7 @@ def test_five_hundred_variables_and_two_hundred_cells_are_listed_at_once(kernel:
         kernel.run(f"many_{n}")
     found = rows(kernel, "many")
 
-    assert sum(row["kind"] == "variable" for row in found.values()) == 500
+    assert sum(text.startswith("many_") for text in found) == 500
     assert next(iter(found)) == "many_499"
+    assert list(found).index("shown") > list(found).index("loud")
     kernel.run("for n in range(500): del globals()[f'many_{n}']")

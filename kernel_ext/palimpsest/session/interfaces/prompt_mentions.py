@@ -27,7 +27,7 @@ class QuietNamespace(Namespace, Protocol):
     """
 
     def names(self) -> Sequence[tuple[str, str]]:
-        """Return each variable's name, and its type and shape; the newest first."""
+        """Return each variable's name, and its type and shape; the newest first, functions and classes last."""
         ...
 
     def brief(self, path: str) -> str:

@@ -50,7 +50,7 @@ from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import NotebookPart
 
 MOST_CELLS = 200
-MOST_VARIABLES = 500
+MOST_VARIABLES = 1_000
 MOST_FILES = 300
 """Rows of each kind in one answer; a person who types on finds the other files."""
 FILES_READ = 20_000
@@ -248,7 +248,7 @@ class MentionPreviews:
         ][:MOST_CELLS]
         error = next((run for run in allowed if run.status == "error"), None)
         if error is not None and self._may("notebook", "*", agent):
-            yield _row("error", "error", self._clean(_error_of(error)), failed=True)
+            yield _row("error", "error", self._clean(_error_of(error)))
         for run in allowed:
             about = self._clean(_first_line(run.source))
             yield _row(f"cell {run.number}", "cell", about, failed=run.status == "error")

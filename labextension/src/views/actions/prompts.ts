@@ -1,7 +1,13 @@
 /**
  * Actions on prompts.
  */
-import type { Choices, Prompt, PromptAdmitted } from '../../protocol/generated';
+import type {
+  Choices,
+  MentionList,
+  MentionPreview,
+  Prompt,
+  PromptAdmitted
+} from '../../protocol/generated';
 import { createActionContext } from './actionContext';
 
 /** Options that the user chose for a prompt; otherwise the session's apply. */
@@ -21,6 +27,13 @@ export interface IPromptActions {
   withdraw(promptId: string): Promise<boolean>;
   /** Resolves to the available models and agents. */
   choices(): Promise<Choices | null>;
+  /** Resolves to what a prompt may name; null where the kernel does not know. */
+  mentions(
+    query: string,
+    agent: string | undefined
+  ): Promise<MentionList | null>;
+  /** Resolves to what would go along with each mention of a text. */
+  previews(text: string, agent: string | undefined): Promise<MentionPreview[]>;
 }
 
 export const { Provider: PromptActionsProvider, useOffered: usePromptActions } =

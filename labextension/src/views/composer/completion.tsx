@@ -1,5 +1,6 @@
 /**
- * Completes the word at the caret: a command at the start of a prompt, an agent anywhere.
+ * Completes the word at the caret: a command at the start of a prompt; a variable, a cell, a file or an
+ * agent anywhere.
  *
  * The text field keeps the focus; the list above it only shows the choice (ARIA's combobox pattern),
  * so that Enter sends as usual when no list is open.
@@ -12,11 +13,12 @@ import {
   type KeyboardEvent,
   type RefObject
 } from 'react';
-import type { Choices } from '../../protocol/generated';
-import { useHost } from '../host';
+import type { Choices, MentionRow } from '../../protocol/generated';
+import { useHost, type IWords } from '../host';
 import type { IOption } from '../controls/picker';
+import { mentionGroups, type IOptionGroup } from './mentions';
 
-/** A word that begins the name of a command or an agent. */
+/** A word that begins the name of a command, or a mention. */
 interface IWord {
   sign: '/' | '@';
   /** The text between the sign and the caret. */
@@ -28,31 +30,63 @@ interface IWord {
 /** The maximum number of shown options; typing another letter finds the others. */
 const SHOWN = 60;
 
-/** Returns the word at the caret if it begins with the sign of a command or an agent. */
+/** A mention up to the caret; a cell's has a space in it. */
+const MENTION = /(^|[\s(])@((?:cell|out)[ \t]+\d*|\S*)$/;
+const WHOLE = /^@(?:(?:cell|out)[ \t]+\d+|\S*)/;
+/** What ends a sentence behind a name. */
+const STOPS = /[.,;:!?)\]}'"]+$/;
+
+/** Returns the word at the caret if it begins with the sign of a command or a mention. */
 export function wordAt(text: string, caret: number): IWord | null {
-  const start = text.slice(0, caret).search(/\S*$/);
-  const sign = text[start];
-  const isFirst = text.slice(0, start).trim() === '';
-  if (start === caret || !(sign === '@' || (sign === '/' && isFirst))) {
+  const before = text.slice(0, caret);
+  const mention = MENTION.exec(before);
+  const start = mention
+    ? mention.index + (mention[1]?.length ?? 0)
+    : before.search(/\S*$/);
+  const sign = mention ? '@' : '/';
+  const isFirst = before.slice(0, start).trim() === '';
+  if (!mention && (before[start] !== '/' || !isFirst)) {
     return null;
   }
-  const end = caret + text.slice(caret).search(/\s|$/);
-  return { sign, wanted: text.slice(start + 1, caret), start, end };
+  const rest = mention
+    ? start + (WHOLE.exec(text.slice(start))?.[0].length ?? 0)
+    : 0;
+  const end = Math.max(caret + text.slice(caret).search(/\s|$/), rest);
+  return { sign, wanted: before.slice(start + 1), start, end };
 }
 
-/** Returns the options for a word; none if it is complete. */
-export function offers(word: IWord, choices: Choices | null): IOption[] {
-  const named = word.sign === '/' ? choices?.commands : choices?.subagents;
-  const wanted = word.wanted.toLowerCase();
-  const found = (named ?? [])
-    .filter(({ name }) => name.toLowerCase().includes(wanted))
-    .map(({ name, description }) => ({ value: name, about: description }));
-  const isWhole = found.length === 1 && found[0]?.value === word.wanted;
+/** Returns the options for a word by kind; none if it is complete. */
+export function offers(
+  word: IWord,
+  choices: Choices | null,
+  rows: readonly MentionRow[],
+  words: IWords
+): IOptionGroup[] {
+  const { sign, wanted } = word;
+  if (sign === '/') {
+    const options = commands(wanted.toLowerCase(), choices);
+    const name = words.__('Commands');
+    return options.length === 0 || isWhole(options, wanted)
+      ? []
+      : [{ name, count: options.length, options }];
+  }
+  const groups = mentionGroups(wanted, rows, choices, words);
+  const options = groups.flatMap(group => group.options);
+  return isWhole(options, wanted) ? [] : groups;
+}
+
+function commands(wanted: string, choices: Choices | null): IOption[] {
   const begins = ({ value }: IOption) =>
     value.toLowerCase().startsWith(wanted) ? 0 : 1;
-  return isWhole
-    ? []
-    : found.sort((one, other) => begins(one) - begins(other)).slice(0, SHOWN);
+  return (choices?.commands ?? [])
+    .filter(({ name }) => name.toLowerCase().includes(wanted))
+    .map(({ name, description }) => ({ value: name, about: description }))
+    .sort((one, other) => begins(one) - begins(other))
+    .slice(0, SHOWN);
+}
+
+function isWhole(options: readonly IOption[], wanted: string): boolean {
+  return options.length === 1 && options[0]?.value === wanted;
 }
 
 /** Returns the text with the word completed, and the new caret position. */
@@ -65,6 +99,8 @@ export function written(text: string, word: IWord, name: string) {
 }
 
 interface ICompletion {
+  groups: readonly IOptionGroup[];
+  /** The options of all groups. */
   options: readonly IOption[];
   sign: string;
   /** The index of the option that Enter takes. */
@@ -79,9 +115,11 @@ export function useCompletion(
   text: string,
   write: (text: string, caret: number) => void,
   word: IWord | null,
-  choices: Choices | null
+  choices: Choices | null,
+  rows: readonly MentionRow[]
 ) {
   const id = useId();
+  const { words } = useHost();
   const [chosen, setChosen] = useState({ of: '', at: 0 });
   const [closed, setClosed] = useState(-1);
   const caret = useRef<number | null>(null);
@@ -95,11 +133,16 @@ export function useCompletion(
   if (closed !== -1 && closed !== start) {
     setClosed(-1);
   }
-  const options =
-    word === null || closed === start ? [] : offers(word, choices);
+  const groups =
+    word === null || closed === start ? [] : offers(word, choices, rows, words);
+  const options = groups.flatMap(group => group.options);
   const isOpen = word !== null && options.length > 0;
   const of = word === null ? '' : word.sign + word.wanted;
   const at = chosen.of === of ? Math.min(chosen.at, options.length - 1) : 0;
+  // A name that is written out is sent by Enter, also before a full stop; a chosen one is taken.
+  const isWritten =
+    chosen.of !== of &&
+    options.some(({ value }) => value === word?.wanted.replace(STOPS, ''));
   const take = ({ value }: IOption) => {
     if (word !== null) {
       const now = written(text, word, value);
@@ -130,8 +173,8 @@ export function useCompletion(
     } else if (event.key === 'Escape') {
       setClosed(start);
     } else if (
-      (event.key === 'Enter' || event.key === 'Tab') &&
-      option !== undefined
+      option !== undefined &&
+      (event.key === 'Tab' || (event.key === 'Enter' && !isWritten))
     ) {
       take(option);
     } else {
@@ -141,7 +184,7 @@ export function useCompletion(
     return true;
   };
   const list: ICompletion | null = isOpen
-    ? { options, sign: word.sign, at, id, take }
+    ? { groups, options, sign: word.sign, at, id, take }
     : null;
   return { list, onKey };
 }
@@ -149,34 +192,77 @@ export function useCompletion(
 /** Draws the list above the text field. */
 export function Completions({ list }: { list: ICompletion }) {
   const { words } = useHost();
-  const { at, id, options, sign, take } = list;
-  const rows = useRef<HTMLUListElement>(null);
+  const { at, groups, id, sign } = list;
+  const rows = useRef<HTMLDivElement>(null);
+  const count = countOf(list);
   useLayoutEffect(() => {
     const box = rows.current;
-    const row = box?.children[at];
+    const row = box?.querySelector('[aria-selected="true"]');
     if (box && row instanceof HTMLElement) {
       const { offsetTop, offsetHeight } = row;
       const lowest = offsetTop + offsetHeight - box.clientHeight;
-      box.scrollTop = Math.max(Math.min(box.scrollTop, offsetTop), lowest);
+      // Above the first option stands the name of its kind.
+      box.scrollTop =
+        at === 0 ? 0 : Math.max(Math.min(box.scrollTop, offsetTop), lowest);
     }
-  }, [at, options.length]);
+  }, [at, count]);
   return (
-    <div className="plm-Picker-list plm-Completions">
-      <ul
+    <div className="plm-Picker-list plm-Completions" data-sign={sign}>
+      <div
         ref={rows}
         id={id}
         role="listbox"
-        aria-label={sign === '/' ? words.__('Commands') : words.__('Agents')}
+        aria-label={
+          sign === '/' ? words.__('Commands') : words.__('What you can name')
+        }
       >
-        {options.map((option, index) => (
+        {groups.map(group => (
+          <Group key={group.name} list={list} group={group} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Tells a screen reader how many options there are; it is there before they are, or it would not be read. */
+export function CompletionStatus({ list }: { list: ICompletion | null }) {
+  const { words } = useHost();
+  const count = list === null ? 0 : countOf(list);
+  return (
+    <span className="plm-Hidden" role="status">
+      {count > 0 && words._n('%1 suggestion', '%1 suggestions', count, count)}
+    </span>
+  );
+}
+
+function countOf({ groups }: ICompletion): number {
+  return groups.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Draws the options of one kind. */
+function Group({ list, group }: { list: ICompletion; group: IOptionGroup }) {
+  const { words } = useHost();
+  const { at, sign, take } = list;
+  const { name, count, options } = group;
+  return (
+    <div role="group" aria-label={name}>
+      {sign === '@' && (
+        <div className="plm-Completions-kind plm-Muted" aria-hidden="true">
+          {count > options.length ? words.__('%1 (%2)', name, count) : name}
+        </div>
+      )}
+      {options.map(option => {
+        const index = list.options.indexOf(option);
+        const id = optionId(list, index);
+        return (
           // The text field handles the keys and keeps the focus.
-          <li
+          <div
             key={option.value}
-            id={optionId(list, index)}
+            id={id}
             role="option"
             aria-selected={index === at}
             aria-label={sign + option.value}
-            aria-describedby={`${optionId(list, index)}-about`}
+            aria-describedby={option.about === '' ? undefined : `${id}-about`}
             className="plm-Sessions-row"
             onMouseDown={event => {
               event.preventDefault();
@@ -186,12 +272,19 @@ export function Completions({ list }: { list: ICompletion }) {
             }}
           >
             <span className="plm-Sessions-title">{sign + option.value}</span>{' '}
-            <span className="plm-Muted" id={`${optionId(list, index)}-about`}>
-              {option.about}
-            </span>
-          </li>
-        ))}
-      </ul>
+            {option.about !== '' && (
+              <span className="plm-Muted" id={`${id}-about`}>
+                {option.failed === true && (
+                  <span className="plm-Completions-failed">
+                    {words.__('failed')}
+                  </span>
+                )}{' '}
+                {option.about}
+              </span>
+            )}
+          </div>
+        );
+      })}
     </div>
   );
 }

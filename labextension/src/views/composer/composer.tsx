@@ -6,8 +6,16 @@ import type { KeyboardEvent } from 'react';
 import type { Choices, SessionInfo } from '../../protocol/generated';
 import { useHost } from '../host';
 import { Picker } from '../controls/picker';
-import { Completions, listed, useCompletion, wordAt } from './completion';
+import {
+  Completions,
+  CompletionStatus,
+  listed,
+  useCompletion,
+  wordAt
+} from './completion';
 import { AttachmentChips } from './attachmentChips';
+import { MentionChips } from './mentionChips';
+import { useMentionPreviews, useMentionRows } from './mentions';
 import { filesOf, type IDrafts } from './drafts';
 import { useNotebookActions } from '../actions/notebook';
 import { usePromptActions } from '../actions/prompts';
@@ -44,8 +52,18 @@ export function Composer({
   const { text: draft, chosen } = drafts.draft;
   const field = useRef<HTMLTextAreaElement>(null);
   const hint = useId();
+  const named = useId();
   const [caret, setCaret] = useState<number | null>(null);
   const word = caret === null || readOnly ? null : wordAt(draft, caret);
+  const agent = chosen.agent ?? session?.agent;
+  const mention = word?.sign === '@' ? word : null;
+  const rows = useMentionRows(
+    draftKey,
+    mention?.start ?? null,
+    mention?.wanted ?? '',
+    agent
+  );
+  const previews = useMentionPreviews(draftKey, readOnly ? '' : draft, agent);
   // The choices are requested again with each sign, since a definition file may be new.
   const [choices, look] = useChoices(`${draftKey} ${word?.sign ?? ''}`);
   const { list, onKey } = useCompletion(
@@ -56,7 +74,14 @@ export function Composer({
       setCaret(at);
     },
     word,
-    choices
+    choices,
+    rows
+  );
+  // A word that is still being completed names nothing yet.
+  const typed =
+    list !== null && word !== null ? draft.slice(word.start, word.end) : '';
+  const chips = previews.filter(
+    ({ state, text }) => state !== 'unknown' || text !== typed
   );
   useLayoutEffect(() => {
     const area = field.current;
@@ -105,13 +130,14 @@ export function Composer({
       }}
     >
       {list !== null && <Completions list={list} />}
+      <CompletionStatus list={list} />
       <textarea
         ref={field}
         className="plm-Field plm-Composer-field"
         dir="auto"
         rows={2}
         aria-label={words.__('Prompt for the agent')}
-        aria-describedby={hint}
+        aria-describedby={`${hint} ${named}`}
         {...listed(list)}
         placeholder={
           readOnly
@@ -134,6 +160,7 @@ export function Composer({
         }}
         onKeyDown={onKeyDown}
       />
+      <MentionChips previews={chips} id={named} />
       <AttachmentChips
         files={filesOf(chosen)}
         onLeaveOut={left => {

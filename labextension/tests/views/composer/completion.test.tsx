@@ -114,7 +114,7 @@ describe('the word at the caret', () => {
   it('is offered nothing when it is whole', () => {
     const word = wordAt('@explore', 8);
 
-    expect(word && offers(word, CHOICES)).toEqual([]);
+    expect(word && offers(word, CHOICES, [], HOST.words)).toEqual([]);
   });
 });
 
