@@ -75,8 +75,10 @@ class _PlainCheck:
     def _function(self, value: Any, depth: int) -> None:
         """A signature shows defaults and annotations by their ``repr``."""
         self.at([*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()], depth - 1)
-        notes = value.__annotations__.values() if type(value.__annotations__) is dict else [None]
-        if vars(value) or any(type(one) not in (str, type) for one in notes):
+        # From Python 3.14 on annotations are code, which runs when they are looked at.
+        if vars(value) or getattr(value, "__annotate__", None) is not None:
+            raise NotCounted
+        if any(type(one) not in (str, type, type(None)) for one in value.__annotations__.values()):
             raise NotCounted
 
     def _array(self, value: Any, depth: int) -> None:

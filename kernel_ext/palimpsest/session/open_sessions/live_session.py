@@ -128,7 +128,7 @@ class LiveSession:
         self.mentions: PromptMentions = MentionPreviews(
             services,
             self._expander,
-            self._tool_gate.verdict,
+            self._tool_gate.verdicts,
             session.id,
             lambda: self.log.state.messages(),
         )

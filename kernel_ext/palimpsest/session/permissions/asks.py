@@ -97,9 +97,10 @@ class Asks:
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
 
-    def verdict(self, permission: str, patterns: Sequence[str], rules: Rules) -> Verdict:
-        """Return what rules and earlier answers say about a call; nobody is asked."""
-        return decide(permission, patterns, rules, self._answers())
+    def verdicts(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:
+        """Return a function of permission and patterns that says what rules and earlier answers decide; nobody is asked."""
+        answers = self._answers()
+        return lambda permission, patterns: decide(permission, patterns, rules, answers)
 
     def _answers(self) -> Rules:
         return (*self._permitting.answers_of(self._log.state.session), *self._approved)

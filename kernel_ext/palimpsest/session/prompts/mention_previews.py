@@ -60,8 +60,8 @@ ABOUT_CHARS = 80
 COUNTED_FILES = 32
 """Files of which the tokens are remembered as long as they do not change."""
 
-Gate = Callable[[str, Sequence[str], str | None], Verdict]
-"""``(permission, patterns, agent)`` to what is decided already."""
+Decided = Callable[[str, Sequence[str]], Verdict]
+"""``(permission, patterns)`` to what is decided already."""
 
 
 class MentionPreviews:
@@ -74,13 +74,13 @@ class MentionPreviews:
         self,
         services: Services,
         expander: Expander,
-        gate: Gate,
+        decided: Callable[[str | None], Decided],
         session_id: str,
         messages: Callable[[], Messages],
     ) -> None:
         self._services = services
         self._expander = expander
-        self._gate = gate
+        self._decided = decided
         self._session_id = session_id
         self._messages = messages
         self._mentions = NotebookMentions(services)
@@ -89,32 +89,33 @@ class MentionPreviews:
 
     async def offered(self, query: str = "", agent: str | None = None) -> MentionList:
         """Return what a prompt may name and no rule denies; ``query`` chooses among files."""
-        return await asyncio.to_thread(self._offered, query, agent)
+        return await asyncio.to_thread(self._offered, query, self._decided(agent))
 
     async def previews(self, text: str, agent: str | None = None) -> tuple[MentionPreview, ...]:
         """Return what would go along with each mention in a prompt, in order."""
         if "@" not in text or not self._expander.is_plain(text):
             return ()
-        found = {start: preview async for start, preview in self._in_files(text, agent)}
-        async for start, preview in self._in_notebook(text, agent):
+        decided = self._decided(agent)
+        found = {start: preview async for start, preview in self._in_files(text, decided)}
+        async for start, preview in self._in_notebook(text, decided):
             found.setdefault(start, preview)
         return tuple(found[start] for start in sorted(found))
 
     # Mentions
 
     async def _in_files(
-        self, text: str, agent: str | None
+        self, text: str, decided: Decided
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
         known = self._expander.files_named(text, services.root, services.cwd)
         for file in known:
-            yield file.start, await self._file(file, agent)
+            yield file.start, await self._file(file, decided)
         for file in files_in(text, {one.path for one in known}):
             if "/" in file.path:
                 yield file.start, _preview(f"@{file.path}", "file", file.path, "unknown")
 
     async def _in_notebook(
-        self, text: str, agent: str | None
+        self, text: str, decided: Decided
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
         if services.notebook is None:
@@ -125,15 +126,15 @@ class MentionPreviews:
             typed = text[one.start : one.end]
             preview = _preview(typed, one.kind, one.target, "beyond")
             if at < MOST_MENTIONS:
-                preview = await self._of_notebook(one, typed, runs, agent)
+                preview = await self._of_notebook(one, typed, runs, decided)
             yield one.start, preview
 
     async def _of_notebook(
-        self, mention: NotebookMention, typed: str, runs: Sequence[CellRun], agent: str | None
+        self, mention: NotebookMention, typed: str, runs: Sequence[CellRun], decided: Decided
     ) -> MentionPreview:
         made = _preview(typed, mention.kind, mention.target)
         permission = "variables" if mention.kind == "variable" else "notebook"
-        verdict = self._gate(permission, [mention.target or "*"], agent)
+        verdict = decided(permission, [mention.target or "*"])
         if isinstance(verdict, Denied):
             return _changed(made, state="denied")
         if mention.kind == "variable":
@@ -176,11 +177,11 @@ class MentionPreviews:
         except NotFound:
             return "", "unknown"
 
-    async def _file(self, mention: FileMention, agent: str | None) -> MentionPreview:
+    async def _file(self, mention: FileMention, decided: Decided) -> MentionPreview:
         made = _preview(f"@{mention.path}", "file", mention.path)
         services = self._services
         place = confine(mention.path, services.root, services.cwd)
-        verdict = self._gate("read", [place.shown], agent)
+        verdict = decided("read", [place.shown])
         if not isinstance(verdict, Allowed):
             state: MentionState = "denied" if isinstance(verdict, Denied) else "asks"
             return _changed(made, state=state)
@@ -225,29 +226,29 @@ class MentionPreviews:
 
     # Rows
 
-    def _offered(self, query: str, agent: str | None) -> MentionList:
-        paths, more = self._files(query, agent)
-        rows = [*self._variables(agent), *self._cells(agent)]
+    def _offered(self, query: str, decided: Decided) -> MentionList:
+        paths, more = self._files(query, decided)
+        rows = [*self._variables(decided), *self._cells(decided)]
         return MentionList(rows=(*rows, *(_row(path, "file") for path in paths)), more=more or None)
 
-    def _variables(self, agent: str | None) -> Iterator[MentionRow]:
+    def _variables(self, decided: Decided) -> Iterator[MentionRow]:
         namespace = self._namespace()
         names = namespace.names() if namespace is not None else ()
-        allowed = (one for one in names if self._may("variables", one[0], agent))
+        allowed = (one for one in names if _may("variables", one[0], decided))
         for name, about in itertools.islice(allowed, MOST_VARIABLES):
             yield _row(name, "variable", about)
 
-    def _cells(self, agent: str | None) -> Iterator[MentionRow]:
+    def _cells(self, decided: Decided) -> Iterator[MentionRow]:
         reader = self._services.notebook
         newest: dict[int, CellRun] = {}
         for run in reversed(reader.runs().runs if reader is not None else ()):
             if run.number is not None and not run.by_agent and not run.hidden:
                 newest.setdefault(run.number, run)
-        allowed = [
-            run for number, run in newest.items() if self._may("notebook", str(number), agent)
-        ][:MOST_CELLS]
+        allowed = [run for number, run in newest.items() if _may("notebook", str(number), decided)][
+            :MOST_CELLS
+        ]
         error = next((run for run in allowed if run.status == "error"), None)
-        if error is not None and self._may("notebook", "*", agent):
+        if error is not None and _may("notebook", "*", decided):
             yield _row("error", "error", self._clean(_error_of(error)))
         for run in allowed:
             about = self._clean(_first_line(run.source))
@@ -258,15 +259,12 @@ class MentionPreviews:
                 about = self._clean(_first_line(text))
                 yield _row(f"out {run.number}", "out", about, failed=run.status == "error")
 
-    def _files(self, query: str, agent: str | None) -> tuple[list[str], bool]:
+    def _files(self, query: str, decided: Decided) -> tuple[list[str], bool]:
         paths, more = _project_files(self._services.root)
         named = [_as_mention(one) for one in paths]
         matching = ranked_matches([one for one in named if _is_mention(one)], query)
-        allowed = [one for one in matching if self._may("read", one.removeprefix("./"), agent)]
+        allowed = [one for one in matching if _may("read", one.removeprefix("./"), decided)]
         return allowed[:MOST_FILES], more or len(allowed) > MOST_FILES
-
-    def _may(self, permission: str, pattern: str, agent: str | None) -> bool:
-        return not isinstance(self._gate(permission, [pattern], agent), Denied)
 
     def _clean(self, text: str) -> str:
         return self._services.clean(text)[:ABOUT_CHARS]
@@ -284,6 +282,10 @@ def _preview(
 
 def _changed(preview: MentionPreview, **fields: Any) -> MentionPreview:
     return preview.model_copy(update=fields)
+
+
+def _may(permission: str, pattern: str, decided: Decided) -> bool:
+    return not isinstance(decided(permission, [pattern]), Denied)
 
 
 def _state_of(run: CellRun | None) -> MentionState:

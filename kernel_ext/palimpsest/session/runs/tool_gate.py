@@ -1,7 +1,7 @@
 """Check a tool call before it runs: permission rules, the user's approval, and the loop guard."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.model.interface import ToolCalled
@@ -83,11 +83,11 @@ class ToolGate:
 
         return ask
 
-    def verdict(self, permission: str, patterns: Sequence[str], agent: str | None) -> Verdict:
-        """Return what is decided already about a call of an agent; None is the session's agent."""
+    def verdicts(self, agent: str | None) -> Callable[[str, Sequence[str]], Verdict]:
+        """Return what says what is decided now about calls of an agent; None is the session's agent."""
         session = self._log.state.session
         name = agent or (session.agent if session is not None else None)
-        return self._asks.verdict(permission, patterns, self._rules_of(name))
+        return self._asks.verdicts(self._rules_of(name))
 
     def _rules(self, message_id: str) -> Rules:
         message = self._log.state.message(message_id)
