@@ -33,6 +33,7 @@ MODULES = (
     "palimpsest.transcript.session_record.sessions",
     "palimpsest.transcript.context_values.decisions",
     "palimpsest.transcript.context_values.prompt_mentions",
+    "palimpsest.transcript.context_values.page_cells",
     "palimpsest.transcript.session_record.events",
     "palimpsest.frontends.protocol.connection",
     "palimpsest.frontends.protocol.prompts",

@@ -89,6 +89,7 @@ class Extension:
     def _load(self) -> None:
         try:
             self._front = self._build(self.shell, self.cells, self.recorder)
+            self.recorder.read_pages = self._front.channel.cells.read
         except BaseException as problem:  # noqa: BLE001  # reported to the user at first use
             self._problem = problem
         finally:

@@ -19,6 +19,7 @@ from palimpsest.transcript.parts import (
     FilePart,
     NotebookPart,
     NotedCell,
+    NotedEdit,
     Part,
     PatchPart,
     ReasoningPart,
@@ -170,6 +171,10 @@ EVERYTHING: tuple[Part, ...] = (
             NotedCell(serial=3, number=3),
             NotedCell(serial=4, number=4, status="error"),
         ),
+        edits=(
+            NotedEdit(cell_id="b", number=2, serial=2, mark="0a1b"),
+            NotedEdit(cell_id="c", state="deleted"),
+        ),
         hidden=1,
         tokens=1_240,
     ),
@@ -279,7 +284,11 @@ def everywhere(payload: str) -> tuple[Part, ...]:
         failed("bash", payload),
         FilePart(id="f", **IDS, mime=payload, filename=payload, url=payload),
         NotebookPart(
-            id="n", **IDS, text=payload, cells=(NotedCell(serial=1, number=1, cell_id=payload),)
+            id="n",
+            **IDS,
+            text=payload,
+            cells=(NotedCell(serial=1, number=1, cell_id=payload),),
+            edits=(NotedEdit(cell_id=payload, mark=payload),),
         ),
         PatchPart(id="h", **IDS, hash=payload, files=(payload,)),
         text(f"after {payload}"),

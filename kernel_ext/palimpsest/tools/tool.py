@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel
 
 from palimpsest.transcript.context_values.cell_runs import NotebookRuns
+from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 from palimpsest.transcript.messages import Messages, StoppedBy
 from palimpsest.transcript.parts import Attachment
 
@@ -190,6 +191,10 @@ class NotebookReader(Protocol):
 
     def runs(self) -> NotebookRuns:
         """Return the recorded runs, oldest first, those that are hidden from the agent too."""
+        ...
+
+    async def page(self, wanted: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
+        """Return the notebooks that open pages show now; None where no page answers in time."""
         ...
 
     def hide_next(self) -> None:

@@ -340,6 +340,20 @@ class NotedCell(Value):
     """Grows with each output of the run; a higher one since means that more came out."""
 
 
+class NotedEdit(Value):
+    """A cell that is not as it ran, as a notebook part tells it."""
+
+    cell_id: str
+    number: int | None = None
+    """The execution count of the run that it was compared with."""
+    serial: int = 0
+    """That run; 0 where the cell never ran."""
+    state: Literal["edited", "as it ran", "deleted"] = "edited"
+    """``as it ran``: an edit that was told before was taken back."""
+    mark: str = ""
+    """A digest of the source that the cell held."""
+
+
 class NotebookPart(PartBase):
     """What the user did in the notebook since the last turn, as the model is told it with a prompt."""
 
@@ -354,6 +368,8 @@ class NotebookPart(PartBase):
     """Variables that the prompt names and the text describes."""
     omitted: tuple[NotedCell, ...] = ()
     """Cells that ran and are only named in the text, for want of tokens."""
+    edits: tuple[NotedEdit, ...] = ()
+    """Cells that were edited without being run, and cells that were deleted, as an open page told them."""
     kernel: str = ""
     """Names the kernel whose runs these are."""
     through: int = 0

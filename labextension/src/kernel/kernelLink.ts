@@ -2,6 +2,7 @@
  * The link between a page and one kernel: sends commands, receives notices, and fills one store.
  */
 import type {
+  CellsRequestNotice,
   Command,
   CommandReply,
   InsertCellsNotice,
@@ -17,6 +18,7 @@ import {
   type KernelNotice,
   type LinkState
 } from '../state/store/kernelStore';
+import { inPieces, type ReadCells } from './cellAnswers';
 import type { ITransport, TransportEvent } from './transport';
 
 /** Version of the protocol of commands and notices. */
@@ -56,6 +58,8 @@ export interface ILink {
   watch(): () => void;
   /** Called when the kernel has this page insert cells; set by the notebook. */
   onInsertCells?: ((notice: InsertCellsNotice) => void) | null;
+  /** Lets the kernel ask what a notebook's cells hold, until the returned function is called. */
+  tellCells(read: ReadCells): () => void;
   /** Asks again whether the package is loaded, for example after loading it. */
   retry(): void;
   /** Applies received notices to the store at once, instead of with the next frame. */
@@ -81,6 +85,8 @@ export class KernelLink implements ILink {
   onInsertCells: ((notice: InsertCellsNotice) => void) | null = null;
   private readonly _client: string;
   private readonly _newId: () => string;
+  private readonly _notebooks = new Set<ReadCells>();
+  private _answered = '';
   private readonly _outcomes = new Map<
     string,
     (outcome: OutcomeNotice) => void
@@ -119,6 +125,8 @@ export class KernelLink implements ILink {
       } else if (notice.kind === 'ping') {
         // A question is open; a page in a hidden tab gets this before its timer fires.
         this._watch();
+      } else if (notice.kind === 'cells') {
+        this._tellCells(notice);
       } else {
         this.store.receive(inPresentWords(notice));
       }
@@ -171,6 +179,14 @@ export class KernelLink implements ILink {
         this._watchers -= 1;
         this._unwatch();
       }
+    };
+  }
+
+  tellCells(read: ReadCells): () => void {
+    this._notebooks.add(read);
+    this._watch();
+    return () => {
+      this._notebooks.delete(read);
     };
   }
 
@@ -291,7 +307,8 @@ export class KernelLink implements ILink {
     if (this.state !== 'ready' || this._watchers === 0 || this._disposed) {
       return;
     }
-    void this.command('watch', { pings: true }).then(reply => {
+    const cells = this._notebooks.size > 0;
+    void this.command('watch', { pings: true, cells }).then(reply => {
       // Records that the head counts may still be on their way.
       setTimeout(() => {
         if (!this._disposed) {
@@ -299,6 +316,21 @@ export class KernelLink implements ILink {
         }
       }, this._isBehind(reply));
     });
+  }
+
+  /** Answers what the cells of this page's notebooks hold. */
+  private _tellCells(wanted: CellsRequestNotice): void {
+    const { request } = wanted;
+    // Two connections of a page that was just opened receive each notice twice.
+    if (this._notebooks.size > 0 && request !== this._answered) {
+      this._answered = request;
+      inPieces([...this._notebooks].map(read => read(wanted))).forEach(
+        (notebooks, index, { length }) => {
+          const last = index === length - 1;
+          void this.command('cells', { request, notebooks, last });
+        }
+      );
+    }
   }
 
   private _isBehind({ session }: CommandReply): number {
@@ -372,6 +404,7 @@ function inPresentWords(notice: KernelNotice): KernelNotice {
 const CLIENT: Partial<Record<Command['type'], true>> = {
   watch: true,
   unwatch: true,
+  cells: true,
   resync: true
 };
 

@@ -9,6 +9,7 @@ import {
   type IKernelView,
   type IReadable
 } from '../state/store/kernelStore';
+import type { ReadCells } from './cellAnswers';
 import { KernelLink, type CommandFields, type ILink } from './kernelLink';
 import { JupyterTransport } from './jupyterTransport';
 
@@ -77,6 +78,7 @@ class NotebookLink implements ILink {
   private _kernelId = '';
   private readonly _readers = new Set<() => void>();
   private readonly _lookers = new Set<{ away: () => void }>();
+  private readonly _cells = new Map<ReadCells, () => void>();
   private _unsubscribe: () => void = () => undefined;
 
   constructor(
@@ -135,6 +137,14 @@ class NotebookLink implements ILink {
     };
   }
 
+  tellCells(read: ReadCells): () => void {
+    this._cells.set(read, this._link?.tellCells(read) ?? noop);
+    return () => {
+      this._cells.get(read)?.();
+      this._cells.delete(read);
+    };
+  }
+
   retry(): void {
     this._link?.retry();
   }
@@ -147,6 +157,7 @@ class NotebookLink implements ILink {
     this._context.kernelChanged.disconnect(this._follow);
     this._leave();
     this._lookers.clear();
+    this._cells.clear();
     this._readers.clear();
   }
 
@@ -165,6 +176,9 @@ class NotebookLink implements ILink {
       for (const looker of this._lookers) {
         looker.away = this._link.watch();
       }
+      for (const read of this._cells.keys()) {
+        this._cells.set(read, this._link.tellCells(read));
+      }
     }
     this._tell();
   };
@@ -175,6 +189,10 @@ class NotebookLink implements ILink {
       for (const looker of this._lookers) {
         looker.away();
         looker.away = noop;
+      }
+      for (const [read, end] of this._cells) {
+        end();
+        this._cells.set(read, noop);
       }
       this._link = null;
       this._links.leave(this._kernelId);

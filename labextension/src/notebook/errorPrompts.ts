@@ -12,18 +12,22 @@ export type ErrorRequest = 'Fix' | 'Explain';
 /** The tag of cells that are kept from the agent. */
 const HIDDEN = 'agent-hidden';
 
+/** Tells whether the user keeps a cell from the agent. */
+export function isHiddenCell(model: ICellModel): boolean {
+  const tags: unknown = model.getMetadata('tags');
+  return Array.isArray(tags) && tags.includes(HIDDEN);
+}
+
 /** Returns the newest error among a cell's outputs; null if there is none to ask the agent about. */
 export function errorOf(model: ICellModel): IOutputModel | null {
   if (model.type !== 'code') {
     return null;
   }
-  const tags: unknown = model.getMetadata('tags');
   const { outputs } = model as ICodeCellModel;
   for (let index = outputs.length - 1; index >= 0; index -= 1) {
     const output = outputs.get(index);
     if (output.type === 'error') {
-      return (Array.isArray(tags) && tags.includes(HIDDEN)) ||
-        isAgentCell(model.sharedModel.getSource())
+      return isHiddenCell(model) || isAgentCell(model.sharedModel.getSource())
         ? null
         : output;
     }

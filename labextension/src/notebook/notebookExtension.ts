@@ -13,6 +13,7 @@ import { DisposableDelegate, type IDisposable } from '@lumino/disposable';
 import type { LinkRegistry } from '../kernel/linkRegistry';
 import { addAnnouncer } from './announcer';
 import { cellEdits } from './cellEdits';
+import { cellReader } from './cellReader';
 import { addErrorButtons } from './errorButtons';
 import { completeOutputs } from './outputCompletion';
 import { labHost } from './rendering/labHost';
@@ -58,6 +59,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
           )
       )
     );
+    const stopTelling = link.tellCells(cellReader(panel));
     const lookAway = link.watch();
     const host = labHost(
       rendermime,
@@ -74,6 +76,7 @@ export class NotebookExtension implements DocumentRegistry.IWidgetExtension<
       completeOutputs(panel, link, this._words),
       addAnnouncer(panel, link, host),
       showWaiting(panel, link, this._waiting),
+      stopTelling,
       lookAway
     ];
     return new DisposableDelegate(() => {

@@ -92,6 +92,7 @@ export type Command =
   | ShowImage
   | ShowStorage
   | Steer
+  | TellCells
   | TrustProject
   | Unshare
   | Unwatch
@@ -501,6 +502,28 @@ export interface Cancel {
   id: string;
   type: 'cancel';
   session?: string;
+}
+/**
+ * The kernel asks every page that has notebooks of it for their cells.
+ */
+export interface CellsRequestNotice {
+  kind: 'cells';
+  /**
+   * Names the question; the answer repeats it.
+   */
+  request: string;
+  /**
+   * Only the cell with this id.
+   */
+  cell?: string;
+  /**
+   * Characters of each output's text that are wanted; with 0, no outputs are.
+   */
+  output_chars: number;
+  /**
+   * Pictures are wanted, too.
+   */
+  images: boolean;
 }
 /**
  * The folded state without messages, and where the live window begins.
@@ -1317,6 +1340,10 @@ export interface NotebookPart {
    */
   omitted: NotedCell[];
   /**
+   * Cells that were edited without being run, and cells that were deleted, as an open page told them.
+   */
+  edits: NotedEdit[];
+  /**
    * Names the kernel whose runs these are.
    */
   kernel: string;
@@ -1355,6 +1382,28 @@ export interface NotedCell {
    * Grows with each output of the run; a higher one since means that more came out.
    */
   version: number;
+}
+/**
+ * A cell that is not as it ran, as a notebook part tells it.
+ */
+export interface NotedEdit {
+  cell_id: string;
+  /**
+   * The execution count of the run that it was compared with.
+   */
+  number?: number;
+  /**
+   * That run; 0 where the cell never ran.
+   */
+  serial: number;
+  /**
+   * ``as it ran``: an edit that was told before was taken back.
+   */
+  state: 'edited' | 'as it ran' | 'deleted';
+  /**
+   * A digest of the source that the cell held.
+   */
+  mark: string;
 }
 /**
  * Files that a step changed.
@@ -1899,6 +1948,56 @@ export interface OverflowPolicy {
   silent: 'none' | 'stopped' | 'all';
   reserve_share: boolean;
   measured: boolean;
+}
+/**
+ * One cell of a notebook, as the page holds it.
+ */
+export interface PageCell {
+  id: string;
+  /**
+   * ``code``, ``markdown`` or ``raw``.
+   */
+  kind: string;
+  /**
+   * What the cell holds now; None for a hidden cell, and where the notebook is too large to be told whole.
+   */
+  source?: string;
+  /**
+   * The execution count that stands beside the cell.
+   */
+  number?: number;
+  /**
+   * The cell has the tag ``agent-hidden``: only its id is here.
+   */
+  hidden: boolean;
+  /**
+   * Its outputs as in a notebook file, cut to what was requested.
+   */
+  outputs: {
+    [k: string]: unknown;
+  }[];
+  /**
+   * Outputs that the page did not send, for their number or their size.
+   */
+  dropped: number;
+}
+/**
+ * One notebook that is open in a page.
+ */
+export interface PageNotebook {
+  /**
+   * Where the page's server knows the file.
+   */
+  path: string;
+  cells: PageCell[];
+  /**
+   * Ids of cells that were deleted since a cell ran.
+   */
+  deleted: string[];
+  /**
+   * The page's tab is in front; of two pages with one notebook this one is believed.
+   */
+  visible: boolean;
 }
 /**
  * New text of a part, coalesced per tick.
@@ -2635,6 +2734,20 @@ export interface StepRequested {
   request: StepRequest;
 }
 /**
+ * Answer a ``cells`` notice with what the page's notebooks hold; a piece, or the last piece.
+ */
+export interface TellCells {
+  id: string;
+  type: 'cells';
+  client: string;
+  request: string;
+  /**
+   * Cells of one notebook may be in several pieces, in order.
+   */
+  notebooks: PageNotebook[];
+  last: boolean;
+}
+/**
  * The todo list was replaced.
  */
 export interface TodoUpdated {
@@ -2708,6 +2821,10 @@ export interface Watch {
    * This page answers a ping by watching again.
    */
   pings: boolean;
+  /**
+   * This page shows notebooks of the kernel, and answers what their cells hold.
+   */
+  cells: boolean;
 }
 /**
  * Withdraw a waiting prompt.

@@ -283,4 +283,46 @@ describe('the link to a kernel', () => {
 
     expect(kernel.disposed).toBe(true);
   });
+
+  it('answers what the cells of its notebooks hold, in pieces, and nothing without a notebook', async () => {
+    const { kernel, link: made } = link();
+    made.watch();
+    await settled();
+    const asks = { kind: 'cells' as const, request: 'r', output_chars: 0 };
+    kernel.onNotice?.({ ...asks, images: false });
+    expect(kernel.types()).not.toContain('cells');
+
+    const cell = (id: string, source: string) => ({
+      id,
+      kind: 'code',
+      source,
+      hidden: false,
+      outputs: [],
+      dropped: 0
+    });
+    const large = [
+      cell('a', 'x'.repeat(200_000)),
+      cell('b', 'y'.repeat(99_999))
+    ];
+    const notebook = { path: 'a.ipynb', deleted: [], visible: true };
+    const stop = made.tellCells(() => ({ ...notebook, cells: large }));
+    expect(kernel.asked.at(-1)).toMatchObject({ type: 'watch', cells: true });
+    kernel.onNotice?.({ ...asks, images: false });
+    kernel.onNotice?.({ ...asks, images: false });
+
+    const told = kernel.asked.filter(({ type }) => type === 'cells');
+    expect(told).toMatchObject([
+      { request: 'r', client: 'id-1', last: false },
+      { request: 'r', last: true }
+    ]);
+    expect(
+      told.flatMap(({ notebooks }) =>
+        (notebooks as { cells: object[] }[]).flatMap(({ cells }) => cells)
+      )
+    ).toEqual(large);
+
+    stop();
+    kernel.onNotice?.({ ...asks, request: 's', images: false });
+    expect(kernel.asked.filter(({ type }) => type === 'cells')).toHaveLength(2);
+  });
 });

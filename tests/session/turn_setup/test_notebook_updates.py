@@ -1,6 +1,7 @@
 """What a kernel recorded of the user's cells goes along with the next prompt, once, within the limits that are set."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.permissions import rules_of
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookRuns, RecordedOutput
+from palimpsest.transcript.context_values.page_cells import CellsWanted, PageCell, PageNotebook
 from palimpsest.transcript.parts import NotebookPart
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
@@ -23,6 +25,15 @@ class RecordedRuns:
 
     def __init__(self) -> None:
         self.found: list[CellRun] = []
+        self.pages: list[PageNotebook] | None = None
+        """What a page shows; None where there is no page."""
+        self.asked = 0
+
+    def show(self, *sources: str, deleted: tuple[str, ...] = (), **by_id: str) -> None:
+        """Let a page show cells ``id-1`` and so on with these sources, and others by their ids."""
+        numbered = {f"id-{n}": source for n, source in enumerate(sources, 1)}
+        cells = [PageCell(id=one, source=held) for one, held in (numbered | by_id).items()]
+        self.pages = [PageNotebook(path="a.ipynb", cells=tuple(cells), deleted=deleted)]
 
     def add(self, source: str, printed: str = "", **more: Any) -> None:
         outputs = (RecordedOutput("stdout", printed),) if printed else ()
@@ -33,6 +44,10 @@ class RecordedRuns:
 
     def runs(self) -> NotebookRuns:
         return NotebookRuns(tuple(self.found))
+
+    async def page(self, _wanted: CellsWanted, _seconds: float) -> Sequence[PageNotebook] | None:
+        self.asked += 1
+        return self.pages
 
     def hide_next(self) -> None:
         raise AssertionError("not asked for here")
@@ -228,3 +243,97 @@ async def test_a_rule_that_denies_the_tool_keeps_what_a_prompt_names(tmp_path: P
     sent = str(model.requests[0].messages)
     assert "MARK-1" not in sent
     assert "a rule of permissions keeps that from you" in sent
+
+
+async def test_an_edited_and_a_deleted_cell_are_told_once(tmp_path: Path) -> None:
+    runs = RecordedRuns()
+    harness, model = opened(tmp_path, runs, *["Answer."] * 5)
+    session = await harness.session()
+    runs.add("x = 1")
+    runs.add("y = 2")
+    runs.show("x = 1", "y = 2", draft="z = 3")
+    await ask(session, "First")
+    runs.show("x = 'EDITED'", draft="z = 'WRITTEN'", deleted=("id-2",))
+    await ask(session, "Second")
+    await ask(session, "Third")
+    runs.show("x = 1", draft="z = 'WRITTEN'", deleted=("id-2",))
+    await ask(session, "Fourth")
+
+    told = [[(one.cell_id, one.state) for one in part.edits] for part in parts(session)]
+    assert told == [
+        [],
+        [("id-1", "edited"), ("draft", "edited"), ("id-2", "deleted")],
+        [("id-1", "as it ran")],
+    ]
+    text = parts(session)[1].text
+    assert "nothing ran" in text
+    assert '<cell number="1" id="id-1" edited="since it ran">\n<source>\nx = \'EDITED\'' in text
+    assert '<cell id="draft" edited="not run">' in text
+    assert '<deleted number="2" id="id-2">y = 2</deleted>' in text
+    assert str(model.requests[-1].messages).count("EDITED") == 1
+    await rebuilt(harness, session, model)
+
+
+async def test_a_cell_that_was_edited_and_then_run_is_told_as_a_run_alone(tmp_path: Path) -> None:
+    runs = RecordedRuns()
+    harness, _ = opened(tmp_path, runs, "One.", "Two.")
+    session = await harness.session()
+    runs.add("x = 1")
+    runs.show("x = 2")
+    await ask(session, "First")
+    runs.found.append(CellRun(2, 1, "x = 2", "id-1", 2))
+    await ask(session, "Second")
+
+    first, second = parts(session)
+    assert [one.state for one in first.edits] == ["edited"]
+    assert second.edits == ()
+    assert [one.number for one in second.cells] == [2]
+
+
+async def test_a_session_that_is_opened_again_tells_no_edit_twice(tmp_path: Path) -> None:
+    runs = RecordedRuns()
+    harness, _ = opened(tmp_path, runs, "One.")
+    session = await harness.session()
+    runs.add("x = 1")
+    runs.show("x = 2", deleted=("id-9",))
+    await ask(session, "First")
+    await session.close()
+
+    second, _ = opened(tmp_path, runs, "Two.", store=harness.store)
+    again = await second.workspace.open(session.id)
+    await ask(again, "Second")
+
+    assert len(parts(again)) == 1
+
+
+async def test_the_page_is_asked_once_a_prompt_and_only_where_all_is_told(tmp_path: Path) -> None:
+    for detail, expected in (("all", 1), ("errors", 0), ("none", 0)):
+        runs = RecordedRuns()
+        folder = tmp_path / detail
+        folder.mkdir()
+        harness, model = opened(folder, runs, "One.", notebook_detail=detail)
+        session = await harness.session()
+        runs.add("x = 1")
+        runs.show("x = 'EDITED'")
+        await ask(session, "First")
+
+        assert runs.asked == expected
+        assert ("EDITED" in str(model.requests)) == (detail == "all")
+
+
+async def test_what_the_user_hides_is_not_told_as_edited_or_deleted(tmp_path: Path) -> None:
+    runs = RecordedRuns()
+    harness, model = opened(tmp_path, runs, "One.")
+    session = await harness.session()
+    runs.add("a = 'HIDDEN-1'", hidden="private")
+    runs.add("b = 'HIDDEN-2'", hidden="tag")
+    runs.add("c = 'OPEN'")
+    shown = PageCell(id="id-1", source="a = 'HIDDEN-3'")
+    tagged = PageCell(id="id-3", hidden=True)
+    runs.pages = [PageNotebook(path="a.ipynb", cells=(shown, tagged), deleted=("id-2",))]
+
+    await ask(session, "First")
+
+    (part,) = parts(session)
+    assert part.edits == ()
+    assert "HIDDEN" not in str(model.requests[0].messages)

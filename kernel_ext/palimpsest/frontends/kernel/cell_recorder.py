@@ -11,9 +11,9 @@ import re
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.frontends.kernel.text_buffer import ANSI, TextBuffer
 from palimpsest.transcript.context_values.cell_runs import (
@@ -25,6 +25,9 @@ from palimpsest.transcript.context_values.cell_runs import (
     OutputKind,
     RecordedOutput,
 )
+
+if TYPE_CHECKING:
+    from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 
 MOST_RUNS = 200
 """Runs that are kept; a loop of cells must not fill the memory."""
@@ -165,6 +168,10 @@ class CellRecorder:
         self.is_agent_code: Callable[[], bool] = lambda: False
         """Tells whether the calling code was written by the agent; its outputs are its tool's."""
         self._private_next = False
+        self.read_pages: (
+            Callable[[CellsWanted, float], Awaitable[Sequence[PageNotebook] | None]] | None
+        ) = None
+        """Asks the open pages for their cells, once the channel to them is loaded."""
 
     def register(self) -> None:
         """Begin to record."""
@@ -207,6 +214,10 @@ class CellRecorder:
                 forgotten=self._count - len(self._runs),
                 earlier=self._earlier,
             )
+
+    async def page(self, wanted: "CellsWanted", seconds: float) -> "Sequence[PageNotebook] | None":
+        """Return the notebooks that open pages show now; None where no page answers in time."""
+        return None if self.read_pages is None else await self.read_pages(wanted, seconds)
 
     def begin(self, info: Any = None) -> None:
         """Begin a run; a listener of IPython. What is not counted in the history is no cell."""

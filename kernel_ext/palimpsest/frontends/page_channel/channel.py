@@ -30,6 +30,7 @@ from palimpsest.frontends.page_channel.notices import (
     records_since,
     session_states,
 )
+from palimpsest.frontends.page_channel.page_cells import PageCells
 from palimpsest.frontends.page_channel.page_presence import PagePresence, PageWatches
 from palimpsest.frontends.page_channel.project import ProjectChannel
 from palimpsest.frontends.page_channel.runs import RunsChannel
@@ -108,6 +109,7 @@ class Channel:
         self.announced: Callable[[int], None] = lambda _cells: None
         """Called with how many cells a page sends together; set by ``frontends/frontend.py``."""
         self._presence = PagePresence(self.watches.fresh, lambda: self._send(PingNotice()))
+        self.cells = PageCells(self._send)
         self._services = services
         self._main_thread = main_thread
         self._shell = shell
@@ -142,6 +144,7 @@ class Channel:
         }
         """The slow part of each command, which runs on the engine."""
         self._work |= MentionsChannel(self).work
+        self._work |= self.cells.work
         self._work |= SegmentsChannel(self).work
         self._work |= SessionsChannel(services, self).work
         self._work |= SharingChannel(services, self).work
@@ -256,6 +259,8 @@ class Channel:
                 self.watches.renew(command.client, command.session)
                 if command.pings:
                     self._presence.heard(command.client, command.session)
+                if command.cells:
+                    self.cells.heard(command.client)
                 return self._reply(command, watch_seconds=WATCH_SECONDS)
             case AnnounceRun():
                 self.announced(command.cells)
@@ -263,6 +268,7 @@ class Channel:
             case Unwatch():
                 self.watches.end(command.client, command.session)
                 self._presence.gone(command.client)
+                self.cells.gone(command.client)
                 return self._reply(command)
             case _:
                 self._on_engine(command, self._work[type(command)](command))

@@ -11,7 +11,13 @@ from typing import Annotated, get_args
 from pydantic import Field, TypeAdapter
 
 from palimpsest.frontends.protocol.choices import ListChoices
-from palimpsest.frontends.protocol.connection import AnnounceRun, Hello, Unwatch, Watch
+from palimpsest.frontends.protocol.connection import (
+    AnnounceRun,
+    Hello,
+    TellCells,
+    Unwatch,
+    Watch,
+)
 from palimpsest.frontends.protocol.context import ApplyContextEdit, Compact, ShowContext, UsePolicy
 from palimpsest.frontends.protocol.mentions import ListMentions, PreviewMentions
 from palimpsest.frontends.protocol.permissions import (
@@ -53,6 +59,7 @@ Command = Annotated[
     | Watch
     | Unwatch
     | AnnounceRun
+    | TellCells
     | Prompt
     | Queue
     | Steer

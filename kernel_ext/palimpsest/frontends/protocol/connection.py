@@ -1,9 +1,14 @@
-"""How a page connects to the kernel and watches sessions, and what it learns of the current session."""
+"""How a page connects to the kernel and watches sessions, what it learns of the current one, and is asked for.
+
+The kernel asks by a notice and a page answers by a command, since a kernel cannot send requests to a page. A
+large notebook is answered in several commands, each well below what a server passes in one message.
+"""
 
 from typing import Literal
 
 from pydantic import Field
 
+from palimpsest.transcript.context_values.page_cells import PageNotebook
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.sessions import Status
 from palimpsest.transcript.values import Ask, Value
@@ -40,6 +45,8 @@ class Watch(CommandBase):
     """None means every session of this kernel."""
     pings: bool = False
     """This page answers a ping by watching again."""
+    cells: bool = False
+    """This page shows notebooks of the kernel, and answers what their cells hold."""
 
 
 class Unwatch(CommandBase):
@@ -118,3 +125,28 @@ class PingNotice(Value):
     """A question is open; a page that receives this watches again, at once."""
 
     kind: Literal["ping"] = "ping"
+
+
+class CellsRequestNotice(Value):
+    """The kernel asks every page that has notebooks of it for their cells."""
+
+    kind: Literal["cells"] = "cells"
+    request: str
+    """Names the question; the answer repeats it."""
+    cell: str | None = None
+    """Only the cell with this id."""
+    output_chars: int = 0
+    """Characters of each output's text that are wanted; with 0, no outputs are."""
+    images: bool = False
+    """Pictures are wanted, too."""
+
+
+class TellCells(CommandBase):
+    """Answer a ``cells`` notice with what the page's notebooks hold; a piece, or the last piece."""
+
+    type: Literal["cells"] = "cells"
+    client: str
+    request: str
+    notebooks: tuple[PageNotebook, ...] = ()
+    """Cells of one notebook may be in several pieces, in order."""
+    last: bool = True

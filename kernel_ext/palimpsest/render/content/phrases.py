@@ -92,10 +92,14 @@ def cells_words(part: NotebookPart) -> str:
     cells = part.cells
     numbers = [one.number for one in cells if one.number is not None]
     failed = sum(one.status == "error" for one in cells)
+    edited = sum(one.state == "edited" for one in part.edits)
+    deleted = sum(one.state == "deleted" for one in part.edits)
     facts = [
         f"cell{'s' if len(numbers) > 1 else ''} {spans(numbers)}" if numbers else "",
         f"{failed} with an error" if failed else "",
         f"{len(part.omitted)} only named" if part.omitted else "",
+        f"{edited} edited and not run" if edited else "",
+        f"{deleted} deleted" if deleted else "",
         f"{part.hidden} kept from it" if part.hidden else "",
         f"{count(part.tokens)} tokens" if part.tokens else "",
     ]

@@ -6,8 +6,10 @@ own messages, so a session that is opened again does not tell them twice.
 """
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from palimpsest.context.engine_text.notebook_edits import CellEdit, cell_edits, marks_of
 from palimpsest.context.engine_text.notebook_note import (
     MOST_IMAGES,
     WINDOW_SHARE,
@@ -23,6 +25,7 @@ from palimpsest.store.blobs.blob_folder import keep_attachment
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.web.html_tokens import markup_text
 from palimpsest.transcript.context_values.cell_runs import CellRun
+from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import UserMessage
@@ -32,6 +35,7 @@ from palimpsest.transcript.parts import (
     FilePart,
     NotebookPart,
     NotedCell,
+    NotedEdit,
     Part,
     ResourceSource,
 )
@@ -42,6 +46,10 @@ NOTEBOOK_TOOL = "notebook"
 """Where a rule denies this tool, nothing is told of the user's cells either."""
 
 
+PAGE_SECONDS = 0.15
+"""How long a turn waits for what a page shows; a slower page is told with the next prompt."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Told:
     """What a session's messages say of the runs of this kernel."""
@@ -49,6 +57,8 @@ class _Told:
     through: int
     cells: dict[int, NotedCell]
     """The cells that the newest note about each run told, by the run's serial number."""
+    edits: dict[str, NotedEdit]
+    """The newest edit that was told of each cell, by its id."""
 
 
 class NotebookUpdates:
@@ -57,6 +67,10 @@ class NotebookUpdates:
     def __init__(self, services: Services, log: SessionLog) -> None:
         self._services = services
         self._log = log
+        self._marks: dict[str, str] | None = None
+        """Marks of the cells' sources at the last turn, once a page told them."""
+        self._asked = ""
+        """The prompt for which the pages were asked last."""
 
     def sources(self) -> tuple[str, ...]:
         """Return the sources of the cells that the model was not told of yet, hidden ones too."""
@@ -68,15 +82,17 @@ class NotebookUpdates:
             one.source for one in reader.runs().runs if one.serial > through and not one.by_agent
         )
 
-    def tell(self, user: UserMessage, policy: Policy, info: ModelInfo) -> None:
+    async def tell(self, user: UserMessage, policy: Policy, info: ModelInfo) -> None:
         """Write what is new beside a prompt that was not sent yet; a second time does nothing."""
         reader, session = self._services.notebook, self._log.state.session
         if reader is None or not policy.reminders.news or is_child(session):
             return
         if user.joins or user.by_engine or not self._is_newest(user):
             return
+        pages = await self._pages(user)
         recorded = reader.runs().runs
         told = self._told(reader.kernel)
+        edits = self._edits(pages, recorded, told)
         new = [
             one
             for one in recorded
@@ -94,12 +110,30 @@ class NotebookUpdates:
             self._services.count(policy.estimator),
             self._services.clean,
             markup_text,
+            edits,
         )
         if note is not None:
             hidden = sum(bool(one.hidden) for one in new)
             through = max([told.through, *(one.serial for one in new)])
             parts = self._parts(user, note, hidden, through, policy)
             self._log.append(*(PartUpdated(part=part) for part in parts))
+
+    async def _pages(self, user: UserMessage) -> Sequence[PageNotebook] | None:
+        """Return what open pages show, once for each prompt; None where nobody answers at once."""
+        reader = self._services.notebook
+        if reader is None or self._services.notebook_detail != "all" or self._asked == user.id:
+            return None
+        self._asked = user.id
+        return await reader.page(CellsWanted(), PAGE_SECONDS)
+
+    def _edits(
+        self, pages: Sequence[PageNotebook] | None, recorded: Sequence[CellRun], told: _Told
+    ) -> Sequence[CellEdit]:
+        if pages is None:
+            return ()
+        found = cell_edits(pages, recorded, told.edits, self._marks)
+        self._marks = marks_of(pages)
+        return found
 
     def _limits(self, info: ModelInfo) -> NoteLimits:
         tokens = self._services.notebook_tokens
@@ -123,15 +157,17 @@ class NotebookUpdates:
         messages = self._log.state.messages()
         newest = messages[-1] if messages else None
         cells: dict[int, NotedCell] = {}
+        edits: dict[str, NotedEdit] = {}
         for message in messages:
             for part in message.parts:
                 if not isinstance(part, NotebookPart) or part.kernel != kernel:
                     continue
                 if part.about == "runs":
                     through = max(through, part.through)
+                    edits |= {one.cell_id: one for one in part.edits}
                 if part.about == "runs" or message is newest:
                     cells |= {one.serial: one for one in part.cells}
-        return _Told(through, cells)
+        return _Told(through, cells, edits)
 
     def _parts(
         self, user: UserMessage, note: NotebookNote, hidden: int, through: int, policy: Policy
@@ -145,6 +181,7 @@ class NotebookUpdates:
                 text=note.text,
                 cells=note.cells,
                 omitted=note.omitted,
+                edits=note.edits,
                 kernel=reader.kernel if reader is not None else "",
                 through=through,
                 hidden=hidden,

@@ -214,7 +214,7 @@ class PromptResolver:
         may_look = any(tool.name == VARIABLES for tool in offered)
         sources = self._notebook.sources()
         if any(tool.name == NOTEBOOK_TOOL for tool in offered):
-            self._notebook.tell(user, policy, info)
+            await self._notebook.tell(user, policy, info)
         await self._news.tell(user, policy, self.namespace() if may_look else None, sources)
         system = await self._systems.settle(agent, info, user, self.extensions.finish_system)
         self._tell_of_files()

@@ -1,43 +1,44 @@
 """Show the model the notebook's cells: an outline, or one cell with its source, outputs and pictures.
 
-Border: reads what the kernel recorded of the cells that ran, and the saved file for the others and for
-their order; writes nothing and runs nothing. It says where each piece comes from, since the file on disk
-may be older than what the user sees. Cells that the user keeps from the agent are counted, not shown.
+Border: asks the live page where there is one, else reads the kernel's record and the saved file
+(``tools/execution/notebook_cells.py``); writes nothing and runs nothing. It says where each piece comes
+from, since a file on disk may be older than what the user sees. Hidden cells are counted, not shown.
 """
 
 import asyncio
 import base64
-import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.images import fit_image
-from palimpsest.tools.file_access.safe_open import read_real
-from palimpsest.tools.tool import ToolContext, ToolOutcome
-from palimpsest.transcript.context_values.cell_runs import (
-    HIDDEN_TAG,
-    CellRun,
-    NotebookRuns,
-    OutputKind,
-    RecordedOutput,
+from palimpsest.tools.execution.notebook_cells import (
+    KnownCell,
+    KnownCells,
+    cells_of_file,
+    cells_of_pages,
+    outputs_of,
 )
+from palimpsest.tools.tool import NotebookReader, ToolContext, ToolOutcome
+from palimpsest.transcript.context_values.cell_runs import NotebookRuns, RecordedOutput
+from palimpsest.transcript.context_values.page_cells import CellsWanted
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment
 
-MOST_FILE_BYTES = 64_000_000
-"""A notebook file that is larger is not read; its recorded cells are."""
+PAGE_SECONDS = 2.0
+"""How long a page is waited for; a hidden or dead tab must not hold the turn up."""
+OUTLINE_CHARS = 400
+"""Characters of an output that an outline asks the page for: it names outputs only."""
+OUTPUT_CHARS = 48_000
+"""Characters of an output of one cell that the page is asked for."""
 MOST_CELLS = 300
 """Cells of one outline."""
 MOST_IMAGES = 4
 LINE_CHARS = 90
-_KINDS: dict[str, OutputKind] = {"execute_result": "result", "display_data": "display"}
-_IMAGES = ("image/png", "image/jpeg")
+LEFT_OUT = "characters left out]"
 
 
 class NotebookArguments(BaseModel):
@@ -50,19 +51,6 @@ class NotebookArguments(BaseModel):
     outputs: bool = Field(
         default=True, description="Show the cell's outputs too, not only its source."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """A cell as it is known: from the kernel's record, from the saved file, or from both."""
-
-    kind: str
-    """``code``, ``markdown`` or ``raw``."""
-    run: CellRun
-    recorded: bool
-    """The kernel recorded its newest run; otherwise it stands as it was saved."""
-    at: int | None
-    """Its place in the saved file, from 1."""
 
 
 class NotebookTool:
@@ -82,66 +70,66 @@ class NotebookTool:
         """Return an outline, or one cell; raises NotFound for a cell that is not there."""
         if context.notebook is None:
             raise UserError("There is no kernel here, so there is no notebook to read.")
-        recorded = context.notebook.runs()
-        file = context.extra.get("notebook_file")
-        saved, when = await asyncio.to_thread(
-            _saved_cells, file if isinstance(file, Path) else None
-        )
-        cells, hidden = _cells(recorded, saved)
+        reader = context.notebook
+        known = await _known(reader, context)
         clean = key_redaction.for_context(context)
         wanted = (arguments.cell or "").strip()
         if not wanted:
-            return ToolOutcome(
-                _count(len(cells), "cell"), clean(_outline(cells, hidden, recorded, when))
-            )
-        cell = _find(cells, wanted)
+            title = _count(len(known.cells), "cell")
+            return ToolOutcome(title, clean(_outline(known, reader.runs())))
+        cell = _find(known, wanted)
+        if arguments.outputs and cell.live and not cell.recorded:
+            cell = await _with_outputs(cell, reader)
         return ToolOutcome(
             _name(cell),
-            clean(_whole(cell, when, outputs=arguments.outputs)),
+            clean(_whole(cell, known.saved_at, outputs=arguments.outputs)),
             {"cell_id": cell.run.cell_id},
             _pictures(cell) if arguments.outputs else (),
         )
 
 
-def _cells(recorded: NotebookRuns, saved: Sequence[_Cell]) -> tuple[list[_Cell], int]:
-    """Return the cells in the order of the file, then those that are only recorded; and the hidden ones' number."""
-    newest: dict[str, CellRun] = {}
-    without_id: list[CellRun] = []
-    for run in recorded.runs:
-        if run.cell_id is not None:
-            newest[run.cell_id] = run
-        else:
-            without_id.append(run)
-    found: list[_Cell] = []
-    for cell in saved:
-        if cell.run.cell_id in recorded.deleted:
-            continue
-        named = cell.run.cell_id or ""
-        recorded_run = newest.pop(named) if named in newest else None
-        found.append(
-            cell if recorded_run is None else replace(cell, run=recorded_run, recorded=True)
-        )
-    only = [*(run for one, run in newest.items() if one not in recorded.deleted), *without_id]
-    found += [
-        _Cell("code", run, recorded=True, at=None)
-        for run in sorted(only, key=lambda one: one.serial)
-    ]
-    shown = [one for one in found if not one.run.hidden]
-    return shown, len(found) - len(shown)
+async def _known(reader: NotebookReader, context: ToolContext) -> KnownCells:
+    """Return the cells as the live page shows them, or else as record and file hold them."""
+    named = context.extra.get("notebook_file")
+    file = named if isinstance(named, Path) else None
+    pages = await reader.page(CellsWanted(output_chars=OUTLINE_CHARS), PAGE_SECONDS)
+    recorded = reader.runs()
+    if pages:
+        return cells_of_pages(pages, recorded, file)
+    return await asyncio.to_thread(cells_of_file, file, recorded)
 
 
-def _outline(
-    cells: Sequence[_Cell], hidden: int, recorded: NotebookRuns, when: float | None
-) -> str:
-    if not cells:
+async def _with_outputs(cell: KnownCell, reader: NotebookReader) -> KnownCell:
+    """Return a cell that did not run here with its outputs as the page shows them."""
+    wanted = CellsWanted(cell.run.cell_id, OUTPUT_CHARS, images=True)
+    for page in await reader.page(wanted, PAGE_SECONDS) or ():
+        for one in page.cells:
+            if one.id == cell.run.cell_id and page.path == cell.notebook and not one.hidden:
+                run = replace(cell.run, outputs=outputs_of(one), dropped=one.dropped)
+                return replace(cell, run=run)
+    return cell
+
+
+def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
+    if not known.cells and known.origin == "record":
         return "No cell ran in this kernel yet, and there is no saved notebook."
-    lines = [_origin(cells, when)]
-    lines += [_line(one) for one in cells[:MOST_CELLS]]
-    if len(cells) > MOST_CELLS:
-        lines.append(f"({len(cells) - MOST_CELLS} more cells are not listed.)")
-    if hidden:
-        lines.append(f"({_count(hidden, 'cell')} kept from you by the user.)")
-    if recorded.earlier and when is None:
+    lines = [_origin(known)]
+    several = len({one.notebook for one in known.cells if one.live}) > 1
+    before = ""
+    for cell in known.cells[:MOST_CELLS]:
+        place = _place(cell, several=several) if known.origin == "page" else ""
+        if place != before:
+            lines.append(place)
+            before = place
+        lines.append(_line(cell))
+    if len(known.cells) > MOST_CELLS:
+        lines.append(f"({len(known.cells) - MOST_CELLS} more cells are not listed.)")
+    if known.deleted:
+        gone = ", ".join(f"[{one.number or ' '}] {_first(one.source)}" for one in known.deleted)
+        lines.append(f"Deleted from the notebook since they ran: {gone}")
+    if known.hidden:
+        lines.append(f"({_count(known.hidden, 'cell')} kept from you by the user.)")
+    if recorded.earlier and known.origin == "record":
         earlier = ", ".join(f"[{number}] {_first(source)}" for number, source in recorded.earlier)
         lines.append(f"Before the agent was loaded, outputs unknown: {earlier}")
     if recorded.forgotten:
@@ -149,35 +137,67 @@ def _outline(
     return "\n".join(lines)
 
 
-def _origin(cells: Sequence[_Cell], when: float | None) -> str:
-    if when is None:
-        return "As this kernel recorded them; the notebook is not saved where it can be read:"
-    moment = time.strftime("%H:%M:%S", time.localtime(when))
+def _place(cell: KnownCell, *, several: bool) -> str:
+    """Return the heading of the cells around a cell of live pages; empty where there is one notebook."""
+    if not cell.live:
+        return (
+            "Ran in this kernel, but in no notebook that a page shows (a console, a closed page):"
+        )
+    return f"In {cell.notebook}:" if several else ""
+
+
+def _origin(known: KnownCells) -> str:
+    cells = known.cells
+    if known.origin == "page":
+        return (
+            "As the live page shows the notebook now, in its order. Cells marked * ran in this kernel as they "
+            "are; ~ were edited since they ran, so their outputs belong to an earlier source; the others did "
+            "not run in this kernel:"
+        )
+    if known.origin == "record":
+        return "As this kernel recorded them; no page answers, and the notebook is not saved where it can be read:"
     ran = sum(one.recorded for one in cells)
     return (
-        f"In the order of the file saved at {moment}; cells marked * are as they ran in this kernel "
-        f"({ran} of {len(cells)}), the others as saved:"
+        f"No page answers; in the order of the file saved at {_moment(known.saved_at)}. Cells marked * are as "
+        f"they ran in this kernel ({ran} of {len(cells)}), the others as saved:"
     )
 
 
-def _line(cell: _Cell) -> str:
+def _moment(when: float | None) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(when))
+
+
+def _line(cell: KnownCell) -> str:
     run = cell.run
     number = f"[{run.number if run.number is not None else ' '}]" if cell.kind == "code" else "[md]"
     facts = [_summary(one) for one in run.outputs][:6]
     facts += [f"{len(run.outputs) - 6} more outputs"] if len(run.outputs) > 6 else []
-    state = "" if run.status == "ok" else f" {run.status}"
+    states = [one for one in (run.status if run.status != "ok" else "", _state(cell)) if one]
+    state = f" {', '.join(states)}" if states else ""
     named = f" id={run.cell_id}" if run.cell_id else ""
     told = f"  -> {'; '.join(facts)}" if facts else ""
-    mark = "*" if cell.recorded else " "
-    return f"{mark}{number}{named}{state}: {_first(run.source)}{told}"
+    mark = "~" if cell.now is not None else "*" if cell.recorded else " "
+    return f"{mark}{number}{named}{state}: {_first(cell.source)}{told}"
+
+
+def _state(cell: KnownCell) -> str:
+    """Return how what the page's cell holds relates to what ran; empty where it is the same."""
+    if cell.now is not None:
+        return "edited since it ran"
+    if not cell.live or cell.recorded or cell.kind != "code":
+        return ""
+    return "not run" if cell.run.number is None else "not run since the agent was loaded"
 
 
 def _summary(output: RecordedOutput) -> str:
     if output.error is not None:
         return _first(f"{output.error[0]}: {output.error[1]}")
     kinds = ", ".join(output.mimes)
-    lines = output.text.count("\n") + 1 if output.text else 0
-    size = f"{lines} lines" if lines > 1 else f"{len(output.text)} characters" if lines else ""
+    text = output.text.rstrip("\n")
+    lines = text.count("\n") + 1 if text else 0
+    if LEFT_OUT in output.text:
+        return " ".join(one for one in (output.kind, "long", kinds) if one)
+    size = f"{lines} lines" if lines > 1 else f"{len(text)} characters" if lines else ""
     return " ".join(one for one in (output.kind, size, kinds) if one)
 
 
@@ -186,7 +206,8 @@ def _first(text: str) -> str:
     return line if len(line) <= LINE_CHARS else line[: LINE_CHARS - 3] + "..."
 
 
-def _find(cells: Sequence[_Cell], wanted: str) -> _Cell:
+def _find(known: KnownCells, wanted: str) -> KnownCell:
+    cells = known.cells
     plain = wanted.strip("[]# ").removeprefix("cell ").strip()
     if plain.isdecimal():
         # The newest of several with one number: a kernel that was restarted counts again.
@@ -196,27 +217,34 @@ def _find(cells: Sequence[_Cell], wanted: str) -> _Cell:
     for cell in cells:
         if cell.run.cell_id == plain:
             return cell
+    if any(plain in (str(one.number), one.cell_id) for one in known.deleted):
+        raise NotFound(f"The user deleted cell {wanted!r} from the notebook since it ran.")
     numbers = [one.run.number for one in cells if one.run.number is not None]
-    known = f" Cells that ran: {', '.join(map(str, sorted(set(numbers))))}." if numbers else ""
+    told = f" Cells that ran: {', '.join(map(str, sorted(set(numbers))))}." if numbers else ""
     raise NotFound(
-        f"There is no cell {wanted!r} that you may read.{known} Call without a cell for the outline."
+        f"There is no cell {wanted!r} that you may read.{told} Call without a cell for the outline."
     )
 
 
-def _name(cell: _Cell) -> str:
+def _name(cell: KnownCell) -> str:
     return f"cell {cell.run.number if cell.run.number is not None else cell.run.cell_id or '?'}"
 
 
-def _whole(cell: _Cell, when: float | None, *, outputs: bool) -> str:
+def _whole(cell: KnownCell, when: float | None, *, outputs: bool) -> str:
     run = cell.run
-    origin = (
-        "as it ran in this kernel"
-        if cell.recorded
-        else f"as saved at {time.strftime('%H:%M:%S', time.localtime(when))}"
-    )
-    named = f", id {run.cell_id}" if run.cell_id else ""
-    state = "" if run.status == "ok" else f", {run.status}"
-    sections = [f"[{_name(cell)}{named}{state}, {origin}]", f"[source]\n{run.source}"]
+    facts = [
+        _name(cell),
+        f"id {run.cell_id}" if run.cell_id else "",
+        run.status if run.status != "ok" else "",
+        _state(cell),
+        _pieces_from(cell, when),
+    ]
+    sections = [f"[{', '.join(one for one in facts if one)}]"]
+    if cell.now is None:
+        sections.append(f"[source]\n{run.source}")
+    else:
+        sections.append(f"[source now, on the live page; it did not run]\n{cell.now}")
+        sections.append(f"[source that ran, to which the outputs belong]\n{run.source}")
     if outputs:
         sections += [_section(one) for one in run.outputs]
         if run.dropped:
@@ -226,13 +254,22 @@ def _whole(cell: _Cell, when: float | None, *, outputs: bool) -> str:
     return "\n\n".join(sections)
 
 
+def _pieces_from(cell: KnownCell, when: float | None) -> str:
+    """Say where source and outputs come from."""
+    if cell.live and cell.recorded:
+        return "source from the live page, outputs as this kernel recorded them"
+    if cell.live:
+        return "source and outputs from the live page"
+    return "as it ran in this kernel" if cell.recorded else f"as saved at {_moment(when)}"
+
+
 def _section(output: RecordedOutput) -> str:
     kinds = f" {', '.join(output.mimes)}" if output.mimes else ""
     body = output.text.rstrip() or output.markup.rstrip()
     return f"[{output.kind}{kinds}]\n{body}".rstrip()
 
 
-def _pictures(cell: _Cell) -> tuple[Attachment, ...]:
+def _pictures(cell: KnownCell) -> tuple[Attachment, ...]:
     found: list[Attachment] = []
     for output in cell.run.outputs:
         if output.image is None or len(found) == MOST_IMAGES:
@@ -248,78 +285,3 @@ def _pictures(cell: _Cell) -> tuple[Attachment, ...]:
 
 def _count(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
-
-
-def _saved_cells(file: Path | None) -> tuple[list[_Cell], float | None]:
-    """Return the cells of a saved notebook and when it was saved; none where it cannot be read."""
-    if file is None:
-        return [], None
-    try:
-        when = file.stat().st_mtime
-        data = read_real(file.resolve(), MOST_FILE_BYTES + 1)
-        if len(data) > MOST_FILE_BYTES:
-            return [], None
-        document = json.loads(data)
-    except (OSError, ValueError, RecursionError):
-        return [], None
-    cells = document.get("cells") if isinstance(document, dict) else None
-    if not isinstance(cells, list):
-        return [], None
-    found = [_saved(one, at) for at, one in enumerate(cells, start=1) if isinstance(one, dict)]
-    return found, when
-
-
-def _saved(cell: dict[str, Any], at: int) -> _Cell:
-    metadata = cell.get("metadata")
-    tags = metadata.get("tags") if isinstance(metadata, dict) else None
-    number, named = cell.get("execution_count"), cell.get("id")
-    outputs = [_saved_output(one) for one in cell.get("outputs") or () if isinstance(one, dict)]
-    run = CellRun(
-        serial=0,
-        version=0,
-        source=_joined(cell.get("source")),
-        cell_id=named if isinstance(named, str) else None,
-        number=number if isinstance(number, int) else None,
-        status="error" if any(one.kind == "error" for one in outputs) else "ok",
-        hidden="tag" if isinstance(tags, list) and HIDDEN_TAG in tags else "",
-        outputs=tuple(outputs),
-    )
-    return _Cell(str(cell.get("cell_type", "code")), run, recorded=False, at=at)
-
-
-def _saved_output(output: dict[str, Any]) -> RecordedOutput:
-    kind = output.get("output_type")
-    if kind == "stream":
-        stderr = output.get("name") == "stderr"
-        return RecordedOutput("stderr" if stderr else "stdout", _joined(output.get("text")))
-    if kind == "error":
-        lines = output.get("traceback")
-        text = "\n".join(map(str, lines)) if isinstance(lines, list) else ""
-        named = (str(output.get("ename", "")), str(output.get("evalue", "")))
-        return RecordedOutput("error", text, error=named)
-    data = output.get("data")
-    bundle = data if isinstance(data, dict) else {}
-    return RecordedOutput(
-        _KINDS.get(str(kind), "display"),
-        _joined(bundle.get("text/plain")),
-        markup="" if bundle.get("text/plain") else _joined(bundle.get("text/markdown")),
-        mimes=tuple(str(mime)[:100] for mime in bundle if mime != "text/plain"),
-        image=_saved_image(bundle),
-    )
-
-
-def _saved_image(bundle: dict[str, Any]) -> tuple[str, bytes] | None:
-    for mime in _IMAGES:
-        content = bundle.get(mime)
-        if content:
-            try:
-                return mime, base64.b64decode(_joined(content))
-            except ValueError:
-                return None
-    return None
-
-
-def _joined(text: Any) -> str:
-    if isinstance(text, list):
-        return "".join(map(str, text))
-    return text if isinstance(text, str) else ""

@@ -64,3 +64,8 @@ class NotebookRuns:
     """Older runs that are no longer kept."""
     earlier: tuple[tuple[int, str], ...] = ()
     """Number and source of cells that ran before the recording began."""
+
+
+def same_source(first: str, second: str) -> bool:
+    """Tell whether two sources are the same but for blank space around them."""
+    return first.strip() == second.strip()

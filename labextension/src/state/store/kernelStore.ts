@@ -5,6 +5,7 @@
  * within one frame cause one update.
  */
 import type {
+  CellsRequestNotice,
   CurrentNotice,
   InsertCellsNotice,
   PingNotice,
@@ -53,6 +54,7 @@ export type KernelNotice =
   | OutcomeNotice
   | CurrentNotice
   | InsertCellsNotice
+  | CellsRequestNotice
   | PingNotice;
 
 export const UNKNOWN_KERNEL: IKernelView = {
@@ -214,6 +216,7 @@ export class KernelStore implements IReadable<IKernelView> {
         break;
       case 'outcome':
       case 'insert-cells':
+      case 'cells':
       case 'ping':
         break;
     }

@@ -1,7 +1,7 @@
 /**
  * Which of the user's cells the agent was told of with a prompt, and what it was told, word for word.
  */
-import type { NotebookPart } from '../../protocol/generated';
+import type { NotebookPart, NotedEdit } from '../../protocol/generated';
 import { count } from '../../state/display/numberFormat';
 import { Disclosure } from '../controls/disclosure';
 import { useHost, type IWords } from '../host';
@@ -10,6 +10,11 @@ import { useHost, type IWords } from '../host';
 export function toldCells(part: NotebookPart, words: IWords): string {
   const numbers = part.cells.flatMap(cell => cell.number ?? []);
   const failed = part.cells.filter(cell => cell.status === 'error').length;
+  // Logs of older versions have none.
+  const edits = (state: NotedEdit['state']) =>
+    (part.edits as NotebookPart['edits'] | undefined)?.filter(
+      edit => edit.state === state
+    ).length ?? 0;
   const facts = [
     numbers.length === 0
       ? ''
@@ -20,6 +25,10 @@ export function toldCells(part: NotebookPart, words: IWords): string {
     part.omitted.length > 0
       ? words.__('%1 only named', part.omitted.length)
       : '',
+    edits('edited') > 0
+      ? words.__('%1 edited and not run', edits('edited'))
+      : '',
+    edits('deleted') > 0 ? words.__('%1 deleted', edits('deleted')) : '',
     part.hidden > 0 ? words.__('%1 kept from it', part.hidden) : '',
     part.tokens ? words.__('%1 tokens', count(part.tokens)) : ''
   ];

@@ -44,6 +44,7 @@ function error(source?: string): NotebookPart {
     ],
     names: [],
     omitted: [],
+    edits: [],
     kernel: '',
     through: 4,
     hidden: 0

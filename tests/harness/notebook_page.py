@@ -1,0 +1,89 @@
+"""A page that shows a notebook of a test's kernel: it answers what its cells hold."""
+
+import threading
+import uuid
+from types import TracebackType
+from typing import Any
+
+from tests.harness.kernel import Kernel, Message
+from tests.waiting import eventually
+
+
+class NotebookPage:
+    """A client of the kernel that watches it as a page does, and answers ``cells`` notices.
+
+    Its cells are what a test puts into ``cells``, and what it was asked is in ``asked``; a page that is not
+    ``awake`` answers nothing.
+    """
+
+    def __init__(self, kernel: Kernel, path: str = "a.ipynb") -> None:
+        self.path = path
+        self.cells: list[Message] = []
+        self.deleted: list[str] = []
+        self.asked: list[Message] = []
+        self.awake = True
+        self.name = uuid.uuid4().hex
+        self._client = kernel.second_client()
+        self._client.wait_until_ready()
+        self._open = True
+        self._thread = threading.Thread(target=self._answer, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> "NotebookPage":
+        eventually(lambda: self._begun)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open = False
+        self._thread.join(10)
+        self._client.request(type="unwatch", client=self.name)
+        self._client.close()
+
+    def shows(self, *sources: str, **by_id: Any) -> None:
+        """Show code cells ``cell-1`` and so on with these sources, and others by their ids."""
+        numbered: dict[str, Any] = {f"cell-{n}": one for n, one in enumerate(sources, 1)}
+        self.cells = [
+            {"id": one, **(held if isinstance(held, dict) else {"source": held})}
+            for one, held in (numbered | by_id).items()
+        ]
+
+    _begun = False
+
+    def _answer(self) -> None:
+        self._client.request(type="watch", client=self.name, pings=True, cells=True)
+        self._begun = True
+        seen = 0
+        while self._open:
+            try:
+                notice = self._client.wait(_asks, timeout=0.1, since=seen)
+            except AssertionError:
+                continue
+            seen = self._client.iopub.index(notice) + 1
+            self.asked.append(notice["content"])
+            if self.awake:
+                self._tell(notice["content"])
+
+    def _tell(self, wanted: Message) -> None:
+        cells = [one for one in self.cells if wanted.get("cell") in (None, one["id"])]
+        half = len(cells) // 2
+        pieces = [cells[:half], cells[half:]]
+        for number, piece in enumerate(pieces):
+            self._client.request(
+                type="cells",
+                client=self.name,
+                request=wanted["request"],
+                notebooks=[{"path": self.path, "cells": piece, "deleted": self.deleted}],
+                last=number == len(pieces) - 1,
+            )
+
+
+def _asks(message: Message) -> bool:
+    return (
+        message["header"]["msg_type"] == "palimpsest_notice"
+        and message["content"].get("kind") == "cells"
+    )
