@@ -76,6 +76,7 @@ def test_runs_and_says_what_is_true(ran: tuple[nbformat.NotebookNode, int], fold
     assert "| sex | 11 |" in shown(notebook, "describe")
     assert "**0.6562**" in shown(notebook, "scatter")
     assert "| Biscoe | 61 |" in shown(notebook, "count")
+    assert '["body_mass_g"]' in shown(notebook, "fix")
     assert "allowed once" in shown(notebook, "write")
     assert "Biscoe" in (folder / "data" / "notes.md").read_text(encoding="utf-8")
     assert "rehearsal/rehearsal" in shown(notebook, "status")
@@ -96,7 +97,7 @@ def test_leaves_a_session_that_reads_as_a_page(folder: Path) -> None:
     page, errors = demo.session_page(folder)
 
     assert errors == []
-    assert page.count('<section class="prompt">') == 4
+    assert page.count('<section class="prompt">') == 5
     assert 'src="data:image/png;base64,' in page
 
 
