@@ -61,6 +61,11 @@ from palimpsest.session.permissions.approved_code import ApprovedCode, Recording
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants
 from palimpsest.session.permissions.project_move import ProjectMoveWatch
+from palimpsest.session.prompts.hidden_variables import (
+    HiddenNames,
+    HidingNamespace,
+    HidingQuietNamespace,
+)
 from palimpsest.session.runs.title_writer import small_model
 from palimpsest.session.trust.trust_store import TrustStore
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -143,6 +148,7 @@ class App:
         atexit.register(self.close)
         APPS.append(self)
         config, policy = self._config.value, self._config.policy
+        hidden = self.hidden_names = HiddenNames(config.hidden_variables)
         self.locked_settings = LockedSettings(self._config.locked, config)
         self.hooks = open_registry(
             hook_sources(config.hooks, self._config.origins),
@@ -211,8 +217,9 @@ class App:
             environment=self.environment,
             secrets=KernelSecrets(self.environment),
             python=python and (lambda one: RecordingRunner(python(one), approved_code, one)),
-            namespace=namespace,
-            quiet_namespace=quiet_namespace,
+            namespace=namespace and (lambda one: HidingNamespace(namespace(one), hidden)),
+            quiet_namespace=quiet_namespace
+            and (lambda one: HidingQuietNamespace(quiet_namespace(one), hidden)),
             notebook=notebook_runs,
             notebook_detail=config.notebook,
             notebook_tokens=config.notebook_tokens,

@@ -186,7 +186,9 @@ class Frontend:
             for one in reversed(runs.runs().runs if runs is not None else ())
             if one.number is not None and not one.by_agent and not one.hidden
         ][:MOST_CELLS]
-        names = [one.name for one in list_variables(self.shell, ShownVariables("names"))]
+        hidden = getattr(self.services, "hidden_names", ())
+        listed = list_variables(self.shell, ShownVariables("names"))
+        names = [one.name for one in listed if one.name not in hidden]
         errors = ["error"] if any(one.status == "error" for one in recorded) else []
         cells = [f"{kind} {one.number}" for kind in ("cell", "out") for one in recorded]
         return [*errors, *names[:MOST_NAMES], *cells]

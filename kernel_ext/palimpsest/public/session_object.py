@@ -24,6 +24,7 @@ from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.extensions.hooks import HookStatus
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.prompts.prompt_checks import PromptWords
 from palimpsest.tools.mcp.servers import McpServerStatus
 from palimpsest.transcript.context_values.decisions import StepRequest
@@ -386,7 +387,10 @@ class Session:
             store = self._app.services.store
             return build_recorded_report(store, self.id, request_id, counter, clean)
         return build_context_report(
-            self._live.basis(), lambda only: self._live.records_after(0, only), clean
+            self._live.basis(),
+            lambda only: self._live.records_after(0, only),
+            clean,
+            hidden_variables=left_out(self._app),
         )
 
     def whatif(self, *words: str | Policy, summary_tokens: int = SUMMARY_TOKENS) -> WhatIf:

@@ -218,7 +218,7 @@ OTHER_WAYS = {
 
 ONLY_SETTINGS = {
     "titles", "turn_summaries", "models", "context_tokens", "dm_history_limit", "dms", "subagent_depth", "mcp", "share",
-    "snapshot", "on_failure", "variables", "notebook", "notebook_tokens",
+    "snapshot", "on_failure", "variables", "notebook", "notebook_tokens", "hidden_variables",
 }  # fmt: skip
 """Settings that only settings files can change."""
 

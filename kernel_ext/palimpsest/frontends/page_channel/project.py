@@ -25,6 +25,7 @@ from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage, weigh_storage
+from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.records.retention import SessionTree, session_trees
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.transcript.errors import NotFound
@@ -90,7 +91,10 @@ class ProjectChannel:
         clean = scrubber(os.environ)
         ledger = await asyncio.to_thread(
             lambda: build_context_report(
-                session.basis(), lambda only: session.records_after(0, only), clean
+                session.basis(),
+                lambda only: session.records_after(0, only),
+                clean,
+                hidden_variables=left_out(self._services),
             )
         )
         drawn = {

@@ -27,6 +27,7 @@ from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.controls.context_edits import ContextEditAction
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
@@ -236,7 +237,10 @@ class Subcommands:
             return sentence(NO_SESSION)
         clean = scrubber(os.environ)
         ledger = build_context_report(
-            session.basis(), lambda only: session.records_after(0, only), clean
+            session.basis(),
+            lambda only: session.records_after(0, only),
+            clean,
+            hidden_variables=left_out(services),
         )
         return CommandOutput(ledger.markdown, ledger.text, ledger.html)
 

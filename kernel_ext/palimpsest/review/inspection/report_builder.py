@@ -55,7 +55,10 @@ SPEAKERS = {"user": "prompt", "assistant": "answer", "reasoning": "thoughts", "o
 
 
 def build_context_report(
-    basis: RequestInputs, records: Callable[[Sequence[str]], Iterable[Record]], scrub: Scrub = str
+    basis: RequestInputs,
+    records: Callable[[Sequence[str]], Iterable[Record]],
+    scrub: Scrub = str,
+    hidden_variables: int = 0,
 ) -> ContextReport:
     """Return the report of a request; ``records`` of some types are read where it has decisions to date."""
     wanted = decisions_to_date(basis)
@@ -75,6 +78,7 @@ def build_context_report(
         gone=() if basis.marker_id else reductions(basis, dated, scrub),
         hidden_cells=sum(part.hidden for part in _notes(basis)),
         omitted_cells=sum(len(part.omitted) for part in _notes(basis)),
+        hidden_variables=hidden_variables,
     )
 
 

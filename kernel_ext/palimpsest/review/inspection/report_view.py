@@ -168,7 +168,9 @@ def _remarks(ledger: "WindowContents") -> tuple[str, ...]:
         else ""
     )
     policy = f"Policy: {ledger.policy}."
-    return tuple(one for one in (opaque, counted, told, _cells(ledger), policy) if one)
+    return tuple(
+        one for one in (opaque, counted, told, _cells(ledger), _variables(ledger), policy) if one
+    )
 
 
 def _cells(ledger: "WindowContents") -> str:
@@ -182,6 +184,16 @@ def _cells(ledger: "WindowContents") -> str:
         if number
     ]
     return f"Runs of your cells that are not in it: {', '.join(facts)}." if facts else ""
+
+
+def _variables(ledger: "WindowContents") -> str:
+    """Return how many variables were kept from the agent by their names; empty where none was."""
+    number = ledger.hidden_variables
+    return (
+        f"Kept from the agent by the setting hidden_variables: {_many(number, 'variable', 'variables')}."
+        if number
+        else ""
+    )
 
 
 def _entry(item: "ReportItem") -> WindowEntry:

@@ -96,6 +96,8 @@ class WindowContents:
     """Runs of cells that the user kept from the agent, by a tag or by ``%agent private``."""
     omitted_cells: int = 0
     """Runs of cells that were only named, for want of tokens."""
+    hidden_variables: int = 0
+    """Variables of the kernel that the setting ``hidden_variables`` kept from the newest list."""
     opaque_by: str = ""
     """The rule of the hook that wrote the whole request: the origin of its text is unknown."""
 

@@ -42,9 +42,12 @@ ACTIONS = get_args(Action)
 _WRITTEN: Mapping[str, Any] = {
     "permission": PermissionTable,
     "instructions": list[str],
+    "hidden_variables": list[str],
     "hooks": HookTable,
 }
 """The type in one file, for settings whose merged type is a sequence over all files."""
+_LISTS = ("instructions", "hidden_variables")
+"""Lists to which each file adds."""
 _AGENT_RULES = re.compile(r"""^agent\.("[^"]*"|[^."]+)\.permission$""")
 
 
@@ -166,7 +169,7 @@ class LayerMerge:
         into: dict[str, Any],
         name: str,
     ) -> None:
-        layered = name in ("permission", "instructions") or key == "hooks"
+        layered = name in ("permission", *_LISTS) or key == "hooks"
         if name == "permission" and isinstance(value, Mapping):
             value, wrong = _right_rules(value, key)
             for words in wrong:
@@ -191,7 +194,7 @@ class LayerMerge:
             checked = [_absolute(one, layer.base) for one in checked]
         if layered:
             before = into.get(name, [])
-            into[name] = before + (checked if name == "instructions" else [checked])
+            into[name] = before + (checked if name in _LISTS else [checked])
             was = self.origins.get(key)
             self.origins[key] = f"{was}, then {layer.origin}" if was else layer.origin
         else:

@@ -235,6 +235,8 @@ class Config(Settings):
     """Which cells that the user ran since the last turn are sent with a prompt: none, those that failed, or all."""
     notebook_tokens: Count = 6_000
     """Upper limit of what is sent about the user's cells with one prompt, in tokens."""
+    hidden_variables: tuple[str, ...] = ()
+    """Names of variables that the agent is never told of, from all layers; they may hold ``*``."""
     replay: ReplayMode = "ask"
     """Whether cells show their recorded answers: only those, with a question before a Run All sends a changed
     prompt (``ask``), without one (``prefer``), or never."""

@@ -20,6 +20,7 @@ from palimpsest.session.interfaces.prompt_mentions import (
     QuietNamespace,
 )
 from palimpsest.session.interfaces.services import Services
+from palimpsest.session.prompts.hidden_variables import HiddenVariable
 from palimpsest.session.prompts.mention_matches import ranked_matches
 from palimpsest.session.prompts.notebook_mentions import (
     MOST_MENTIONS,
@@ -174,6 +175,8 @@ class MentionPreviews:
         namespace = self._namespace()
         try:
             return (namespace.brief(path) if namespace is not None else ""), "sent"
+        except HiddenVariable:
+            return "", "hidden"
         except NotFound:
             return "", "unknown"
 

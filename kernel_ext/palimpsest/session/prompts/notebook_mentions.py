@@ -15,6 +15,7 @@ from types import ModuleType
 from palimpsest.context.engine_text.notebook_note import as_data, as_note, cell_text, noted
 from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.session.interfaces.services import Services
+from palimpsest.session.prompts.hidden_variables import HiddenVariable
 from palimpsest.session.prompts.prompt_syntax import NotebookMention, notebook_mentions
 from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
 from palimpsest.tools.web.html_tokens import markup_text
@@ -116,6 +117,9 @@ class NotebookMentions:
     ) -> list[Part]:
         try:
             return await self.part_of(namespace, mention, runs, new)
+        except HiddenVariable as kept:
+            data = {"mention": mention.target}
+            return [TextPart(**new(), text=str(kept), synthetic=True, metadata=data)]
         except (NotFound, TimeoutError):
             return []  # a word with an at sign that names no variable, or a kernel that is busy
 
