@@ -92,6 +92,13 @@ def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: 
     photograph(page, "panel-notebook7")
     right = panel.evaluate("node => node.getBoundingClientRect().right")
     assert right <= page.evaluate("window.innerWidth") + 1
+    page.evaluate(RUN, 0)
+    composer(panel).press_sequentially("see @cell")
+    expect(panel.get_by_role("option").first).to_be_visible()
+    composer(panel).press("Enter")
+    expect(panel.locator(".plm-MentionChip")).to_have_text(
+        re.compile(r"cell \d+ with its outputs · ~\d+ tokens")
+    )
     assert ours(seen) == []
 
 

@@ -208,6 +208,21 @@ def test_what_a_rule_denies_is_not_listed_and_stays_here(tmp_path: Path) -> None
         }
 
 
+def test_a_file_is_no_variable_that_a_rule_denies(tmp_path: Path) -> None:
+    (tmp_path / "palimpsest.toml").write_text("[permission]\nvariables = 'deny'\n")
+    (tmp_path / "open.md").write_text("Yours.")
+    with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
+        kernel.run("%load_ext palimpsest", timeout=90)
+        kernel.run("%agent sessions", timeout=90)
+        kernel.request(type="watch", client="page")
+        mark = len(kernel.iopub)
+        outcome(kernel, "open", type="prompt", text="sum up @open.md", model="rehearsal/rules")
+        told = str([m["content"].get("records") for m in kernel.iopub[mark:]])
+
+        assert "The user attached open.md." in told
+        assert "keeps that from you" not in told
+
+
 def test_five_hundred_variables_and_two_hundred_cells_are_listed_at_once(kernel: Kernel) -> None:
     kernel.run("for n in range(500): globals()[f'many_{n}'] = [n]")
     for n in range(30):
