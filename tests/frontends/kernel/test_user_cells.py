@@ -273,6 +273,23 @@ def test_mentions_attach_cells_outputs_and_variables(session: Kernel, server: Fa
     assert "home" not in text.replace("me@home.org", "")
 
 
+def test_a_class_describes_its_object_to_the_model_where_it_is_named(
+    session: Kernel, server: FaultServer
+) -> None:
+    server.script(calls("variables"), calls("variables", name="fitted"), says("I see."))
+    session.run(
+        "class Fitted:\n    def _repr_llm_(self): return 'RIDGE-' + 'REGRESSION'\nfitted = Fitted()"
+    )
+
+    session.run("%agent how good is @fitted", timeout=60)
+    prompt = "\n".join(one.get("text", "") for one in newest_prompt(server))
+    outputs = [one["content"] for one in sent(server)["messages"] if one["role"] == "tool"]
+
+    assert "RIDGE-REGRESSION" in prompt
+    assert "RIDGE-REGRESSION" not in str(outputs[0])
+    assert "RIDGE-REGRESSION" in str(outputs[1])
+
+
 def test_explain_asks_for_words_alone(session: Kernel, server: FaultServer) -> None:
     server.script(says("A name that is not there."))
     session.run("undefined_name", cellId="cell-undefined")

@@ -247,3 +247,96 @@ def test_ordinary_names_are_no_secrets(name: str) -> None:
     (found,) = list_variables(shell(**{name: "words"}), ShownVariables("values"))
 
     assert found.value == "'words'"
+
+
+class Model:
+    """An object that says itself what a model should know."""
+
+    calls: ClassVar[list[str]] = []
+
+    def __init__(self, found: Any = "ridge, alpha=0.1") -> None:
+        self.found = found
+
+    def _repr_llm_(self) -> Any:
+        self.calls.append("llm")
+        return self.found() if callable(self.found) else self.found
+
+    def __repr__(self) -> str:
+        return "the repr"
+
+
+class ChildModel(Model):
+    """One that inherits it."""
+
+
+def _fails() -> str:
+    raise ValueError("not me")
+
+
+def _never_ends() -> str:
+    while True:
+        try:
+            while True:
+                pass
+        except Exception:  # noqa: BLE001  # as careless as code of a user may be
+            pass
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ("ridge, alpha=0.1", "ridge, alpha=0.1"),
+        (None, "the repr"),
+        (_fails, "Its _repr_llm_ failed with ValueError."),
+        ({"text/plain": "x"}, "Its _repr_llm_ returned dict instead of text."),
+    ],
+)
+def test_a_class_describes_its_object_where_it_is_named(found: Any, words: str) -> None:
+    described = describe(shell(model=ChildModel(found)), "model")
+
+    assert described.splitlines()[1:] == [words]
+
+
+def test_a_description_by_its_class_is_short_holds_no_key_and_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("palimpsest.frontends.kernel.variables.LLM_SECONDS", 0.05)
+    key = "sk-" + "ant-api03-abcDEF0123456789_-x"
+
+    assert len(describe(shell(model=Model("x" * 50_000)), "model")) < 4_100
+    assert key not in describe(shell(model=Model(f"key {key}")), "model")
+    assert "took longer than 0.05 s and was stopped" in describe(
+        shell(model=Model(_never_ends)), "model"
+    )
+
+
+def test_no_list_calls_it_and_nothing_that_is_no_plain_function_of_the_type() -> None:
+    class Tricky:
+        ran: ClassVar[list[str]] = []
+
+        def __getattr__(self, name: str) -> Any:
+            self.ran.append(name)
+            raise AttributeError(name)
+
+        @property
+        def _repr_llm_(self) -> Any:
+            self.ran.append("property")
+            return lambda: "no"
+
+    class Plain:
+        def __repr__(self) -> str:
+            return "plain"
+
+    Model.calls.clear()
+    instance = Plain()
+    vars(instance)["_repr_llm_"] = lambda: "no"
+    values = shell(model=Model(), tricky=Tricky(), instance=instance, kind=Model)
+
+    for shown in (ShownVariables("names"), ShownVariables(), VALUES):
+        list_variables(values, shown)
+    assert describe(values, "instance").endswith("plain")
+    assert "no" not in describe(values, "tricky").split("\n", 1)[1].split()
+    describe(values, "kind")
+
+    assert Model.calls == []
+    assert "property" not in Tricky.ran

@@ -19,6 +19,8 @@ MOST_PARAMETERS = 8
 COUNTED = (list, tuple, dict, set, frozenset)
 _QUALIFIED = type.__dict__["__qualname__"]
 _MODULE = type.__dict__["__module__"]
+_MRO = type.__dict__["__mro__"]
+_MEMBERS = type.__dict__["__dict__"]
 
 
 def kind_of(value: Any) -> str:
@@ -30,6 +32,16 @@ def kind_of(value: Any) -> str:
     if module.startswith("pandas.core."):
         module = "pandas"
     return f"{module}.{name}"
+
+
+def llm_repr(value: Any) -> FunctionType | None:
+    """Return the plain function ``_repr_llm_`` of a value's class; None where an instance or a property has it."""
+    for one in _MRO.__get__(type(value)):
+        members = _MEMBERS.__get__(one)
+        if "_repr_llm_" in members:
+            found = members["_repr_llm_"]
+            return found if type(found) is FunctionType else None
+    return None
 
 
 def shape_of(value: Any) -> str:

@@ -2,15 +2,18 @@
 
 Border: runs on the main thread. Names and types run no user code
 (``frontends/kernel/variable_types.py``); a value is described by ``repr``, guarded and capped, and only
-where it was requested. What IPython put into the namespace, private names, modules and the agent's own
+where it was requested, or by ``_repr_llm_`` where its class has one. What IPython put into the namespace, private names, modules and the agent's own
 magic are left out. A value whose name or form marks it as a secret is never described.
 """
 
+import ctypes
 import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence, Set
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -23,6 +26,7 @@ from palimpsest.frontends.kernel.variable_types import (
     is_module,
     is_series,
     kind_of,
+    llm_repr,
     shape_of,
 )
 from palimpsest.session.engine.kernel_secrets import KernelSecrets
@@ -36,6 +40,9 @@ HEAD_ROWS = 5
 MOST_COLUMNS = 60
 MOST_ITEMS = 20
 REPR_CHARS = 2_000
+LLM_SECONDS = 2.0
+"""How long a class may take to describe an object to a model."""
+LLM_CHARS = 20_000
 SECRET = "Its name says that it is a secret, so its value is not told."
 
 _SECRETS = KernelSecrets(os.environ)
@@ -131,6 +138,9 @@ def summary_of(value: Any) -> str:
 
 
 def _at_length(value: Any) -> str:
+    told = _told_by_its_class(value)
+    if told is not None:
+        return told
     if _is_frame(value):
         return _frame(value)
     if _is_series(value):
@@ -151,6 +161,51 @@ def _at_length(value: Any) -> str:
         lines += [f"  [{i}] {kind_of(v)} {summary_of(v)}" for i, v in enumerate(value[:MOST_ITEMS])]
         return "\n".join(lines)
     return _short(value, REPR_CHARS, lines=True)
+
+
+def _told_by_its_class(value: Any) -> str | None:
+    """Return what ``_repr_llm_`` of a value's class says, or why it says nothing; None where there is none."""
+    method = llm_repr(value)
+    if method is None:
+        return None
+    try:
+        with _time_limit(LLM_SECONDS):
+            found = method(value)
+    except _TookTooLong:
+        return f"Its _repr_llm_ took longer than {LLM_SECONDS:g} s and was stopped."
+    except Exception as error:  # noqa: BLE001  # the user's classes may raise anything
+        return f"Its _repr_llm_ failed with {kind_of(error)}."
+    if found is not None and type(found) is not str:
+        return f"Its _repr_llm_ returned {kind_of(found)} instead of text."
+    return found if found is None else found[:LLM_CHARS]
+
+
+class _TookTooLong(BaseException):  # no ``except Exception`` of the user's code holds it up
+    """Code of the user ran too long."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise _TookTooLong in this thread after so many seconds, as soon as Python code runs in it."""
+    thread = ctypes.c_ulong(threading.get_ident())
+    lock = threading.Lock()
+    ended = False
+
+    def stop() -> None:
+        with lock:
+            if not ended:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_TookTooLong))
+
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        with lock:
+            ended = True
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)
+        timer.cancel()
 
 
 def _item(key: Any, value: Any) -> str:

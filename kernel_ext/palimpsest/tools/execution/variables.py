@@ -36,7 +36,7 @@ class VariablesTool:
     name = "variables"
     description = (
         "List the variables in the user's kernel, one line each, or describe one at length (value, columns, "
-        "types, first rows, statistics). Runs none of the user's code."
+        "types, first rows, statistics). Runs no code of the user but a class's own description."
     )
     arguments: type[BaseModel] = VariablesArguments
     concurrent = True
