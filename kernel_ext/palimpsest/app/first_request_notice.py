@@ -30,7 +30,7 @@ DETAILS: dict[Detail, str] = {
 CELLS: dict[NotebookDetail, str] = {
     "none": "nothing of the cells that you run",
     "errors": "the cells that fail, with their errors",
-    "all": "the cells that you run, with what they print, show and raise",
+    "all": "the cells that you run or edit, with what they print, show and raise",
 }
 VALUES = "Values go along of those that you or a tool call name. "
 
