@@ -22,8 +22,7 @@ from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.conversion.transcript_text import serialize, serialize_message
 from palimpsest.context.presets import OPENCODE_1_18
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.visible_messages.prompted_turns import turn_spans
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages.view import View, turn_spans
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import Messages

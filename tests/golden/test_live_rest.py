@@ -22,7 +22,7 @@ from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.reduction.truncation import shorten, truncate
 from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
-from palimpsest.context.visible_messages.prompted_turns import turn_spans
+from palimpsest.context.visible_messages.view import turn_spans
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.testing import ScriptedModel

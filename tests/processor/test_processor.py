@@ -20,7 +20,8 @@ from palimpsest.model.interface import (
     ToolInputStarted,
     ToolReturned,
 )
-from palimpsest.processor.stream_processor import ABORTED, StreamProcessor
+from palimpsest.processor.stream_processor import StreamProcessor
+from palimpsest.processor.tool_call_runner import ABORTED
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ApiError

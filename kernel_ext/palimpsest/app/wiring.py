@@ -27,9 +27,8 @@ from palimpsest.app.loaded_config import (
     still_trusted,
     trust,
 )
-from palimpsest.app.model_window import with_window
 from palimpsest.app.permission_settings import apply_permission_settings
-from palimpsest.context.budget.window_guard import window_text
+from palimpsest.context.budget.window_guard import window_text, with_window
 from palimpsest.context.policy_overrides import number_names, possible_values
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.adapter.litellm_model import LitellmModel, preload

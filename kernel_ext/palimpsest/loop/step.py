@@ -22,8 +22,7 @@ from palimpsest.loop.step_snapshots import StepFiles
 from palimpsest.loop.structured_turn import calls_that_run, keep_structured_answer, tool_choice
 from palimpsest.model.interface import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.processor.tool_call_runner import run_calls
-from palimpsest.processor.user_wait_time import TimedInterview
+from palimpsest.processor.tool_call_runner import TimedInterview, run_calls
 from palimpsest.tools.tool import AskFunction, ToolContext
 from palimpsest.transcript.context_values.decisions import pinned_parts
 from palimpsest.transcript.errors import (

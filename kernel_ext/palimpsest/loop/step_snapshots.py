@@ -9,9 +9,8 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from palimpsest.context.visible_messages.prompted_turns import begins_turn, newest_turn
-from palimpsest.loop.run_inputs.project_files import ProjectFiles
-from palimpsest.loop.run_inputs.run_context import RunContext
+from palimpsest.context.visible_messages.view import begins_turn, newest_turn
+from palimpsest.loop.run_inputs.run_context import ProjectFiles, RunContext
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined
 from palimpsest.store.file_snapshots.snapshots import Snapshots

@@ -29,7 +29,7 @@ from palimpsest.model.interface import (
     ToolReturned,
 )
 from palimpsest.processor.stream_services import StreamServices
-from palimpsest.processor.user_wait_time import UserWaitTime
+from palimpsest.processor.tool_call_runner import ABORTED, UserWaitTime
 from palimpsest.tools.tool import ToolOutcome
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ErrorValue
@@ -57,7 +57,6 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
 
-ABORTED = "Tool execution aborted"
 MOST_FILES = 500
 """Files that a step's patch part names; an unpacked archive has thousands."""
 KNOWN_REASONS = {"stop", "tool-calls", "length", "content-filter", "error", "unknown"}

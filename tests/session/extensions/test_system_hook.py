@@ -9,7 +9,6 @@ from tests.harness.replay_checks import check_log_laws
 from tests.harness.session import SessionHarness, ask, requested
 from tests.session.extensions.test_hooks import make_harness, notices
 
-from palimpsest import SystemPrompt
 from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
 from palimpsest.public.session_object import open_session
@@ -17,6 +16,7 @@ from palimpsest.review.reconstruction.requests import rebuild
 from palimpsest.session.config.locked_settings import LockedSettings
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.session_record.hook_values import SystemPrompt
 
 CLAUDE = "anthropic/claude-opus-4-5"
 """A model whose system prompt may have several texts; local servers get a single one."""

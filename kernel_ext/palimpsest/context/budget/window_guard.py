@@ -1,5 +1,7 @@
 """Determine a model's context window, and refuse one that is too small to work in before anything is sent.
 
+Border: values to values. The catalog knows models; here it is decided which configured number belongs to a
+model, and which number goes first: a configured one, else the known one, else an assumed one, and at most the cap.
 Where the window comes from and what is too small follows spec/context-stability.md 1.1; the
 oldest rule looks for the exact provider name and compares the window with fixed numbers of tokens,
 the newer one accepts other spellings of a provider and compares with shares of a reference window.
@@ -190,3 +192,40 @@ def _positive(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return math.floor(value) if math.floor(value) > 0 else None
+
+
+def with_window(
+    info: ModelInfo, configured: Mapping[str, Any], cap: int | None, policy: GuardPolicy
+) -> ModelInfo:
+    """Return a model with its context window; ``configured`` maps model ids to settings, ``cap`` is in tokens.
+
+    A cap lowers the window itself, so that every share is computed from the rest. A window of 0 means no
+    limit but the cap.
+    """
+    if not info.window:
+        return info.model_copy(update={"window": cap or 0})
+    found = resolve_window(
+        info.ref.provider,
+        info.ref.name,
+        models=_by_provider(configured),
+        model={} if info.window_assumed else {"window": info.window},
+        cap=cap,
+        default=info.window,
+        policy=policy,
+    )
+    # The newest recorded rule applies the cap elsewhere; here it is applied under every policy.
+    window = min(found.tokens, cap) if cap else found.tokens
+    assumed = info.window_assumed and found.source != "configured"
+    if (window, assumed) == (info.window, info.window_assumed):
+        return info
+    return info.model_copy(update={"window": window, "window_assumed": assumed})
+
+
+def _by_provider(configured: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for model_id, settings in configured.items():
+        provider, slash, name = model_id.partition("/")
+        if slash:
+            values = settings if isinstance(settings, Mapping) else settings.model_dump()
+            found.setdefault(provider, {})[name] = {"window": values.get("window")}
+    return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from palimpsest.context.budget.token_estimate import Count, json_tokens, message_tokens
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.visible_messages.fold import good_summaries, marker, summary_text
-from palimpsest.context.visible_messages.prompted_turns import begins_at_user, turn_spans
+from palimpsest.context.visible_messages.view import begins_at_user, turn_spans
 from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import ModelRef

@@ -21,8 +21,7 @@ from palimpsest.context.budget.token_estimate import MEDIA_TOKENS
 from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
 from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
 from palimpsest.context.reduction.superseded_reads import NewerCall, superseded
-from palimpsest.context.visible_messages.prompted_turns import turn_spans
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages.view import View, turn_spans
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,

@@ -13,13 +13,19 @@ signature.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import assert_never
 
-from palimpsest.context.budget.token_estimate import Count, message_tokens, tools_tokens
+from palimpsest.context.budget.token_estimate import (
+    MESSAGE_TOKENS,
+    Count,
+    message_tokens,
+    tools_tokens,
+)
 from palimpsest.context.conversion.model_transform import transform
 from palimpsest.context.conversion.part_conversion import is_signed, neutral_messages
+from palimpsest.context.engine_text.system_prompt import shared_among_sections
 from palimpsest.context.message_repair.pairing import pair
 from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.reduction.applied_decisions import apply_decisions
@@ -60,6 +66,19 @@ SUMMARY_SAID = "An earlier summary said:"
 RETURNED = "Your call {call} returned:"
 FAILED = "Your call {call} failed:"
 ATTACHED = "The user attached {name}."
+
+KINDS = (
+    "system",
+    "tools",
+    "instructions",
+    "summary",
+    "user",
+    "notebook",
+    "assistant",
+    "reasoning",
+    "output",
+)
+"""In the order in which a gauge draws them."""
 
 
 def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
@@ -266,3 +285,46 @@ def _project_v2(
         profile_at(model.ref, version),
     )
     return transform(opening + flat, model, policy.transform)
+
+
+def tokens_by_kind(
+    messages: Sequence[NeutralMessage],
+    weights: Sequence[Sequence[int]],
+    tools_tokens: int,
+    summaries: Set[str],
+) -> dict[str, int]:
+    """Add up the tokens of each message's blocks; ``summaries`` are messages of compactions."""
+    found = dict.fromkeys(KINDS, 0)
+    found["tools"] = tools_tokens
+    for message, weighed in zip(messages, weights, strict=True):
+        frame = "summary" if message.message_id in summaries else _speaker(message)
+        found[frame] += MESSAGE_TOKENS
+        for block, tokens in zip(message.blocks, weighed, strict=True):
+            if message.role == "system" and isinstance(block, TextBlock):
+                for section, share in shared_among_sections(block.text, tokens):
+                    found[section.kind] += share
+            elif block.type == "reasoning" or block.type == "result":
+                found[kind_of(message, block, summaries)] += tokens
+            else:
+                found[_own_kind(block) or frame] += tokens
+    return {kind: tokens for kind, tokens in found.items() if tokens}
+
+
+def kind_of(message: NeutralMessage, block: Block | None, summaries: Set[str]) -> str:
+    """Return the kind of a block; without one, that of the message's overhead."""
+    if message.message_id in summaries:
+        return "summary"
+    if block is not None and (own := _own_kind(block)):
+        return own
+    kind = block.type if block is not None else ""
+    if kind == "reasoning":
+        return "reasoning"
+    return "output" if kind == "result" else _speaker(message)
+
+
+def _own_kind(block: Block) -> str | None:
+    return block.kind if isinstance(block, TextBlock | MediaBlock) else None
+
+
+def _speaker(message: NeutralMessage) -> str:
+    return "output" if message.role == "tool" else message.role

@@ -15,8 +15,7 @@ from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection, head
 from palimpsest.context.request_kinds.title_request import shortened_title
 from palimpsest.context.visible_messages.fold import marker
-from palimpsest.context.visible_messages.prompted_turns import turn_of
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages.view import View, turn_of
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage

@@ -15,8 +15,7 @@ from palimpsest.context.request_kinds.title_request import SYSTEM as TITLE_SYSTE
 from palimpsest.context.request_kinds.title_request import project_title
 from palimpsest.context.request_kinds.turn_summary_request import SYSTEM as TURN_SUMMARY_SYSTEM
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
-from palimpsest.context.visible_messages.prompted_turns import turn_of
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages.view import View, turn_of
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.loop.run_inputs.written_request import assemble
 from palimpsest.model.errors.retry import delay_seconds, retryable

@@ -11,8 +11,13 @@ from dataclasses import dataclass
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, tools_tokens
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.message_repair.rule_order import CLOSING, repaired_in_order
-from palimpsest.context.request_assembly.projection import Projection, head, reaches_model
-from palimpsest.context.request_kinds.token_kinds import KINDS, tokens_by_kind
+from palimpsest.context.request_assembly.projection import (
+    KINDS,
+    Projection,
+    head,
+    reaches_model,
+    tokens_by_kind,
+)
 from palimpsest.loop.run_inputs.written_request import (
     Assembly,
     Recorded,

@@ -1,9 +1,10 @@
-"""What the session layer passes to a turn: the session's state, model, tools and permission asks.
+"""What the session layer passes to a turn: the session's state, model, tools, permission asks and project files.
 
 The loop decides what happens next; it neither opens sessions nor knows front ends. The session
 layer builds one ``RunContext`` for each run.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,14 +13,15 @@ from typing import Any, Protocol
 from palimpsest.context.visible_messages.view import View
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
-from palimpsest.loop.run_inputs.project_files import ProjectFiles
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.model.interface import Model, ToolCalled
 from palimpsest.processor.stream_services import Recorder
 from palimpsest.processor.tool_call_runner import ToolLookup
+from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.tools.tool import Abort, AskFunction, Namespace, NotebookReader, PythonRunner
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.redaction.text import scrub
@@ -138,6 +140,29 @@ class StepSetup:
     """Parameters that the agent sets for every request, such as a temperature."""
     retries: int | None = None
     """How often a plain-text answer is asked for again as structured output; None where none is required."""
+
+
+@dataclass
+class ProjectFiles:
+    """Snapshots of the project's files for one session's steps."""
+
+    snapshots: Snapshots
+    leave_out: Callable[[], frozenset[str]]
+    """Files that the Jupyter page writes, such as the session's notebook; snapshots leave them out."""
+    problem: str = ""
+    """Why no snapshot was taken at the last step; empty when one was."""
+    background: set[asyncio.Task[Any]] = field(default_factory=set)
+    """Tasks that still write the changes of turns that have ended."""
+
+    async def take(self) -> str | None:
+        """Take a snapshot; None where that fails, and ``problem`` says why."""
+        try:
+            name = await asyncio.to_thread(self.snapshots.take, self.leave_out())
+        except UserError as problem:
+            self.problem = str(problem)
+            return None
+        self.problem = ""
+        return name
 
 
 @dataclass(slots=True)

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, block_tokens
-from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.request_kinds.token_kinds import tokens_by_kind
+from palimpsest.context.request_assembly.projection import Projection, tokens_by_kind
 from palimpsest.model.wire.provider_messages import (
     Body,
     ProviderMessage,

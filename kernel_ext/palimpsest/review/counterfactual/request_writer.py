@@ -11,8 +11,7 @@ from palimpsest.context.budget.overflow import answer_tokens
 from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, tools_tokens
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.request_assembly.fit import FittedRequest
-from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.request_kinds.token_kinds import tokens_by_kind
+from palimpsest.context.request_assembly.projection import Projection, tokens_by_kind
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
     ProviderMessage,

@@ -16,13 +16,12 @@ from palimpsest.context.budget.token_estimate import (
 )
 from palimpsest.context.engine_text.system_prompt import INSTRUCTIONS, shared_among_sections
 from palimpsest.context.policy_overrides import policy_differences
-from palimpsest.context.request_assembly.projection import Projection
+from palimpsest.context.request_assembly.projection import Projection, kind_of
 from palimpsest.context.request_kinds.request_inputs import (
     RequestInputs,
     project_inputs,
     recorded_inputs,
 )
-from palimpsest.context.request_kinds.token_kinds import kind_of
 from palimpsest.context.visible_messages.view import View
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.inspection.context_report import ContextReport

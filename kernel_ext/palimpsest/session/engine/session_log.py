@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from palimpsest.store.log.journal import Journal
+from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.session_record.events import Event, PromptAdmitted
@@ -116,3 +117,16 @@ class SessionLog:
     def delta(self, message_id: str, part_id: str, field: str, text: str) -> None:
         """Append text to a string field of a part."""
         self._journal.delta(message_id, part_id, field, text)
+
+
+class Run:
+    """One run of the loop: the prompts delivered in it, and its abort signal."""
+
+    def __init__(self) -> None:
+        self.abort = Abort()
+        self.delivered: dict[str, str] = {}
+        """Prompt id to the id of the user message it became."""
+        self.yes = False
+        self.first_seq = 0
+        self.withdrawn: list[str] = []
+        """Texts of prompts that waited in the inbox when the run was stopped, and were withdrawn."""

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
-from palimpsest.context.visible_messages.prompted_turns import begins_turn, newest_turn, turn_of
-from palimpsest.loop.run_inputs.project_files import ProjectFiles
+from palimpsest.context.visible_messages.view import begins_turn, newest_turn, turn_of
+from palimpsest.loop.run_inputs.run_context import ProjectFiles
 from palimpsest.loop.step_snapshots import (
     merged_diffs,
     net_diffs,

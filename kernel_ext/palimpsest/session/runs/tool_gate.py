@@ -1,13 +1,16 @@
-"""Check a tool call before it runs: permission rules, the user's approval, and the loop guard."""
+"""Check a tool call before it runs: permission rules, the user's approval, and the guard against doom loops.
+
+A doom loop is three equal calls in a row anywhere in the turn, or a cycle of two or three calls repeated
+over three rounds (DESIGN.md 5). OpenCode compares calls inside one message only and so misses both.
+"""
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.model.interface import ToolCalled
-from palimpsest.processor.loop_detection import fingerprint, repeated_calls
-from palimpsest.session.engine.run_state import Run
-from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine.session_log import Run, SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller
 from palimpsest.session.runs.child_sessions import refuse_beyond
@@ -27,6 +30,9 @@ ENDED = (
 )
 MOST_CIRCLES = 2
 """Number of different loops that are refused in a turn; the next one ends it."""
+
+ROUNDS = 3
+PERIODS = (1, 2, 3)
 
 
 class ToolGate:
@@ -165,3 +171,21 @@ def _calls_of_turn(messages: Messages, *, upto: str) -> list[str]:
                 if part.call_id == upto:
                     return calls
     return calls
+
+
+def fingerprint(tool: str, given: dict[str, Any]) -> str:
+    """Return what makes two calls equal: the tool and its input."""
+    return tool + " " + json.dumps(given, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def repeated_calls(calls: Sequence[str]) -> frozenset[str]:
+    """Return the calls of the loop that the newest calls form; empty when they form none.
+
+    The set is the same wherever the loop began, so that the user's answer about it is remembered.
+    """
+    for period in PERIODS:
+        needed = period * ROUNDS
+        newest = list(calls[-needed:])
+        if len(newest) == needed and newest == newest[:period] * ROUNDS:
+            return frozenset(newest[:period])
+    return frozenset()

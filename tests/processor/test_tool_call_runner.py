@@ -1,6 +1,6 @@
 """The time a user took to answer is recorded apart from the time of the tool calls."""
 
-from palimpsest.processor.user_wait_time import UserWaitTime
+from palimpsest.processor.tool_call_runner import UserWaitTime
 
 
 class Clock:

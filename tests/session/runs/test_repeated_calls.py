@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.processor.loop_detection import fingerprint, repeated_calls
+from palimpsest.session.runs.tool_gate import fingerprint, repeated_calls
 
 
 @pytest.mark.parametrize(
