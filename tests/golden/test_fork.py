@@ -15,15 +15,14 @@ from tests.golden.data import load
 from tests.golden.upstream import message
 
 from palimpsest.context.visible_messages.fold import fold, marker
-from palimpsest.session.records.titles import default_title
 from palimpsest.session.revert.fork import forked_session as begin_fork
+from palimpsest.session.runs.title_writer import default_title
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.session_record.budgets import Spent
 from palimpsest.transcript.session_record.events import (
     Event,
     MessageUpdated,
@@ -31,7 +30,7 @@ from palimpsest.transcript.session_record.events import (
     Record,
     SessionCreated,
 )
-from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
+from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime, Spent
 from palimpsest.transcript.values import Usage
 
 OURS = SessionInfo(

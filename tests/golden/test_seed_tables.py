@@ -46,7 +46,7 @@ from palimpsest.loop.turn import UNFINISHED
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.config.setting_files import SWITCHES_OFF
 from palimpsest.session.config.settings import Config
-from palimpsest.session.records.titles import default_title
+from palimpsest.session.runs.title_writer import default_title
 from palimpsest.session.runs.tool_gate import ROUNDS, repeated_calls
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.decisions import Facts

@@ -2,7 +2,7 @@
 
 from tests.golden.data import load
 
-from palimpsest.session.records.titles import default_title, fork_title, is_default
+from palimpsest.session.runs.title_writer import default_title, fork_title, is_default
 
 
 def test_every_recorded_title_is_known_for_a_default_or_not() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.blobs.packs import write_pack
+from palimpsest.store.blobs.blob_storage import write_pack
 from palimpsest.store.file_snapshots.trees import TreeEntry, encode, encode_root
 from palimpsest.store.project_folder.layout import Layout
 

@@ -19,15 +19,16 @@ from palimpsest.session.config.context_policy import (
     configured_policy,
     short_value,
 )
-from palimpsest.session.config.layer_merge import (
-    LayerMerge,
-    UntrustedSetting,
-    dotted,
-    origin_of,
-    split,
-)
+from palimpsest.session.config.layer_merge import LayerMerge, UntrustedSetting, dotted, split
 from palimpsest.session.config.name_checks import wrong_names
-from palimpsest.session.config.setting_files import PROJECTS, ConfigFolders, Layer, layers, upwards
+from palimpsest.session.config.setting_files import (
+    PROJECTS,
+    ConfigFolders,
+    Layer,
+    layers,
+    origin_of,
+    upwards,
+)
 from palimpsest.session.config.settings import Config, Settings
 from palimpsest.session.definitions import agent_files, command_files
 from palimpsest.session.definitions.agents import BUILT_IN as BUILT_IN_AGENTS

@@ -5,11 +5,12 @@ values to values; ``App`` calls it.
 """
 
 from palimpsest.app.loaded_config import LoadedConfig, rules_from
-from palimpsest.session.config.layer_merge import dotted, origin_of
+from palimpsest.session.config.layer_merge import dotted
+from palimpsest.session.config.setting_files import origin_of
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.tools.permission_rules.permissions import as_limits, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
-from palimpsest.transcript.session_record.budgets import Budget
+from palimpsest.transcript.session_record.sessions import Budget
 
 
 def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedConfig) -> None:

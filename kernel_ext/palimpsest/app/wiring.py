@@ -39,8 +39,7 @@ from palimpsest.model.interface import Model
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.config.context_policy import DEFAULT
 from palimpsest.session.config.layer_merge import UntrustedSetting, dotted
-from palimpsest.session.config.locked_settings import LockedSettings
-from palimpsest.session.config.setting_files import PROJECTS
+from palimpsest.session.config.setting_files import PROJECTS, LockedSettings
 from palimpsest.session.config.state_folder import name_state_folder
 from palimpsest.session.definitions.agents import subagents_of
 from palimpsest.session.definitions.project_definitions import (
@@ -49,7 +48,7 @@ from palimpsest.session.definitions.project_definitions import (
     register_definitions,
     skill_rules,
 )
-from palimpsest.session.engine.kernel_secrets import KernelSecrets
+from palimpsest.session.engine.session_log import KernelSecrets
 from palimpsest.session.engine.thread import EngineThread
 from palimpsest.session.extensions.hooks import close_registry, open_registry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
@@ -71,8 +70,8 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.store_factory import find_project, open_store
+from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.store.project_folder.lease import this_owner
-from palimpsest.store.project_folder.project_number import ProjectNumber
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
 from palimpsest.tools.file_access.protected_files import protection_of
 from palimpsest.tools.mcp.servers import CLOSE_SECONDS, McpServers

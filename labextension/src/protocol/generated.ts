@@ -484,9 +484,18 @@ export interface BlobRef {
 export interface Budget {
   usd?: number;
   tokens?: number;
+  /**
+   * The limit that holds now; more than ``usd`` when a person extended it.
+   */
   usd_until?: number;
   tokens_until?: number;
+  /**
+   * Models of unknown price that a person allowed all the same.
+   */
   unpriced: string[];
+  /**
+   * Set for this session; else it is the configured one.
+   */
   own: boolean;
 }
 /**
@@ -2487,8 +2496,14 @@ export interface SessionTime {
  * What was spent on requests.
  */
 export interface Spent {
+  /**
+   * US dollars of the requests whose price is known; None when there was none.
+   */
   cost?: number;
   tokens: Usage;
+  /**
+   * Requests whose price is unknown; ``cost`` leaves them out.
+   */
   unpriced: number;
 }
 /**

@@ -16,8 +16,7 @@ from palimpsest.app.wiring import App
 from palimpsest.context.policy_overrides import policy_numbers, possible_values
 from palimpsest.model.script import calls, says
 from palimpsest.session.config.layer_merge import _entry_type, _table_type
-from palimpsest.session.config.locked_settings import LockedSettings
-from palimpsest.session.config.setting_files import ConfigFolders
+from palimpsest.session.config.setting_files import ConfigFolders, LockedSettings
 from palimpsest.session.config.settings import Config
 from palimpsest.session.definitions.agents import BUILT_IN
 from palimpsest.session.definitions.project_definitions import DefinitionSources, ProjectDefinitions
@@ -32,7 +31,7 @@ from palimpsest.tools.permission_rules.permissions import Allowed, MustAsk, as_l
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError, UserError
-from palimpsest.transcript.session_record.budgets import Budget
+from palimpsest.transcript.session_record.sessions import Budget
 from palimpsest.transcript.values import ModelInfo, ModelRef, Reply, Rule
 
 LOCKED = as_limits((Rule(permission="bash", action="ask"),), "lock")

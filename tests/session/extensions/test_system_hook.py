@@ -13,7 +13,7 @@ from palimpsest.app.wiring import App
 from palimpsest.model.script import calls, says
 from palimpsest.public.session_object import open_session
 from palimpsest.review.reconstruction.requests import rebuild
-from palimpsest.session.config.locked_settings import LockedSettings
+from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.session_record.hook_values import SystemPrompt

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.session.permissions.approved_code import ApprovedCode, RecordingRunner
-from palimpsest.store.project_folder.project_number import ProjectNumber
+from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.tools.tool import Abort, PythonOutcome
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="access lists instead of modes")

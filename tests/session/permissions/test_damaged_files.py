@@ -12,7 +12,7 @@ from palimpsest.app.loaded_config import load, trust
 from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.permissions.effective_rules import Approvals
 from palimpsest.session.permissions.grants import Grants, grants_file
-from palimpsest.store.project_folder.project_number import ProjectNumber
+from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Rule
 

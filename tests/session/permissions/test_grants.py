@@ -12,7 +12,7 @@ import pytest
 
 from palimpsest.session.permissions.effective_rules import Approvals
 from palimpsest.session.permissions.grants import Grants, grants_file
-from palimpsest.store.project_folder.project_number import ProjectNumber
+from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.transcript.values import Rule
 
 GIT = Rule(permission="bash", pattern="git *", action="allow")

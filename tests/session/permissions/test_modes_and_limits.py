@@ -12,13 +12,13 @@ from palimpsest.session.controls.spending_limit import NO_PRICE, spent_words
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants
-from palimpsest.store.project_folder.project_number import ProjectNumber
+from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolFailed, ToolPart
-from palimpsest.transcript.session_record.budgets import Budget, Spent
 from palimpsest.transcript.session_record.events import PermissionAsked, SessionError
+from palimpsest.transcript.session_record.sessions import Budget, Spent
 from palimpsest.transcript.values import Ask, ModelInfo, ModelRef, Price, Reply, Rule
 
 PRICED = ModelInfo(

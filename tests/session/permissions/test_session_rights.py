@@ -23,12 +23,13 @@ from palimpsest.session.permissions.withheld_claims import grant_claims, with_ri
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime
-from palimpsest.transcript.session_record.budgets import Budget, Spent
 from palimpsest.transcript.session_record.sessions import (
+    Budget,
     Claims,
     ForkedFrom,
     SessionInfo,
     SessionTime,
+    Spent,
 )
 from palimpsest.transcript.values import ModelRef, Rule, Usage
 

@@ -28,8 +28,7 @@ from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.messages import UserMessage
-from palimpsest.transcript.session_record.budgets import Budget
-from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
 from palimpsest.transcript.values import ModelInfo
 
 PURPOSE = "turn-summary"

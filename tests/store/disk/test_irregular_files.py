@@ -10,8 +10,8 @@ from tests.store.byte_damage import damaged
 from tests.store.conformance import begin
 from tests.store.record_builders import OTHER, SESSION, assistant, records
 
+from palimpsest.store.blobs.blob_storage import PackedObjects, places_of, read_place, write_pack
 from palimpsest.store.blobs.blob_sweep import find_unneeded
-from palimpsest.store.blobs.packs import PackedObjects, places_of, read_place, write_pack
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.exchange.json_export import export_json
 from palimpsest.store.log.jsonl_store import JsonlStore

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.sample_size import sample_size
 
-from palimpsest.store.blobs import packs
-from palimpsest.store.blobs.packs import sweep_packs
+from palimpsest.store.blobs import blob_storage
+from palimpsest.store.blobs.blob_storage import sweep_packs
 from palimpsest.store.file_snapshots import snapshots as store_snapshots
 from palimpsest.store.file_snapshots.file_diffs import diffs, file_diff, joined
 from palimpsest.store.file_snapshots.file_restore import (
@@ -307,7 +307,7 @@ def test_a_project_that_grows_too_large_is_forgotten(project: Path) -> None:
 def test_a_large_snapshot_holds_a_bounded_part_of_it_in_memory(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packs, "MOST_HELD_BYTES", 1_000)
+    monkeypatch.setattr(blob_storage, "MOST_HELD_BYTES", 1_000)
     held: list[int] = []
     for number in range(20):
         (project / f"{number}.txt").write_bytes(os.urandom(300))

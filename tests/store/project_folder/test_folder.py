@@ -9,7 +9,7 @@ import pytest
 from tests.store.conformance import begin
 from tests.store.record_builders import OWNER, SESSION
 
-from palimpsest.store.blobs.blob_folder import INLINE_BYTES, keep_output
+from palimpsest.store.blobs.blob_storage import INLINE_BYTES, keep_output
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store

@@ -37,12 +37,7 @@ from palimpsest.frontends.page_channel.runs import RunsChannel
 from palimpsest.frontends.page_channel.sessions import SessionsChannel
 from palimpsest.frontends.page_channel.sharing import SharingChannel
 from palimpsest.frontends.protocol.choices import ListChoices
-from palimpsest.frontends.protocol.commands import (
-    COMMAND_TYPES,
-    COMMANDS,
-    FORMER_TYPES,
-    Command,
-)
+from palimpsest.frontends.protocol.commands import COMMAND_TYPES, COMMANDS, FORMER_TYPES, Command
 from palimpsest.frontends.protocol.connection import (
     PROTOCOL_VERSION,
     WATCH_SECONDS,

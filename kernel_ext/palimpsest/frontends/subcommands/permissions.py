@@ -15,7 +15,7 @@ from palimpsest.session.controls.session_controls import Allowance, SessionContr
 from palimpsest.session.controls.spending_limit import reached_limit_text, spent_words
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.session_record.budgets import Budget, Measure, Spent
+from palimpsest.transcript.session_record.sessions import Budget, Measure, Spent
 
 MarkdownAndText = tuple[str, str]
 """Markdown and plain text."""

@@ -14,13 +14,12 @@ from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.interface import Model, ModelRequest, StepFinished, StepStarted
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.stream_services import StreamServices
-from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output
+from palimpsest.store.blobs.blob_storage import keep_attachment, keep_output
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, UnknownError
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.session_record.budgets import Spent
 from palimpsest.transcript.session_record.events import SessionUpdated
-from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
 from palimpsest.transcript.values import BlobRef, Usage
 
 

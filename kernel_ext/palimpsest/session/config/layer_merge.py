@@ -389,12 +389,6 @@ def _absolute(name: str, base: Path) -> str:
     return str(path)
 
 
-def origin_of(locked: Mapping[str, str], key: str) -> str:
-    """Return who locked a setting; empty where it is not locked."""
-    names = [name for name in locked if key == name or key.startswith(f"{name}.")]
-    return locked[names[0]] if names else ""
-
-
 @dataclass(frozen=True, slots=True)
 class UntrustedSetting:
     """A setting that takes effect only once the user trusts the project."""

@@ -1,6 +1,8 @@
-"""Find the sources of settings, lowest precedence first, and parse them.
+"""Find the sources of settings, lowest precedence first, parse them, and enforce those that are locked.
 
-Border: reads files and nothing else; ``layer_merge`` interprets the settings. The order is: what an
+Border: reads files and nothing else; ``layer_merge`` interprets the settings, and rejects there what a file, the
+environment or options of a call set against a lock; ``LockedSettings`` is for choices by prompts, commands,
+agents and logs. The order of the sources is: what an
 administrator set, the organisation's file, the user's, the one named in
 ``PALIMPSEST_CONFIG``, the project's from the outermost folder inwards, and then the environment. A
 file is TOML, or JSON with comments.
@@ -13,16 +15,17 @@ import stat
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_config_dir
 
 from palimpsest.session.config import jupyter_config, remote_defaults
-from palimpsest.session.config.settings import REPLAY_BY_FREEDOM
+from palimpsest.session.config.settings import REPLAY_BY_FREEDOM, Config
 from palimpsest.session.config.state_folder import state_folder
 from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
+from palimpsest.transcript.errors import ConfigError
 
 DEEPEST = 30
 LARGEST_FILE = 1_000_000
@@ -311,3 +314,33 @@ def _check_depth(data: Any) -> None:
 def _without_comments(text: str) -> str:
     text = _COMMENT_OR_STRING.sub(lambda match: match[0] if match[0][0] == '"' else " ", text)
     return _STRING_OR_COMMA.sub(lambda match: match[0] if match[0][0] == '"' else "", text)
+
+
+def origin_of(locked: Mapping[str, str], key: str) -> str:
+    """Return who locked a setting; empty where it is not locked."""
+    names = [name for name in locked if key == name or key.startswith(f"{name}.")]
+    return locked[names[0]] if names else ""
+
+
+@dataclass(frozen=True, slots=True)
+class LockedSettings:
+    """The locked settings, and their values."""
+
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Dotted name of each locked setting, and who locked it."""
+    config: Config = field(default_factory=Config)
+
+    def by(self, *keys: str) -> str:
+        """Return who locked one of these settings; empty where none is locked."""
+        return next((found for key in keys if (found := origin_of(self.origins, key))), "")
+
+    def refuse(self, key: str, wanted: Any, fixed: Any) -> None:
+        """Raise ConfigError where the user asks for another value than the locked one."""
+        origin = self.by(key)
+        if origin and wanted is not None and wanted != fixed:
+            said = "unset" if fixed is None else f"fixed to {fixed!r}"
+            raise ConfigError(f"{key} is {said} by the {origin}.")
+
+    def free(self, key: str, value: Any) -> Any:
+        """Return a value that a file chooses, or None where the setting is locked."""
+        return None if self.by(key) else value

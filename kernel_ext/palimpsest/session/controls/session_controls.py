@@ -22,8 +22,8 @@ from palimpsest.tools.permission_rules.modes import Mode, answered_by, denied_by
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError, NotFound
-from palimpsest.transcript.session_record.budgets import Budget, Spent
 from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.session_record.sessions import Budget, Spent
 from palimpsest.transcript.values import Rule
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.session.config.layer_merge import UntrustedSetting, dotted
-from palimpsest.session.config.locked_settings import LockedSettings
+from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import DEFAULT_STEPS
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.definition_files import DefinitionFile

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from palimpsest.session.config.locked_settings import LockedSettings
-from palimpsest.session.config.setting_files import ConfigFolders
+from palimpsest.session.config.setting_files import ConfigFolders, LockedSettings
 from palimpsest.session.definitions import agent_files, command_files, skill_files
 from palimpsest.session.definitions.agents import (
     Agent,

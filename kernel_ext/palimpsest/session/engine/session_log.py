@@ -1,18 +1,21 @@
-"""Give the engine access to the journal: every read of the folded state takes the journal's lock.
+"""Give the engine access to the journal and its locked state, and to the secrets that are kept out of the log.
 
-The writer thread folds streamed text into the same state, so a read without the lock could see
-half a change.
+Every read of the folded state takes the journal's lock: the writer thread folds streamed text into the
+same state, so a read without the lock could see half a change. The secret values are those of this kernel's
+environment, also one that a cell has just set.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from palimpsest.store.log.journal import Journal
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.redaction.text import secret_values
 from palimpsest.transcript.session_record.events import Event, PromptAdmitted
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Todo
@@ -21,6 +24,9 @@ KEPT_SECONDS = 30.0
 """How long ``kept`` waits for a disk that does not respond."""
 LOOK_SECONDS = 0.2
 """How often a wait for a stuck disk checks whether the turn was stopped."""
+
+FRESH_SECONDS = 1.0
+"""How long values are reused: reading them takes 0.1 ms, and a streaming answer asks 25 times a second."""
 
 
 class GuardedState:
@@ -130,3 +136,25 @@ class Run:
         self.first_seq = 0
         self.withdrawn: list[str] = []
         """Texts of prompts that waited in the inbox when the run was stopped, and were withdrawn."""
+
+
+class KernelSecrets:
+    """Returns the secret values of an environment, reading it again when they are older than a second."""
+
+    def __init__(
+        self, environment: Mapping[str, str], now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._environment = environment
+        self._now = now
+        self._read_at: float | None = None
+        self._values: tuple[str, ...] = ()
+
+    def __call__(self) -> tuple[str, ...]:
+        """Return the values, longest first."""
+        now = self._now()
+        if self._read_at is None or now - self._read_at > FRESH_SECONDS:
+            self._read_at = now
+            # A cell may change the environment while it is read; then the next read gets it.
+            with suppress(RuntimeError, KeyError):
+                self._values = secret_values(dict(self._environment))
+        return self._values

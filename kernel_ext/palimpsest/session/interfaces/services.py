@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.model.interface import Model
-from palimpsest.session.config.locked_settings import LockedSettings
+from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import ReplayMode, ShareMode
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions

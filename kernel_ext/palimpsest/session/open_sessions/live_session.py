@@ -46,7 +46,7 @@ from palimpsest.session.runs.tool_gate import ToolGate
 from palimpsest.session.runs.turn_summaries import TurnSummaries
 from palimpsest.session.sharing.sharing_service import AutoShare
 from palimpsest.session.turn_setup.prompt_resolver import PromptResolver
-from palimpsest.store.blobs.blob_folder import keep_attachment
+from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.tool import Abort

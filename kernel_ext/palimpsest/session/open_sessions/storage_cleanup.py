@@ -7,7 +7,7 @@ it. Nothing is deleted without ``delete``.
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.session.config.locked_settings import LockedSettings
+from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.interfaces.project_sessions import ProjectSessions
 from palimpsest.session.records.retention import PrunePlan, RetentionLimits, SessionTree, parse_size

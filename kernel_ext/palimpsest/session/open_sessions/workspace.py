@@ -38,10 +38,10 @@ from palimpsest.session.records.session_search import (
     search_page,
     with_children,
 )
-from palimpsest.session.records.titles import default_title, title_from
 from palimpsest.session.replay.recorded_answers import RecordedAnswers
 from palimpsest.session.revert.fork import forked_session
 from palimpsest.session.runs.child_sessions import depth_of, with_own_rules
+from palimpsest.session.runs.title_writer import default_title, title_from
 from palimpsest.session.sharing.share_page import remove_page
 from palimpsest.session.sharing.sharing_service import SharingService
 from palimpsest.session.turn_setup.environment_updates import in_project

@@ -18,7 +18,7 @@ from palimpsest.session.config.state_folder import (
     state_folder,
     state_folder_problem,
 )
-from palimpsest.store.project_folder.project_number import ProjectNumber
+from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner
 
 LARGEST_FILE = 10_000_000

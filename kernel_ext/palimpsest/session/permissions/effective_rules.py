@@ -33,8 +33,7 @@ from palimpsest.session.permissions.recorded_claims import (
 from palimpsest.tools.permission_rules.modes import Mode, answered_by, denied_by
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.session_record.budgets import Budget
-from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
 from palimpsest.transcript.values import ModelRef, Rule
 
 FILE = "permissions.json"

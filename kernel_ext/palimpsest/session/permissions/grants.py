@@ -24,8 +24,8 @@ from palimpsest.session.config.state_folder import (
     state_folder,
     state_folder_problem,
 )
-from palimpsest.store.disk.file_writing import write_atomically
-from palimpsest.store.project_folder.project_number import ProjectNumber
+from palimpsest.store.disk.file_access import write_atomically
+from palimpsest.store.project_folder.layout import ProjectNumber
 
 try:
     import fcntl

@@ -14,8 +14,7 @@ from palimpsest.render.safety.escaping import one_line
 from palimpsest.tools.permission_rules.modes import MODES, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.messages import AssistantMessage, MessageInfo
-from palimpsest.transcript.session_record.budgets import Budget, Spent
-from palimpsest.transcript.session_record.sessions import Claims, SessionInfo
+from palimpsest.transcript.session_record.sessions import Budget, Claims, SessionInfo, Spent
 from palimpsest.transcript.values import Rule, Usage
 
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}

@@ -21,8 +21,7 @@ from palimpsest.session.permissions.recorded_claims import (
 )
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.messages import MessageInfo
-from palimpsest.transcript.session_record.budgets import Budget, Spent
-from palimpsest.transcript.session_record.sessions import Claims, SessionInfo
+from palimpsest.transcript.session_record.sessions import Budget, Claims, SessionInfo, Spent
 
 MOST_NAMED = 5
 WITHHELD = (

@@ -27,7 +27,7 @@ from palimpsest.session.prompts.prompt_syntax import (
     shell_pieces_of,
     subtasks_in,
 )
-from palimpsest.store.blobs.blob_folder import keep_attachment
+from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.tools.file_access.paths import confine
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext, ToolOutcome

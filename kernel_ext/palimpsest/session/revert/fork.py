@@ -13,7 +13,7 @@ from palimpsest.context.request_kinds.turn_summary_request import (
     session_summary_of_turns,
 )
 from palimpsest.session.records.part_lookup import find_part
-from palimpsest.session.records.titles import fork_title
+from palimpsest.session.runs.title_writer import fork_title
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import NotFound

@@ -21,7 +21,7 @@ from palimpsest.context.engine_text.notebook_note import (
 from palimpsest.session.engine.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.runs.child_sessions import is_child
-from palimpsest.store.blobs.blob_folder import keep_attachment
+from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.web.html_tokens import markup_text
 from palimpsest.transcript.context_values.cell_runs import CellRun

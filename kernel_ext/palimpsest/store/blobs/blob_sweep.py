@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.blobs.blob_folder import HASH
-from palimpsest.store.disk.file_writing import scratch_file
-from palimpsest.store.disk.regular_files import open_regular, read_json
+from palimpsest.store.blobs.blob_storage import HASH
+from palimpsest.store.disk.file_access import open_regular, read_json, scratch_file
 from palimpsest.store.project_folder.layout import Layout
 
 DAY = 86_400.0

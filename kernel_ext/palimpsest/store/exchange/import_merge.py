@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from palimpsest.store.blobs.blob_folder import keep_attachment, keep_output
+from palimpsest.store.blobs.blob_storage import keep_attachment, keep_output
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule

@@ -4,8 +4,8 @@ Every hash in a log may be a snapshot, whose objects are then needed. Packs that
 given days stay, since the step that needs them may not be in a log yet.
 """
 
+from palimpsest.store.blobs.blob_storage import PackCleanup, PackedObjects, sweep_packs
 from palimpsest.store.blobs.blob_sweep import named_hashes
-from palimpsest.store.blobs.packs import PackCleanup, PackedObjects, sweep_packs
 from palimpsest.store.file_snapshots.trees import reachable
 from palimpsest.store.project_folder.layout import Layout
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from palimpsest.store.blobs.packs import PackedObjects
+from palimpsest.store.blobs.blob_storage import PackedObjects
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, encode, encode_root, read_tree
 from palimpsest.transcript.errors import StorageFailed, UserError
 

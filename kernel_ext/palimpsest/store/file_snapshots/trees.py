@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
-from palimpsest.store.blobs.packs import PackedObjects
+from palimpsest.store.blobs.blob_storage import PackedObjects
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.relative_paths import path_problem
 

@@ -14,10 +14,9 @@ from itertools import chain
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.blobs.blob_folder import BlobFolder
+from palimpsest.store.blobs.blob_storage import BlobFolder
 from palimpsest.store.blobs.blob_sweep import note_unneeded
-from palimpsest.store.disk.disk_errors import disk_reason, storage_errors
-from palimpsest.store.disk.file_writing import write_fully
+from palimpsest.store.disk.file_access import disk_reason, storage_errors, write_fully
 from palimpsest.store.format.record_lines import (
     RecordNumbering,
     UnreadableLine,

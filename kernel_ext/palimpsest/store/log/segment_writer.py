@@ -17,9 +17,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from palimpsest.store.disk.disk_errors import disk_reason
-from palimpsest.store.disk.file_writing import write_fully
-from palimpsest.store.disk.regular_files import NOFOLLOW
+from palimpsest.store.disk.file_access import NOFOLLOW, disk_reason, write_fully
 from palimpsest.store.format.record_lines import checked_line, load_line
 from palimpsest.store.format.request_shorthand import REFRESH, shorten_request
 from palimpsest.store.interface import TakenOver, WriteFailed

@@ -18,8 +18,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from palimpsest.store.disk.file_writing import write_atomically
-from palimpsest.store.disk.regular_files import read_small
+from palimpsest.store.disk.file_access import read_small, write_atomically
 from palimpsest.store.format.record_lines import INFO, OTHER, head_of, is_intact, load_line
 from palimpsest.store.interface import ABOUT_CHARS, SessionSummary
 from palimpsest.store.log.segments import (

@@ -1,9 +1,12 @@
-"""Find, create and check the project folder ``.palimpsest``, and name the paths in it.
+"""Find, create and check the project folder ``.palimpsest``, and name the paths in it and the project's number.
 
 ``.palimpsest`` lies in the project's directory, can be read by its user only, and ignores itself in
-git, since the log contains tool output verbatim. A folder of a newer layout version is refused.
+git, since the log contains tool output verbatim. A folder of a newer layout version is refused. The
+project's number is random and identifies it after it was moved. It grants nothing by itself: the user's stored
+approvals include it, so that they do not apply to another project that is later put at the same path.
 """
 
+import json
 import os
 import re
 import stat
@@ -11,8 +14,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
-from palimpsest.store.disk.file_writing import scratch_file
+from palimpsest.store.disk.file_access import scratch_file
 from palimpsest.store.project_folder.layout_file import (
     FILE,
     LayoutFile,
@@ -48,6 +52,10 @@ FOLDERS = ("sessions", "blobs", "snapshots", "share")
 LAYOUT_VERSION = newest_version(STEPS)
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+NUMBER_FILE = "project.json"
+_NUMBER = re.compile(r"[0-9a-f]{32}")
+_LONGEST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,3 +243,37 @@ def _probe(root: Path) -> None:
     for name in ("sessions", "blobs"):
         (root / name).mkdir(mode=0o700, exist_ok=True)
     scratch_file(root, b"").unlink()
+
+
+class ProjectNumber:
+    """Reads and creates the number of one project."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NUMBER_FILE
+        self._known = ""
+
+    def known(self) -> str:
+        """Return the number; empty if the project has none that can be read."""
+        if not self._known:
+            with suppress(OSError, ValueError, RecursionError, AttributeError):
+                flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+                with open(os.open(self._path, flags), "rb") as file:  # noqa: PTH123  # by its descriptor
+                    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                        number = json.loads(file.read(_LONGEST)).get("number")
+                        if isinstance(number, str) and _NUMBER.fullmatch(number):
+                            self._known = number
+        return self._known
+
+    def make(self) -> str:
+        """Return the number, creating it if there is none; raises OSError."""
+        if not self.known():
+            content = json.dumps({"version": 1, "number": uuid4().hex}) + "\n"
+            scratch = scratch_file(self._path.parent, content.encode())
+            with suppress(OSError):  # another kernel was faster, or there are no hard links
+                os.link(scratch, self._path)
+            if not self.known():  # the file there has no valid number
+                scratch.replace(self._path)
+            scratch.unlink(missing_ok=True)
+            if not self.known():
+                raise OSError(0, f"{self._path} cannot be written")
+        return self._known

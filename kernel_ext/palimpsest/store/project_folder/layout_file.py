@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palimpsest.store.disk.file_writing import write_atomically
-from palimpsest.store.disk.regular_files import NoFile, TooLarge, read_json
+from palimpsest.store.disk.file_access import NoFile, TooLarge, read_json, write_atomically
 
 FILE = "layout"
 LAYOUT_BYTES = 64 << 10

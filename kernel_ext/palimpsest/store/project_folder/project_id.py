@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk.regular_files import open_regular
+from palimpsest.store.disk.file_access import open_regular
 from palimpsest.store.format.record_lines import load_line
 
 GIT_SECONDS = 5.0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.store.session_state.changing_values import MessageSlot
+from palimpsest.store.session_state.message_list import MessageSlot
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import undone
 from palimpsest.transcript.messages import AssistantMessage, Message

@@ -21,8 +21,12 @@ from palimpsest.store.format.record_lines import (
     record_of,
     seq_of,
 )
-from palimpsest.store.session_state.changing_values import LatestValue, MessageSlot, event_of
-from palimpsest.store.session_state.message_list import MessageList
+from palimpsest.store.session_state.message_list import (
+    LatestValue,
+    MessageList,
+    MessageSlot,
+    event_of,
+)
 from palimpsest.store.session_state.state_values import StateSnapshot, Summary
 from palimpsest.store.session_state.step_requests import Requests
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest

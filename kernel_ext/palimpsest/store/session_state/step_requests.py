@@ -10,7 +10,7 @@ from typing import Any
 
 from palimpsest.store.format.record_lines import load_line, seq_of
 from palimpsest.store.format.request_shorthand import SHORT, FullRequests
-from palimpsest.store.session_state.changing_values import Report, event_of
+from palimpsest.store.session_state.message_list import Report, event_of
 from palimpsest.transcript.context_values.decisions import BESIDE, ContextItem, StepRequest
 from palimpsest.transcript.session_record.events import StepRequested
 
