@@ -19,7 +19,7 @@ from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import too_large_error
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.loop.step_snapshots import StepFiles
-from palimpsest.loop.structured_turn import calls_that_run, keep_structured_answer, tool_choice
+from palimpsest.loop.structured_turn import answering_calls, keep_structured_answer, tool_choice
 from palimpsest.model.interface import StepFinished, ToolCalled
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.tool_call_runner import TimedInterview, run_calls
@@ -86,7 +86,8 @@ async def run_step(
         model=setup.info.ref,
         path=MessagePath(cwd=str(run_context.cwd), root=str(run_context.root)),
     )
-    await run_decide_hooks(run_context, setup)
+    if run_context.hooks.any("decide"):
+        await run_decide_hooks(run_context, setup)
     try:
         assembled = room.prepare(setup, user, message.id, _parameters(setup, user, last=last))
     except UserError as problem:
@@ -94,7 +95,8 @@ async def run_step(
         return "stop"
     if assembled is None:
         return "asked"
-    assembled = await with_request_hooks(run_context, setup, assembled)
+    if run_context.hooks.any("request"):
+        assembled = await with_request_hooks(run_context, setup, assembled)
     run_context.write(MessageUpdated(info=message))
     write_notices(run_context, message)
     write_window_notice(run_context, setup, message)
@@ -226,7 +228,10 @@ def _parameters(setup: StepSetup, user: UserMessage, *, last: bool) -> dict[str,
     parameters: dict[str, Any] = dict(setup.parameters)
     if user.model.variant:
         parameters["reasoning_effort"] = user.model.variant
-    chosen = tool_choice(setup, user, last=last)
+    if setup.wants_structured:
+        chosen = tool_choice(setup.info, user, last=last)
+    else:
+        chosen = "none" if last and setup.specs else None
     if chosen is not None:
         # The tools stay listed, since some providers refuse a history of calls without them.
         parameters["tool_choice"] = chosen
@@ -245,7 +250,9 @@ async def _finish(
     """Run the tools, close the step, and return the error of the answer as a whole, if any."""
     processor.reported(finished)
     calls = processor.take_calls()
-    running = calls_that_run(calls, setup, last=last)
+    running = calls
+    if last:
+        running = answering_calls(calls) if setup.wants_structured else []
     error: ErrorValue | None = None
     if finished.reason == "length" and (calls or not _said_something(run_context, processor)):
         error = OutputLengthError()
@@ -254,7 +261,8 @@ async def _finish(
     elif running:
         await files.before_tools()
         await _run(run_context, setup, processor, running)
-        keep_structured_answer(setup, processor, running)
+        if setup.wants_structured:
+            keep_structured_answer(processor, running)
     elif (
         not calls and not _said_something(run_context, processor) and _alone(run_context, processor)
     ):

@@ -16,6 +16,7 @@ from palimpsest.transcript.errors import StructuredOutputError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolCompleted
 from palimpsest.transcript.session_record.events import answer_ended
+from palimpsest.transcript.values import ModelInfo
 
 AGAIN = (
     f"The answer is not in the form that was asked for yet. Call {STRUCTURED_OUTPUT} now, with the answer as its "
@@ -29,35 +30,24 @@ MISSING = "The turn ended without an answer in the form that was asked for."
 FORCED = {"type": "function", "function": {"name": STRUCTURED_OUTPUT}}
 
 
-def tool_choice(setup: StepSetup, user: UserMessage, *, last: bool) -> Any:
-    """Return the ``tool_choice`` of a request; None sets none.
+def tool_choice(info: ModelInfo, user: UserMessage, *, last: bool) -> Any:
+    """Return the ``tool_choice`` of a request for a structured answer; None sets none.
 
     The model is forced to call some tool, so that it cannot answer in plain text. Reasoning models refuse
     that, and so do some self-hosted servers: there the text of the prompt must suffice.
     """
-    if setup.retries is None:
-        return "none" if last and setup.specs else None
-    info = setup.info
     if info.reasoning or info.api_base is not None or user.model.variant:
         return None
     return FORCED if last else "required"
 
 
-def calls_that_run(
-    calls: Iterable[ToolCalled], setup: StepSetup, *, last: bool
-) -> list[ToolCalled]:
-    """Return the calls that run: in the last step only the one that is the answer."""
-    if not last:
-        return list(calls)
-    return [one for one in calls if setup.retries is not None and one.tool == STRUCTURED_OUTPUT]
+def answering_calls(calls: Iterable[ToolCalled]) -> list[ToolCalled]:
+    """Return the calls that are the answer; no others run in the last step."""
+    return [one for one in calls if one.tool == STRUCTURED_OUTPUT]
 
 
-def keep_structured_answer(
-    setup: StepSetup, processor: StreamProcessor, calls: Iterable[ToolCalled]
-) -> None:
+def keep_structured_answer(processor: StreamProcessor, calls: Iterable[ToolCalled]) -> None:
     """Keep the answer with its message, where one of the calls gave it."""
-    if setup.retries is None:
-        return
     for call in calls:
         part = processor.tool(call.id)
         if _is_answer(part.tool) and isinstance(part.state, ToolCompleted):
@@ -66,15 +56,10 @@ def keep_structured_answer(
 
 
 def ask_for_form_again(
-    run_context: RunContext, setup: StepSetup | None, user: UserMessage, tried: int
+    run_context: RunContext, setup: StepSetup, user: UserMessage, tried: int
 ) -> bool:
     """Ask again where an answer is not structured; false where there is no need, or no retry is left."""
-    if (
-        setup is None
-        or setup.retries is None
-        or tried >= setup.retries
-        or not _unstructured(run_context)
-    ):
+    if tried >= (setup.retries or 0) or not _unstructured(run_context):
         return False
     write_engine_message(run_context, user, AGAIN)
     return True
@@ -85,9 +70,9 @@ def write_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage
     return write_engine_message(run_context, user, LAST.format(limit=setup.max_steps))
 
 
-def refuse_unstructured(run_context: RunContext, setup: StepSetup | None, tried: int) -> None:
+def refuse_unstructured(run_context: RunContext, tried: int) -> None:
     """Set an error on a turn that ended without one, but also without its structured answer."""
-    if setup is None or setup.retries is None or run_context.abort.is_set():
+    if run_context.abort.is_set():
         return
     newest = _unstructured(run_context)
     if newest is not None:

@@ -57,8 +57,8 @@ async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy
     if turn.setup is not None and _asked_a_model(run_context.log.state.messages()[before:]):
         prune_after_turn(run_context, turn.setup)
     await write_turn_changes(run_context)
-    if turn.stopped_by != "rejected":
-        refuse_unstructured(run_context, turn.setup, turn.asked)
+    if turn.wants_structured and turn.stopped_by != "rejected":
+        refuse_unstructured(run_context, turn.asked)
     return turn.stopped_by
 
 
@@ -88,11 +88,8 @@ class Turn:
             messages = run_context.log.state.messages()
             user = newest_user(messages)
             if user is None or (ends_turn(messages, user) and not (again and self._steps == 0)):
-                if user is None or not ask_for_form_again(
-                    run_context, self.setup, user, self.asked
-                ):
+                if user is None or not self._asks_for_form_again(user):
                     return
-                self.asked += 1
                 continue
             try:
                 self.setup = setup = await run_context.setup(user)
@@ -108,6 +105,21 @@ class Turn:
                 return
             if not await self._next(setup, user):
                 return
+
+    @property
+    def wants_structured(self) -> bool:
+        """Whether the turn is to end with a structured answer; false before its first step."""
+        return self.setup is not None and self.setup.wants_structured
+
+    def _asks_for_form_again(self, user: UserMessage) -> bool:
+        """Ask again for the answer in its form; false where that is not needed, or was tried enough."""
+        setup = self.setup
+        if setup is None or not setup.wants_structured:
+            return False
+        if not ask_for_form_again(self._run_context, setup, user, self.asked):
+            return False
+        self.asked += 1
+        return True
 
     async def _next(self, setup: StepSetup, user: UserMessage) -> bool:
         """Do what is pending first: subtasks, then a compaction, else a step."""
@@ -136,7 +148,7 @@ class Turn:
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
-            say = say_last_step if setup.retries is None else write_last_step
+            say = write_last_step if setup.wants_structured else say_last_step
             user = say(run_context, setup, user)
         result = await run_step(run_context, setup, user, self._room, last=last)
         if result in ("overflow", "full"):

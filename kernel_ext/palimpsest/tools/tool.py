@@ -4,6 +4,7 @@ Border: a tool knows nothing of the loop or of front ends. Running Python on the
 asking the user and showing progress are provided by ``ToolContext``.
 """
 
+import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from palimpsest.transcript.context_values.cell_runs import NotebookRuns
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 from palimpsest.transcript.messages import Messages, StoppedBy
 from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.redaction.text import scrub_values, secret_values
 
 
 class Abort:
@@ -277,6 +279,21 @@ class ToolContext:
     extra: dict[str, Any] = field(default_factory=dict)
     """``model``: ModelInfo; ``bypass_agent_check``: bool; ``environment``: Mapping[str, str];
     ``archive``: RecallArchive."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """The environment that the session was started with."""
+        given: Mapping[str, str] | None = self.extra.get("environment")
+        return os.environ if given is None else given
+
+    def scrubber(self) -> Callable[[str], str]:
+        """Return a function that removes this kernel's own keys from a text.
+
+        Only values that the environment has as keys are removed here; text that looks like a key is
+        redacted when the output is journaled (``store/format/redaction.py``), before the model sees it.
+        """
+        values = secret_values(self.environment)
+        return lambda text: scrub_values(text, values)
 
 
 class Tool(Protocol):

@@ -11,8 +11,8 @@ import pytest
 from tests.harness.tools import ToolHarness
 from tests.waiting import until
 
-from palimpsest.tools.calls.key_redaction import child_environment
 from palimpsest.tools.execution.bash import readable
+from palimpsest.tools.execution.child_environment import child_environment
 from palimpsest.tools.execution.shell_runner import parents
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.tools.calls.key_redaction import child_environment
+from palimpsest.tools.execution.child_environment import child_environment
 from palimpsest.tools.mcp.client import environment_for
 from palimpsest.tools.mcp.values import McpServerSpec
 from palimpsest.transcript.redaction.secret_names import holds_password, is_secret_name

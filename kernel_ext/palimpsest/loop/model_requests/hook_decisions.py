@@ -48,8 +48,6 @@ OPAQUE_KIND = "user"
 async def run_decide_hooks(run_context: RunContext, setup: StepSetup) -> None:
     """Let hooks decide what the coming requests show, and journal the decisions under the hooks' names."""
     hooks = run_context.hooks
-    if not hooks.any("decide"):
-        return
     view, request = run_context.view(), run_context.log.state.request
     facts = facts_for(run_context, setup, request.tokens if request is not None else 0)
     event = DecideEvent(
@@ -186,8 +184,6 @@ async def with_request_hooks(
     run_context: RunContext, setup: StepSetup, assembled: Assembled
 ) -> Assembled:
     """Let hooks replace a request's messages; the result is stored whole, as an opaque request."""
-    if not run_context.hooks.any("request"):
-        return assembled
     plain = tuple(without_marks(one) for one in assembled.request.messages)
     answer = await run_context.hooks.request(setup.info.ref.id, plain)
     if answer is None:

@@ -140,6 +140,11 @@ class StepSetup:
     retries: int | None = None
     """How often a plain-text answer is asked for again as structured output; None where none is required."""
 
+    @property
+    def wants_structured(self) -> bool:
+        """Whether the turn is to end with a structured answer."""
+        return self.retries is not None
+
 
 @dataclass
 class ProjectFiles:

@@ -35,12 +35,12 @@ Listed = Callable[[ModelInfo], Sequence[str]]
 """Queries a user's own server for its models; empty where it lists none."""
 
 
-def check_effort(variant: str | None, ref: ModelRef | None = None) -> None:
+def check_effort(variant: str, ref: ModelRef | None = None) -> None:
     """Raise ConfigError for a reasoning effort that does not exist, or that the model does not accept.
 
     >>> check_effort("high")
     """
-    if variant is None or _takes(variant, ref):
+    if _takes(variant, ref):
         return
     known = [one for one in EFFORTS if _takes(one, ref)]
     of = f" of {ref.id}" if ref is not None and variant in EFFORTS else ""

@@ -406,7 +406,9 @@ class LiveSession:
         run_context = self.title_writer.watch(
             self._expander.watch(run_context, self._tool_gate.announce)
         )
-        return self.turn_summaries.watch(run_context)
+        if services.turn_summaries:
+            return self.turn_summaries.watch(run_context)
+        return run_context
 
     def _notebook_file(self) -> Path | None:
         """Return the file of the session's notebook, which may not exist; None for a console."""
@@ -415,7 +417,8 @@ class LiveSession:
         return self._services.root / named if named else None
 
     def _turn_ended(self, run_context: RunContext) -> None:
-        self.turn_summaries.turn_ended(run_context)
+        if self._services.turn_summaries:
+            self.turn_summaries.turn_ended(run_context)
 
     async def _afford(self, info: ModelInfo, abort: Abort) -> None:
         """Return when the next request may be sent; a moved project first asks the user about its grants.

@@ -102,7 +102,7 @@ class Workspace:
         self._lock = asyncio.Lock()
         self._open_children = OpenChildren(self._shut)
         services.effective_rules.default_model = services.default_model
-        services.effective_rules.default_agent = lambda: services.default_agent
+        services.effective_rules.default_agent = services.default_agent
         family = services.family
         family.begin, family.resume, family.end = self._work, self._resume, self._open_children.end
         self.sharing = SharingService(services, self._settled, self._note_share)

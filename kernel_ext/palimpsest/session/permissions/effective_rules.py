@@ -171,7 +171,7 @@ class EffectiveRules:
     """Returns what is allowed without a question in any session: the folders of the user's own skills."""
     default_model: Callable[[], str] = str
     """Returns the default model, which any session may use."""
-    default_agent: Callable[[], str] = str
+    default_agent: str = ""
     """Returns the name of the default agent, which any session may use."""
     project_move: ProjectMoveWatch | None = None
     """Detects that the project was moved here; None where nothing is stored on disk."""
@@ -222,7 +222,7 @@ class EffectiveRules:
         """Return whether an agent named in a journal is the user's choice in this project or the default."""
         used = [one.value for one in self.grants.list(None, "agent")]
         used += [one.value for one in self.grants.list(session_id, "agent")] if session_id else []
-        return agent in used or agent == self.default_agent()
+        return agent in used or agent == self.default_agent
 
     def use(self, agent: str, model: ModelRef) -> None:
         """Record that the user's prompt used an agent and a model, so that sessions may continue with them."""

@@ -159,18 +159,27 @@ class Expander:
         command, arguments = self._command(typed.text)
         if command is not None:
             parts = await self._of_command(run_context, info, typed, command, arguments)
+        elif "@" in typed.text:
+            parts = await self._of_mentions(run_context, info, typed)
         else:
-            parts = self._of_agents(run_context, typed)
-            if not any(isinstance(part, SubtaskPart) for part in parts):
-                parts += await self._of_files(run_context, info, typed)
-                parts += await self._notebook.parts(
-                    run_context,
-                    typed,
-                    lambda: _base(run_context, typed),
-                    self.left_out(typed.text, run_context.root, run_context.cwd),
-                )
+            parts = []
         if parts:
             run_context.write(*(PartUpdated(part=part) for part in parts), sync=True)
+
+    async def _of_mentions(
+        self, run_context: RunContext, user: UserMessage, typed: TextPart
+    ) -> list[Part]:
+        """Fill in the agents, files, cells and variables that a prompt names with an at sign."""
+        parts = self._of_agents(run_context, typed)
+        if not any(isinstance(part, SubtaskPart) for part in parts):
+            parts += await self._of_files(run_context, user, typed)
+            parts += await self._notebook.parts(
+                run_context,
+                typed,
+                lambda: _base(run_context, typed),
+                self.left_out(typed.text, run_context.root, run_context.cwd),
+            )
+        return parts
 
     def _of_agents(self, run_context: RunContext, typed: TextPart) -> list[Part]:
         known = subagents_of(self._agents)

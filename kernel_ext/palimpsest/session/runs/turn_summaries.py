@@ -77,7 +77,7 @@ class TurnSummaries:
     def turn_ended(self, run_context: RunContext) -> None:
         """Request a summary when a run ended with a new answer."""
         session, setup = self._log.state.session, self._setup
-        if self._ended or not self._services.turn_summaries or setup is None:
+        if self._ended or setup is None:
             return
         turn = newest_turn(self._log.state.messages())
         answer = _answer_of(turn)

@@ -103,7 +103,7 @@ class PromptResolver:
             services.joined_sessions,
             services.variables,
         )
-        self._notebook = NotebookUpdates(services, log)
+        self._notebook = None if services.notebook is None else NotebookUpdates(services, log)
 
     def resolve(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
         """Return agent and model of a prompt; raises ConfigError, before anything is journaled."""
@@ -117,12 +117,13 @@ class PromptResolver:
         kept = session.model.id if session is not None and session.model is not None else None
         wanted = options.get("model") or agent.model or kept or services.default_model()
         variant = options.get("variant") or agent.variant
-        check_effort(variant)
-        if variant is None and session is not None and session.model is not None and wanted == kept:
+        if variant is not None:
+            check_effort(variant)
+        elif session is not None and session.model is not None and wanted == kept:
             variant = known_effort(session.model.variant)
         self._check(options.get("tools") or ())
         info = self._info(wanted, variant)
-        if options.get("variant"):
+        if variant is not None and options.get("variant"):
             check_effort(variant, info.ref)
         if options.get("model") and wanted != kept:
             services.check_model(info)
@@ -212,8 +213,8 @@ class PromptResolver:
             raise UserError(NO_FORM.format(model=info.ref.id))
         self._remember(user)
         may_look = any(tool.name == VARIABLES for tool in offered)
-        sources = self._notebook.sources()
-        if any(tool.name == NOTEBOOK_TOOL for tool in offered):
+        sources = self._notebook.sources() if self._notebook is not None else ()
+        if self._notebook is not None and any(tool.name == NOTEBOOK_TOOL for tool in offered):
             await self._notebook.tell(user, policy, info)
         await self._news.tell(user, policy, self.namespace() if may_look else None, sources)
         system = await self._systems.settle(agent, info, user, self.extensions.finish_system)

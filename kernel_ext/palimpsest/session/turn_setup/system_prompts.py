@@ -160,10 +160,10 @@ class SystemPrompts:
     def _skills(self, agent: Agent) -> str:
         """Return the list of skills, for an agent that may load one; else nothing."""
         services, session = self._services, self._log.state.session
-        rules = services.effective_rules.rules_of(session, services.rules, agent.rules)
-        if services.definitions is None or disabled({SKILL: SKILL}, rules):
+        if services.definitions is None or not services.definitions.skills:
             return ""
-        return listed(services.definitions.skills)
+        rules = services.effective_rules.rules_of(session, services.rules, agent.rules)
+        return "" if disabled({SKILL: SKILL}, rules) else listed(services.definitions.skills)
 
 
 def _asked_for(

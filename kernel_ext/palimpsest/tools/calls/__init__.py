@@ -1,1 +1,1 @@
-"""Helpers for tool calls: input schemas, running in threads, progress, error containment, images, keys."""
+"""Helpers for tool calls: input schemas, running in threads, progress, error containment, images."""

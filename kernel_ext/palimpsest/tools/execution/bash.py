@@ -13,8 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
+from palimpsest.tools.execution.child_environment import child_environment
 from palimpsest.tools.execution.process import CommandResult, HeadAndTail, ShellCommand
 from palimpsest.tools.execution.python import first_line
 from palimpsest.tools.file_access.paths import reach, reach_folder
@@ -83,7 +83,7 @@ class BashTool:
         if context.abort.is_set():
             raise Aborted(context.abort.reason)
         self._background = [one for one in self._background if not one.over()]
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         output = HeadAndTail()
         progress = Progress(context, lambda: clean(output.last(PREVIEW_CHARS)))
 
@@ -91,7 +91,7 @@ class BashTool:
             output.add(data)
             progress.touch()
 
-        environment = key_redaction.child_environment(key_redaction.environment_of(context))
+        environment = child_environment(context.environment)
         try:
             running = ShellCommand(
                 command,

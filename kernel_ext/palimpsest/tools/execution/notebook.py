@@ -13,7 +13,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.images import fit_image
 from palimpsest.tools.execution.notebook_cells import (
     KnownCell,
@@ -72,7 +71,7 @@ class NotebookTool:
             raise UserError("There is no kernel here, so there is no notebook to read.")
         reader = context.notebook
         known = await _known(reader, context)
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         wanted = (arguments.cell or "").strip()
         if not wanted:
             title = _count(len(known.cells), "cell")

@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
 from palimpsest.tools.tool import PythonOutcome, ToolContext, ToolOutcome
@@ -47,7 +46,7 @@ class PythonTool:
         commands = shell_commands(arguments.code)
         also: dict[str, Any] = {"also": {"bash": commands}} if commands else {}
         await context.ask("python", [arguments.code], title=title, always=["*"], **also)
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         printed = ""
 
         def on_output(text: str) -> None:

@@ -6,7 +6,6 @@ details that the setting ``variables`` allows; only a named variable is describe
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.tool import (
     TYPES,
     Detail,
@@ -46,7 +45,7 @@ class VariablesTool:
         """Describe one variable or list them all."""
         if context.namespace is None:
             raise UserError("There is no kernel here, so there are no variables.")
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         name = (arguments.name or "").strip()
         if name:
             return ToolOutcome(name, clean(await context.namespace.describe(name)))

@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.calls.images import fit_image, kind_of
 from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
@@ -82,7 +81,7 @@ class ReadTool:
         )
         if not place.path.exists():
             raise missing(place)
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         try:
             root = context.root.resolve()
             outcome = await in_thread(context.abort, lambda: _shown(place, arguments, root))

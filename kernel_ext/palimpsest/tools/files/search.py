@@ -14,7 +14,6 @@ from pathlib import Path
 import regex
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.file_access.gitignore import walk
 from palimpsest.tools.file_access.globs import compile_glob, split_base
@@ -151,9 +150,7 @@ class GrepTool:
         root = context.root.resolve()
         search = _Search(pattern, prefilter(arguments.pattern), context.abort, root)
         await in_thread(context.abort, lambda: search.run(place.path, include))
-        output = key_redaction.for_context(context)(
-            search.in_words(arguments.pattern, _where(place))
-        )
+        output = context.scrubber()(search.in_words(arguments.pattern, _where(place)))
         metadata = {"count": search.count, "files": len(search.hits)}
         return ToolOutcome(arguments.pattern, output, metadata)
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
 from palimpsest.tools.file_access.safe_open import read_real, replace_real
 from palimpsest.tools.file_access.textfile import TextFile, is_binary
@@ -143,7 +142,7 @@ def _kept(context: ToolContext, diff: str) -> str:
 
 
 def _clean(context: ToolContext, text: str) -> str:
-    return key_redaction.for_context(context)(text)
+    return context.scrubber()(text)
 
 
 async def _ask(

@@ -12,7 +12,6 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.error_containment import aborted, in_thread
 from palimpsest.tools.calls.json_schema import schema_arguments
 from palimpsest.tools.mcp.content import contents, outcome
@@ -104,7 +103,7 @@ class McpTool:
 
         work = self.server.call(self.remote.name, given, progress)
         result = await _unless_stopped(context, work)
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         return await in_thread(context.abort, lambda: outcome(title, result, clean))
 
 
@@ -139,7 +138,7 @@ class ListResources:
         blocks = [await self._block(server, context) for server in chosen]
         text = "\n\n".join(blocks) or "No server that is connected has resources."
         title = arguments.server or f"{len(chosen)} servers"
-        return ToolOutcome(title, key_redaction.for_context(context)(text))
+        return ToolOutcome(title, context.scrubber()(text))
 
     async def _block(self, server: RemoteServer, context: ToolContext) -> str:
         try:
@@ -173,7 +172,7 @@ class ReadResource:
             "read", [pattern], title=f"read {arguments.uri}", always=[f"mcp:{server.name}:*"]
         )
         pieces = await _unless_stopped(context, server.read(arguments.uri))
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         return await in_thread(
             context.abort, lambda: contents(server.name, arguments.uri, pieces, clean)
         )

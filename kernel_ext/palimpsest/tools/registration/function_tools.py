@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained, in_thread
 from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.tool import ToolContext, ToolOutcome
@@ -97,7 +96,7 @@ class FunctionTool:
             raise UserError(f"{self.name} failed: {type(error).__name__}: {error}") from error
         if isinstance(result, ToolOutcome):
             return result
-        return ToolOutcome(self.name, key_redaction.for_context(context)(_text(result)))
+        return ToolOutcome(self.name, context.scrubber()(_text(result)))
 
     async def _call(self, values: dict[str, Any], context: ToolContext) -> Any:
         if context.abort.is_set():

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.error_containment import in_thread, until_abort
 from palimpsest.tools.calls.images import SIGNATURES, fit_image, kind_of
 from palimpsest.tools.tool import ToolContext, ToolOutcome
@@ -72,7 +71,7 @@ class WebFetchTool:
 
     async def run(self, arguments: WebFetchArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission for each URL, fetch, follow redirects, and convert the response."""
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         fetched = await self._follow(arguments, context)
         outcome = await _worded(fetched, arguments.format, context)
         return ToolOutcome(

@@ -8,7 +8,6 @@ from typing import Protocol
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Answers, Question, QuestionOption
@@ -89,7 +88,7 @@ class QuestionTool:
             call_id=context.call_id,
             abort=context.abort,
         )
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         if len(questions) == 1:
             title = f"{title}: {', '.join(answers[0]) or NO_ANSWER}"[:MOST_TITLE_CHARS]
         output = clean(answers_text(questions, answers))

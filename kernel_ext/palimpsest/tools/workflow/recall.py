@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 import regex
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.files.search import LONGEST_MATCH_SECONDS, compiled
 from palimpsest.tools.tool import ArchivedText, RecallArchive, ToolContext, ToolOutcome
@@ -76,7 +75,7 @@ class RecallTool:
                 _read(kept[0], arguments) if pattern is None else _search(kept, pattern, arguments)
             ),
         )
-        clean = key_redaction.for_context(context)
+        clean = context.scrubber()
         return ToolOutcome(outcome.title, clean(outcome.output), outcome.metadata)
 
 

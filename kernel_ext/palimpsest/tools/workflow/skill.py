@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 
@@ -66,7 +65,7 @@ class SkillTool:
         await context.ask(
             self.permission, [found.name], title=f"Use the skill {found.name}", always=[found.name]
         )
-        text = key_redaction.for_context(context)(skill_text(found))
+        text = context.scrubber()(skill_text(found))
         return ToolOutcome(found.name, text, {"skill": found.name, "folder": str(found.folder)})
 
 

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
 
-from palimpsest.tools.calls import key_redaction
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import ModelRef
@@ -123,7 +122,7 @@ class TaskTool:
         )
         result = await runner.run(task, context)
         metadata = {"task": result.task_id, "agent": arguments.agent, **(result.metadata or {})}
-        output = key_redaction.for_context(context)(report_text(result, arguments.agent))
+        output = context.scrubber()(report_text(result, arguments.agent))
         if result.stopped:
             metadata["interrupted"] = True
         elif result.error is not None:

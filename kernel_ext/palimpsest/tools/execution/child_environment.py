@@ -1,22 +1,15 @@
-"""Remove this kernel's own keys from the output of tools and from the environment of their processes.
+"""The environment of the processes that tools start: without this kernel's keys, pagers and startup files.
 
 Border: knows environments; the patterns and names of secrets are in ``transcript/redaction``.
-Only values that this kernel's environment has as keys are removed here; text that looks like a key is
-redacted when the output is journaled (``store/format/redaction.py``), before the model sees it.
 """
 
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.redaction.text import (
     holds_secret,
     is_secret_name,
-    scrub_values,
     secret_values,
 )
-
-Scrubber = Callable[[str], str]
 
 QUIET = {
     "PAGER": "cat",
@@ -34,18 +27,6 @@ NEVER_PASSED = frozenset(
     {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "SHELLOPTS", "BASHOPTS", "PS4"}
 )
 """Variables that would run code before the approved command, or change its meaning."""
-
-
-def environment_of(context: ToolContext) -> Mapping[str, str]:
-    """Return the environment the session was started with."""
-    given: Mapping[str, str] | None = context.extra.get("environment")
-    return os.environ if given is None else given
-
-
-def for_context(context: ToolContext) -> Scrubber:
-    """Return a function that removes the kernel's own keys from text."""
-    values = secret_values(environment_of(context))
-    return lambda text: scrub_values(text, values)
 
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
