@@ -21,11 +21,11 @@ from typing import Self
 from tests.kill.journal_workload import now
 from tests.store.record_builders import user
 
-from palimpsest.store.format.record_lines import seq_of
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import lines_forward
+from palimpsest.store.log_lines import seq_of
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.interrupted_work import close_interrupted
 from palimpsest.store.session_state.state import State

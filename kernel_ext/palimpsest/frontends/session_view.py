@@ -34,7 +34,7 @@ from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.session.engine.thread import EngineThread
 from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
-from palimpsest.transcript.redaction.text import scrubber
+from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record, SessionStatus
 from palimpsest.transcript.session_record.sessions import Idle
 

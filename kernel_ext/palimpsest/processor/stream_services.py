@@ -6,7 +6,7 @@ from typing import Protocol
 
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.redaction.text import scrub
+from palimpsest.transcript.redaction.secret_removal import scrub
 from palimpsest.transcript.session_record.events import Event
 from palimpsest.transcript.values import BlobRef
 

@@ -31,7 +31,7 @@ from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Messages
-from palimpsest.transcript.redaction.text import scrubber
+from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.session_record.sessions import Status

@@ -17,7 +17,7 @@ from palimpsest.transcript.context_values.cell_runs import NotebookRuns
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 from palimpsest.transcript.messages import Messages, StoppedBy
 from palimpsest.transcript.parts import Attachment
-from palimpsest.transcript.redaction.text import scrub_values, secret_values
+from palimpsest.transcript.redaction.secret_removal import scrub_values, secret_values
 
 
 class Abort:
@@ -290,7 +290,7 @@ class ToolContext:
         """Return a function that removes this kernel's own keys from a text.
 
         Only values that the environment has as keys are removed here; text that looks like a key is
-        redacted when the output is journaled (``store/format/redaction.py``), before the model sees it.
+        redacted when the output is journaled (``store/log_lines.py``), before the model sees it.
         """
         values = secret_values(self.environment)
         return lambda text: scrub_values(text, values)

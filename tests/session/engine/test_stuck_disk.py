@@ -13,7 +13,7 @@ from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed
 from palimpsest.model.script import says
 from palimpsest.session.engine import session_log
-from palimpsest.store.disk import write_watch
+from palimpsest.store import disk
 from palimpsest.store.interface import Owner, Writer
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.testing import ScriptedModel
@@ -53,7 +53,7 @@ class StuckStore(MemoryStore):
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[StuckStore]:
-    monkeypatch.setattr(write_watch.WRITES, "_seconds", 0.02)
+    monkeypatch.setattr(disk.WRITES, "_seconds", 0.02)
     made = StuckStore()
     yield made
     made.free.set()

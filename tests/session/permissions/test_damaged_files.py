@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.sample_size import sample_size, seeds
 from tests.store.byte_damage import damaged
-from tests.store.disk.test_irregular_files import PUTS, Put, replaced
+from tests.store.test_irregular_files import PUTS, Put, replaced
 
 from palimpsest.app.loaded_config import load, trust
 from palimpsest.session.config.setting_files import ConfigFolders

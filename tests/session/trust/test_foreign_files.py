@@ -12,7 +12,7 @@ from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.public.session_object import Session
 from palimpsest.session.turn_setup.environment_updates import read_files, read_instructions
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
+from palimpsest.tools.file_access.file_contents import UnreadableForPrompt, read_for_prompt
 from palimpsest.transcript.user_notices import user_notice_text
 
 

@@ -19,10 +19,10 @@ from tests.store.log.test_faults import mounted
 from tests.store.next_layout import NUMBER, rename_logs, steps
 from tests.store.record_builders import OWNER, SESSION, assistant, records
 
-from palimpsest.store.format.record_lines import checked_line
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
+from palimpsest.store.log_lines import checked_line
 from palimpsest.store.project_folder import migration_run
 from palimpsest.store.project_folder.layout import LAYOUT_VERSION, LayoutNotReady, prepare
 from palimpsest.store.project_folder.layout_file import read_layout

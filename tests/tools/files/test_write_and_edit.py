@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.harness.tools import ToolHarness
 from tests.sample_size import sample_size
 
-from palimpsest.tools.file_access.textfile import TextFile
+from palimpsest.tools.file_access.file_contents import TextFile
 from palimpsest.tools.files.edit_matching import find_edit
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.values import Reply

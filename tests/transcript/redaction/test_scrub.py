@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.transcript.redaction.text import (
+from palimpsest.transcript.redaction.secret_removal import (
     REDACTED,
     is_secret_name,
     scrub,

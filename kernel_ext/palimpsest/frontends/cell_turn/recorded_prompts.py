@@ -31,7 +31,7 @@ from palimpsest.session.interfaces.recorded_answers import (
 )
 from palimpsest.session.replay.recorded_turns import compaction_prompt
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.redaction.text import REDACTED, scrubber
+from palimpsest.transcript.redaction.secret_removal import REDACTED, scrubber
 
 WHY: dict[Unanswered, str] = {
     "new": "This prompt has no recorded answer",

@@ -28,7 +28,7 @@ from palimpsest.session.replay.recorded_turns import answer_of
 from palimpsest.tools.execution.python import first_line, outcome_text
 from palimpsest.tools.tool import Abort, PythonOutcome
 from palimpsest.transcript.parts import ToolCompleted
-from palimpsest.transcript.redaction.text import scrubber
+from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     PermissionAsked,

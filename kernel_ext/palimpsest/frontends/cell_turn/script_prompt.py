@@ -15,7 +15,7 @@ from palimpsest.frontends.cell_turn.model_questions import answer_of, interview_
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.prompts.unattended_refusal import has_terminal
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
 

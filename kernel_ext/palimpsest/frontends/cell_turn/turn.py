@@ -31,7 +31,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompts.unattended_refusal import refuse_unattended
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
-from palimpsest.transcript.redaction.text import scrubber
+from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import (
     PermissionReplied,
     QuestionRejected,

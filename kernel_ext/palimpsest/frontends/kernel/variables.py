@@ -34,7 +34,7 @@ from palimpsest.session.interfaces.prompt_mentions import NotCounted
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
-from palimpsest.transcript.redaction.text import REDACTED, scrub
+from palimpsest.transcript.redaction.secret_removal import REDACTED, scrub
 
 HEAD_ROWS = 5
 MOST_COLUMNS = 60

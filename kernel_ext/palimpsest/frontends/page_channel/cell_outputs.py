@@ -16,7 +16,7 @@ from palimpsest.frontends.protocol.segments import CloseSegment, RecreateOutputs
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
 from palimpsest.frontends.turn_output.restored_outputs import Output, turn_outputs
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.transcript.redaction.text import scrubber
+from palimpsest.transcript.redaction.secret_removal import scrubber
 
 
 class SegmentsChannel:

@@ -29,7 +29,7 @@ from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.records.retention import SessionTree, session_trees
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.redaction.text import scrubber
+from palimpsest.transcript.redaction.secret_removal import scrubber
 
 NO_SESSION = "This notebook has no session yet. Ask the agent, then look again."
 

@@ -31,7 +31,7 @@ from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
-from palimpsest.transcript.redaction.text import scrubber
+from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.values import Usage
 
 WHERE = "in the page, or in %agent wait"

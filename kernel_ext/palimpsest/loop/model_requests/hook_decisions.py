@@ -32,7 +32,7 @@ from palimpsest.transcript.context_values.decisions import (
 )
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import CompactionPart, Part, ToolCompleted, ToolPart
-from palimpsest.transcript.redaction.structured_values import redacted_value
+from palimpsest.transcript.redaction.secret_removal import redacted_value
 from palimpsest.transcript.session_record.events import DecisionMade
 from palimpsest.transcript.session_record.hook_values import (
     CompactingEvent,

@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import Message, Messages, UserMessage
-from palimpsest.transcript.redaction.text import scrub
+from palimpsest.transcript.redaction.secret_removal import scrub
 from palimpsest.transcript.session_record.events import Event, PromptAdmitted
 from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
 from palimpsest.transcript.values import BlobRef, ModelInfo, Todo, ToolSpec

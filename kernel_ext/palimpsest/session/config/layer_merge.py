@@ -27,7 +27,7 @@ from palimpsest.session.config.jupyter_config import ABOUT_TRUST
 from palimpsest.session.config.setting_files import Layer
 from palimpsest.session.config.settings import Config, HookTable, PermissionTable, Settings
 from palimpsest.transcript.errors import ConfigError
-from palimpsest.transcript.redaction.text import looks_secret
+from palimpsest.transcript.redaction.secret_removal import looks_secret
 from palimpsest.transcript.values import Action
 
 SECRET_KEY = re.compile(

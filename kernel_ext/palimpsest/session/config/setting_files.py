@@ -24,7 +24,7 @@ from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_conf
 from palimpsest.session.config import jupyter_config, remote_defaults
 from palimpsest.session.config.settings import REPLAY_BY_FREEDOM, Config
 from palimpsest.session.config.state_folder import state_folder
-from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
+from palimpsest.tools.file_access.file_contents import UnreadableForPrompt, read_for_prompt
 from palimpsest.transcript.errors import ConfigError
 
 DEEPEST = 30

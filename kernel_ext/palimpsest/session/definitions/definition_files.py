@@ -13,7 +13,7 @@ from pathlib import Path
 from palimpsest.session.config.setting_files import ConfigFolders, is_writable_by_others, upwards
 from palimpsest.session.definitions.frontmatter import Document, parse
 from palimpsest.session.trust.trust_store import definition_digest
-from palimpsest.tools.file_access.safe_open import OUT, UnreadableForPrompt, read_for_prompt
+from palimpsest.tools.file_access.file_contents import OUT, UnreadableForPrompt, read_for_prompt
 from palimpsest.transcript.errors import ConfigError
 
 FAMILIES = (".agents", ".claude", ".opencode", ".palimpsest")

@@ -15,7 +15,7 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.redaction.text import secret_values
+from palimpsest.transcript.redaction.secret_removal import secret_values
 from palimpsest.transcript.session_record.events import Event, PromptAdmitted
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Todo

@@ -23,7 +23,7 @@ from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import Detail, Namespace, NotebookDetail, NotebookReader, PythonRunner
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.redaction.text import scrub
+from palimpsest.transcript.redaction.secret_removal import scrub
 from palimpsest.transcript.values import ModelInfo
 
 

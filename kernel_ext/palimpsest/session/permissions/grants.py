@@ -24,7 +24,7 @@ from palimpsest.session.config.state_folder import (
     state_folder,
     state_folder_problem,
 )
-from palimpsest.store.disk.file_access import write_atomically
+from palimpsest.store.disk import write_atomically
 from palimpsest.store.project_folder.layout import ProjectNumber
 
 try:

@@ -32,7 +32,7 @@ from palimpsest.tools.file_access.protected_files import protection_of
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart
-from palimpsest.transcript.redaction.text import scrubber
+from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_names
 

@@ -31,7 +31,7 @@ from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 from palimpsest.transcript.parts import Attachment, FilePart, TextPart, ToolPart
 from palimpsest.transcript.redaction.home_folders import with_home_folders_hidden
-from palimpsest.transcript.redaction.text import scrub, secret_values
+from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Usage
 

@@ -31,14 +31,14 @@ from palimpsest.context.engine_text.reminders import beside_newest, metadata_bes
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.context.visible_messages.view import View
 from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.tools.file_access.file_contents import UnreadableForPrompt, read_for_prompt
 from palimpsest.tools.file_access.instruction_files import NAMES
-from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
 from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.messages import MessageInfo, UserMessage
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.redaction.text import (
+from palimpsest.transcript.redaction.secret_removal import (
     is_secret_name,
     looks_secret,
     scrub_values,

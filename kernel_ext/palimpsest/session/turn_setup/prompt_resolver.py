@@ -41,7 +41,7 @@ from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
-from palimpsest.transcript.redaction.structured_values import redacted_value
+from palimpsest.transcript.redaction.secret_removal import redacted_value
 from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
-from palimpsest.store.disk.file_access import open_regular, scratch_file
+from palimpsest.store.disk import open_regular, scratch_file
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 

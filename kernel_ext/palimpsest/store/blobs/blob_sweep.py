@@ -16,7 +16,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from palimpsest.store.blobs.blob_storage import HASH
-from palimpsest.store.disk.file_access import open_regular, read_json, scratch_file
+from palimpsest.store.disk import open_regular, read_json, scratch_file
 from palimpsest.store.project_folder.layout import Layout
 
 DAY = 86_400.0

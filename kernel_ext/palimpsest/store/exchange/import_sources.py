@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.disk.file_access import open_regular
+from palimpsest.store.disk import open_regular
 from palimpsest.store.interface import Problem
 from palimpsest.store.project_folder.layout import SAFE_NAME
 from palimpsest.transcript.errors import NotFound, UserError

@@ -34,16 +34,15 @@ from palimpsest.store.exchange.opencode_format import (
     read_part,
     read_session,
 )
-from palimpsest.store.format.record_lines import is_unknown
 from palimpsest.store.interface import Problem, Store, Writer
+from palimpsest.store.log_lines import is_unknown
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part
-from palimpsest.transcript.redaction.structured_values import redacted_event
-from palimpsest.transcript.redaction.text import scrub
+from palimpsest.transcript.redaction.secret_removal import redacted_event, scrub
 from palimpsest.transcript.session_record.events import (
     Checkpoint,
     Event,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from palimpsest.store.disk.file_access import scratch_file
+from palimpsest.store.disk import scratch_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry
 from palimpsest.transcript.errors import NotFound

@@ -8,10 +8,10 @@ again from the beginning.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from palimpsest.store.format.record_lines import RecordNumbering, UnreadableLine, record_of
-from palimpsest.store.format.request_shorthand import FullRequests
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.segments import SegmentRange, full_requests, lines_forward, locate_record
+from palimpsest.store.log_lines import RecordNumbering, UnreadableLine, record_of
+from palimpsest.store.session_state.step_requests import FullRequests
 from palimpsest.transcript.session_record.events import Record
 
 POLL_SECONDS = 0.1

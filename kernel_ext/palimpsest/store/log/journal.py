@@ -3,7 +3,7 @@
 Events are applied to the state at once, so that the engine sees its own changes; a writer thread
 collects them for a tick, writes them, and then calls the subscribers, so that no subscriber receives
 what could still be lost, and a slow disk never blocks the loop. A write that does not return is
-reported by another thread (``write_watch``), and ``stall`` describes it until it does. A delta of a
+reported by another thread (``store/disk.py``), and ``stall`` describes it until it does. A delta of a
 streaming answer costs one list append; the tick joins them to one record per part and field. Text that
 looks like a secret, or is one that this kernel knows, is redacted before anything is applied.
 """
@@ -18,10 +18,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from palimpsest.store.disk.write_watch import Stall
-from palimpsest.store.format.redaction import Known, Redaction, nothing_known
+from palimpsest.store.disk import Stall
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
 from palimpsest.store.log.takeover import renumbered
+from palimpsest.store.log_lines import Known, Redaction, nothing_known
 from palimpsest.store.session_state.live_window import live_window, narrow
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import StorageFailed, UnknownError, UserError

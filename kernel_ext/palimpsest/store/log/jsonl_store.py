@@ -16,16 +16,7 @@ from uuid import uuid4
 
 from palimpsest.store.blobs.blob_storage import BlobFolder
 from palimpsest.store.blobs.blob_sweep import note_unneeded
-from palimpsest.store.disk.file_access import disk_reason, storage_errors, write_fully
-from palimpsest.store.format.record_lines import (
-    RecordNumbering,
-    UnreadableLine,
-    is_intact,
-    record_of,
-    seq_of,
-    type_of,
-)
-from palimpsest.store.format.request_shorthand import FullRequests
+from palimpsest.store.disk import disk_reason, storage_errors, write_fully
 from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.late_records import late_records
 from palimpsest.store.log.segment_start import POLL_SECONDS, begin_segment
@@ -45,6 +36,14 @@ from palimpsest.store.log.segments import (
 from palimpsest.store.log.session_index import Index
 from palimpsest.store.log.state_loader import live_state, whole_state
 from palimpsest.store.log.takeover import fork_of, late_fork_session, renumbered, takeover_refusal
+from palimpsest.store.log_lines import (
+    RecordNumbering,
+    UnreadableLine,
+    is_intact,
+    record_of,
+    seq_of,
+    type_of,
+)
 from palimpsest.store.project_folder.layout import Layout, LayoutWatch
 from palimpsest.store.project_folder.lease import (
     HEARTBEAT_SECONDS,
@@ -59,6 +58,7 @@ from palimpsest.store.project_folder.lease import (
     this_owner,
 )
 from palimpsest.store.session_state.state import State
+from palimpsest.store.session_state.step_requests import FullRequests
 from palimpsest.transcript.errors import NotFound, SessionHeld, StorageFailed
 from palimpsest.transcript.session_record.events import (
     Checkpoint,

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from palimpsest.store.format.record_lines import UnreadableLine, record_of
 from palimpsest.store.log.segment_writer import JsonlWriter
 from palimpsest.store.log.segments import Segments, full_requests, lines_forward, unfinished
+from palimpsest.store.log_lines import UnreadableLine, record_of
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.session_record.sessions import ForkedFrom, SessionInfo

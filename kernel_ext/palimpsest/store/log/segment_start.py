@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from palimpsest.store.disk.file_access import NOFOLLOW, is_regular, write_fully
+from palimpsest.store.disk import NOFOLLOW, is_regular, write_fully
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.segments import Segments, header_line, segment_epochs, segment_name
 

@@ -17,12 +17,12 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from palimpsest.store.disk.file_access import NOFOLLOW, disk_reason, write_fully
-from palimpsest.store.format.record_lines import checked_line, load_line
-from palimpsest.store.format.request_shorthand import REFRESH, shorten_request
+from palimpsest.store.disk import NOFOLLOW, disk_reason, write_fully
 from palimpsest.store.interface import TakenOver, WriteFailed
 from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
 from palimpsest.store.log.segments import SegmentRange, Segments, locate_record, segment_name
+from palimpsest.store.log_lines import checked_line, load_line
+from palimpsest.store.session_state.step_requests import REFRESH, shorten_request
 from palimpsest.transcript.context_values.decisions import BESIDE
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.session_record.events import Checkpoint, Record, StepRequested

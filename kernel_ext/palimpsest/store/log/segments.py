@@ -15,10 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.disk.file_access import is_regular, open_regular
-from palimpsest.store.format.record_lines import HEAD, checked_line, is_intact, load_line, seq_of
-from palimpsest.store.format.request_shorthand import FullRequests
+from palimpsest.store.disk import is_regular, open_regular
+from palimpsest.store.log_lines import HEAD, checked_line, is_intact, load_line, seq_of
 from palimpsest.store.project_folder.layout import Layout
+from palimpsest.store.session_state.step_requests import FullRequests
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.sessions import ForkedFrom
 

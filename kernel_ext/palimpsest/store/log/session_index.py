@@ -18,8 +18,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from palimpsest.store.disk.file_access import read_small, write_atomically
-from palimpsest.store.format.record_lines import INFO, OTHER, head_of, is_intact, load_line
+from palimpsest.store.disk import read_small, write_atomically
 from palimpsest.store.interface import ABOUT_CHARS, SessionSummary
 from palimpsest.store.log.segments import (
     SEGMENT_NAME,
@@ -29,6 +28,7 @@ from palimpsest.store.log.segments import (
     lines_forward,
     segment_name,
 )
+from palimpsest.store.log_lines import INFO, OTHER, head_of, is_intact, load_line
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.sessions import SessionInfo

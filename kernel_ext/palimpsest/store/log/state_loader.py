@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from pydantic import ValidationError
 
-from palimpsest.store.format.record_lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
 from palimpsest.store.log.segments import SegmentRange, line_blocks, lines_backward, noted_place
+from palimpsest.store.log_lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
 from palimpsest.store.session_state.live_window import is_too_short
 from palimpsest.store.session_state.state import State
 from palimpsest.store.session_state.state_values import Summary

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk.file_access import scratch_file
+from palimpsest.store.disk import scratch_file
 from palimpsest.store.project_folder.layout_file import (
     FILE,
     LayoutFile,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palimpsest.store.disk.file_access import NoFile, TooLarge, read_json, write_atomically
+from palimpsest.store.disk import NoFile, TooLarge, read_json, write_atomically
 
 FILE = "layout"
 LAYOUT_BYTES = 64 << 10

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk.file_access import disk_reason, open_regular, sync, write_atomically
+from palimpsest.store.disk import disk_reason, open_regular, sync, write_atomically
 from palimpsest.store.project_folder.layout_file import (
     COPY,
     FILE,

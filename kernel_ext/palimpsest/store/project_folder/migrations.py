@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.store.disk.file_access import open_regular
-from palimpsest.store.format.record_lines import is_intact, load_line
+from palimpsest.store.disk import open_regular
+from palimpsest.store.log_lines import is_intact, load_line
 from palimpsest.store.project_folder.layout_file import read_layout
 
 SESSIONS = "sessions"

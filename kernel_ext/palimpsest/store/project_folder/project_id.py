@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.store.disk.file_access import open_regular
-from palimpsest.store.format.record_lines import load_line
+from palimpsest.store.disk import open_regular
+from palimpsest.store.log_lines import load_line
 
 GIT_SECONDS = 5.0
 """Timeout of the git command, which may wait for a network disk; its answer is then ignored."""

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from palimpsest.store.format.record_lines import Head, UnreadableLine, event_in
+from palimpsest.store.log_lines import Head, UnreadableLine, event_in
 from palimpsest.transcript.messages import Message, MessageInfo, Messages
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.session_record.events import (

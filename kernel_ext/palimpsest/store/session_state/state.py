@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, assert_never
 
-from palimpsest.store.format.record_lines import (
+from palimpsest.store.log_lines import (
     DELTA,
     HEAD,
     INFO,

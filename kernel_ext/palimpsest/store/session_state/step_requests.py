@@ -1,4 +1,9 @@
-"""Keep the model requests of a session and expand the items of the newest.
+"""Shorten model requests for the log, and keep those of a session, with the items of the newest expanded.
+
+A request repeats its model, its policy and its tools, and a step adds two messages to hundreds. So a line has
+``like``, the number of a request of the same segment that is written in full, and the fields that differ; a
+request that could not be read back exactly is written in full. Only lines are shortened: readers of the log
+receive full requests (``FullRequests``, ``Requests``).
 
 A request record says "the first n items are those of the request before, then these"; so the newest one
 is expanded backwards, only as far as items are shared. A shortened line refers to another one among
@@ -6,17 +11,193 @@ the applied lines, since each segment and each checkpoint begins with a full one
 a turn summary is not part of this chain: it shares nothing, and is never the newest.
 """
 
+import base64
+import binascii
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from palimpsest.store.format.record_lines import load_line, seq_of
-from palimpsest.store.format.request_shorthand import SHORT, FullRequests
+from palimpsest.store.log_lines import load_line, seq_of
 from palimpsest.store.session_state.message_list import Report, event_of
 from palimpsest.transcript.context_values.decisions import BESIDE, ContextItem, StepRequest
 from palimpsest.transcript.session_record.events import StepRequested
 
+LIKE = "like"
+SHORT = f'"type":"step.requested","request":{{"{LIKE}":'.encode()
+"""These bytes are in every shortened line, and in no other."""
+REFRESH = 100
+"""Number of shortened requests after which one is written in full, to limit the loss by a damaged line."""
+
+SHARED = (
+    "purpose",
+    "model",
+    "parameters",
+    "policy",
+    "policy_blob",
+    "projection",
+    "system",
+    "tools",
+)
+SHARED_FACTS = ("estimator", "window", "reserve", "versions")
+ROLES = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
+SPOKEN = {letter: role for role, letter in ROLES.items()}
+HASH_HEX = 64
+HASH_SHORT = 43
+NEWEST_MARKS = 2
+
+Json = dict[str, Any]
+
 ASIDE = tuple(f'"purpose":"{name}"'.encode() for name in sorted(BESIDE))
 ASIDE_BYTES = 200
 """The purpose is within this many bytes of a line's beginning: it is the second field of a request."""
+
+
+def shorten_request(request: Json, base: Json, number: int) -> Json | None:
+    """Return a request shortened by an earlier one, or None where that would lose information.
+
+    ``number`` is the sequence number of the earlier one, ``base``.
+    """
+    if LIKE in request or any(name in base and name not in request for name in SHARED):
+        return None
+    try:
+        short = {LIKE: number} | _shortened(request, base)
+        return short if expand_request(short, base) == request else None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _shortened(request: Json, base: Json) -> Json:
+    short = {
+        name: value
+        for name, value in request.items()
+        if name not in SHARED or base.get(name) != value
+    }
+    facts = {
+        name: value
+        for name, value in request["facts"].items()
+        if name not in SHARED_FACTS or base["facts"].get(name) != value
+    }
+    if facts.get("used_tokens") == request["tokens"]:
+        del facts["used_tokens"]
+    else:
+        facts.setdefault("used_tokens", None)
+    short["facts"] = facts
+    if request["tokens"] == sum(request["kinds"].values()):
+        del short["tokens"]
+    if _from_end(request) == _from_end(base):
+        del short["marks"]
+    short["items"] = _rows(request["items"])
+    short["sha256"] = _short_hash(request["sha256"])
+    return short
+
+
+def expand_request(short: Json, base: Json) -> Json:
+    """Return the full request of a shortened one; raises ValueError if it is malformed."""
+    try:
+        return _filled(short, base)
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise ValueError(f"It is not written as requests are: {error!r}.") from error
+
+
+def _filled(short: Json, base: Json) -> Json:
+    request = {name: base[name] for name in SHARED if name in base} | short
+    del request[LIKE]
+    request["items"] = _items(short["items"])
+    request["sha256"] = _long_hash(short["sha256"])
+    if "tokens" not in short:
+        request["tokens"] = sum(request["kinds"].values())
+    if "marks" not in short:
+        total = _total(request)
+        request["marks"] = [mark if mark >= 0 else total + mark for mark in _from_end(base)]
+    facts = {name: base["facts"][name] for name in SHARED_FACTS if name in base["facts"]}
+    facts |= {"used_tokens": request["tokens"]} | short["facts"]
+    request["facts"] = {name: value for name, value in facts.items() if value is not None}
+    return request
+
+
+def _total(request: Json) -> int:
+    return int(request["same"]) + len(request["items"])
+
+
+def _from_end(request: Json) -> list[int]:
+    """Return the cache marks; those of the newest items are negative, counted from the end."""
+    total = _total(request)
+    return [mark - total if mark >= total - NEWEST_MARKS else mark for mark in request["marks"]]
+
+
+def _rows(items: Sequence[Json]) -> list[list[Any]]:
+    """Return items as rows: role, message id (empty if as in the row above), hash, tokens, part ids."""
+    rows: list[list[Any]] = []
+    above = None
+    for item in items:
+        message = item.get("message_id")
+        rows.append(
+            [
+                ROLES.get(item["role"], item["role"]),
+                "" if rows and message == above else message,
+                _short_hash(item["sha256"]),
+                item["tokens"],
+                *item["part_ids"],
+            ]
+        )
+        above = message
+    return rows
+
+
+def _items(rows: Sequence[Sequence[Any]]) -> list[Json]:
+    items: list[Json] = []
+    above = None
+    for role, said, sha256, tokens, *part_ids in rows:
+        above = message = above if said == "" else said
+        item = {"role": SPOKEN.get(role, role)}
+        if message is not None:
+            item["message_id"] = message
+        items.append(item | {"part_ids": part_ids, "sha256": _long_hash(sha256), "tokens": tokens})
+    return items
+
+
+def _short_hash(sha256: str) -> str:
+    """Return a hash as 43 characters of base64 instead of 64 hex digits."""
+    if len(sha256) != HASH_HEX:
+        return sha256
+    try:
+        return base64.urlsafe_b64encode(bytes.fromhex(sha256)).decode("ascii").rstrip("=")
+    except ValueError:
+        return sha256
+
+
+def _long_hash(short: str) -> str:
+    if len(short) != HASH_SHORT:
+        return short
+    try:
+        return base64.urlsafe_b64decode(short + "=").hex()
+    except binascii.Error:
+        return short
+
+
+class FullRequests:
+    """Expands the shortened requests of one segment, whose lines may be read in any order."""
+
+    def __init__(self, find: Callable[[int], Mapping[str, Any] | None]) -> None:
+        self._find = find
+        """Returns the record with a sequence number as it is in the segment, or None."""
+        self._bases: dict[int, Json] = {}
+
+    def fill(self, data: Json) -> Json:
+        """Return a record with its request in full; raises ValueError if the base request is missing."""
+        request = data.get("request")
+        if not isinstance(request, dict):
+            return data
+        like = request.get(LIKE)
+        if like is None:
+            number = data.get("seq")
+            self._bases = {number: request} if isinstance(number, int) else {}
+            return data
+        if not isinstance(like, int) or like not in self._bases:
+            found = (self._find(like) or {}).get("request") if isinstance(like, int) else None
+            if not isinstance(found, dict) or LIKE in found:
+                raise ValueError(f"It is like request {like!r:.20}, which cannot be read.")
+            self._bases = {like: found}
+        return {**data, "request": expand_request(request, self._bases[like])}
 
 
 class Requests:

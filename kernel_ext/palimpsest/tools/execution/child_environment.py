@@ -5,7 +5,7 @@ Border: knows environments; the patterns and names of secrets are in ``transcrip
 
 from collections.abc import Mapping
 
-from palimpsest.transcript.redaction.text import (
+from palimpsest.transcript.redaction.secret_removal import (
     holds_secret,
     is_secret_name,
     secret_values,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palimpsest.tools.file_access.safe_open import read_real
+from palimpsest.tools.file_access.file_contents import read_real
 from palimpsest.transcript.context_values.cell_runs import (
     HIDDEN_TAG,
     CellRun,

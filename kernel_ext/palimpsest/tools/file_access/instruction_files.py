@@ -8,7 +8,7 @@ may be shown again.
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from palimpsest.tools.file_access.safe_open import UnreadableForPrompt, read_for_prompt
+from palimpsest.tools.file_access.file_contents import UnreadableForPrompt, read_for_prompt
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart

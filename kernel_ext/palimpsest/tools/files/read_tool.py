@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.calls.images import fit_image, kind_of
+from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real
 from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
 from palimpsest.tools.file_access.instruction_files import (
     ShownInstructions,
@@ -19,8 +20,6 @@ from palimpsest.tools.file_access.instruction_files import (
     with_instructions,
 )
 from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
-from palimpsest.tools.file_access.safe_open import read_real
-from palimpsest.tools.file_access.textfile import TextFile, is_binary
 from palimpsest.tools.files.listing import name_of
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError

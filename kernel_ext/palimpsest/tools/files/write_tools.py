@@ -12,13 +12,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
+from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real, replace_real
 from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
-from palimpsest.tools.file_access.safe_open import read_real, replace_real
-from palimpsest.tools.file_access.textfile import TextFile, is_binary
 from palimpsest.tools.files.edit_matching import EditMatch, SpanEdit, closest, find_edit, line_of
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.redaction.text import REDACTED, scrub
+from palimpsest.transcript.redaction.secret_removal import REDACTED, scrub
 
 MOST_DIFF_LINES = 20_000
 """Comparing longer files takes seconds; their diff only has the numbers of lines."""

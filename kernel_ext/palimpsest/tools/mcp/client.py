@@ -26,7 +26,7 @@ from palimpsest.tools.mcp.values import (
     expand,
     in_one_line,
 )
-from palimpsest.transcript.redaction.text import holds_secret
+from palimpsest.transcript.redaction.secret_removal import holds_secret
 
 T = TypeVar("T")
 

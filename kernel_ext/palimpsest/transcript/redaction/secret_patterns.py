@@ -1,6 +1,6 @@
 """Find text that has the form of a secret: one table of forms, for the log, displays, exports and requests.
 
-Border: pure; names of environment variables and the values they hold are in ``transcript/redaction/text.py``. Every
+Border: pure; names of environment variables and the values they hold are in ``transcript/redaction/secret_removal.py``. Every
 search is linear: a literal beginning is looked for first, and what follows it is matched without
 backtracking. ``unfinished_secret_start`` returns from where on an unfinished text may still become a secret,
 so that a key which arrives in pieces is not written before it is recognised.

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.harness.tools import ScriptedUser, ToolHarness
 
-from palimpsest.tools.file_access.safe_open import read_real, replace_real
+from palimpsest.tools.file_access.file_contents import read_real, replace_real
 from palimpsest.transcript.errors import UserError
 
 
@@ -115,7 +115,7 @@ def test_a_file_keeps_its_mode_and_folders_are_made(tmp_path: Path) -> None:
 AS_NOBODY = """
 import os, sys
 from pathlib import Path
-from palimpsest.tools.file_access.safe_open import read_real, replace_real
+from palimpsest.tools.file_access.file_contents import read_real, replace_real
 os.setgid(65534); os.setuid(65534)
 folder = Path(sys.argv[1])
 for work in (

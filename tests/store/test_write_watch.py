@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from palimpsest.store.disk.write_watch import STALL_SECONDS, Stall, WriteWatch
+from palimpsest.store.disk import STALL_SECONDS, Stall, WriteWatch
 
 
 def stalled(watch: WriteWatch, told: Callable[[], None]) -> Stall:

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.store.record_builders import MODEL, OTHER, OWNER, SESSION, records, session, user
 
-from palimpsest.store.format.request_shorthand import (
-    REFRESH,
-    SHORT,
-    expand_request,
-    shorten_request,
-)
 from palimpsest.store.interface import TakenOver
 from palimpsest.store.log.follower import Follower
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import fold
+from palimpsest.store.session_state.step_requests import (
+    REFRESH,
+    SHORT,
+    expand_request,
+    shorten_request,
+)
 from palimpsest.transcript.context_values.decisions import ContextItem, Facts, StepRequest
 from palimpsest.transcript.session_record.events import (
     Checkpoint,

@@ -1,1 +1,0 @@
-"""File access: atomic writes, opening only regular files, disk errors as sentences, stalled writes."""
