@@ -46,7 +46,7 @@ RULE = (
 from collections.abc import Callable
 
 from palimpsest.context.reduction.shown_outputs import shown_outputs
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.decisions import pinned_parts
 from palimpsest.transcript.context_values.policies import Policy

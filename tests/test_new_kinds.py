@@ -80,7 +80,7 @@ def test_a_kind_that_is_only_named_is_a_type_error(
 WORKS = """
 import asyncio, json
 from palimpsest.context.reduction.pruning import prune
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.render.formats import html, text
 from palimpsest.render.content.decision_reasons import decision_sentence

@@ -5,7 +5,7 @@ from typing import Any
 from tests.builders import SESSION, Builder
 from tests.context.odd_inputs import IDS, INPUTS, THOUGHTS, TOOLS, OddInputs
 
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.errors import AbortedError, ApiError, OutputLengthError
 from palimpsest.transcript.messages import Message, Messages

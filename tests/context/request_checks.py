@@ -18,7 +18,7 @@ from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.model.wire.provider_messages import sendable, to_provider, with_marks
 from palimpsest.model.wire.tool_call_text import uninterpreted_text
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages

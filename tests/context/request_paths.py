@@ -20,7 +20,7 @@ from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import says

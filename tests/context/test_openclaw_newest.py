@@ -8,7 +8,7 @@ from palimpsest.context.message_repair.rule_order import with_tool_ids, without_
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.fit import choose_fit_action
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.model.errors.overflow_detection import is_overflow
 from palimpsest.model.errors.retry import retryable
 from palimpsest.transcript.context_values.decisions import Facts

@@ -10,8 +10,7 @@ from typing import Any
 from tests.golden.data import load
 from tests.golden.upstream import message
 
-from palimpsest.context.budget.overflow import usable
-from palimpsest.context.budget.token_estimate import json_tokens
+from palimpsest.context.budget.request_tokens import json_tokens, usable
 from palimpsest.context.compaction.plan import (
     CompactionPlan,
     compaction_plan,
@@ -22,7 +21,7 @@ from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.conversion.transcript_text import serialize, serialize_message
 from palimpsest.context.presets import OPENCODE_1_18
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.visible_messages.view import View, turn_spans
+from palimpsest.context.visible_messages import View, turn_spans
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import Messages

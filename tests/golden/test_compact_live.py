@@ -21,7 +21,7 @@ from palimpsest.context.compaction.continuation import continuation_text
 from palimpsest.context.compaction.plan import compaction_plan, recorded_plan
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.presets import OPENCODE_1_18
-from palimpsest.context.visible_messages.fold import marker
+from palimpsest.context.visible_messages import marker
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.decisions import Decision

@@ -13,7 +13,7 @@ from tests.golden.upstream import message
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, NeutralMessages
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages

@@ -12,7 +12,7 @@ from tests.golden.data import load
 from tests.golden.upstream import message
 
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.context.visible_messages.fold import fold, good_summaries, marker
+from palimpsest.context.visible_messages import fold, good_summaries, marker
 from palimpsest.transcript.messages import Messages
 
 

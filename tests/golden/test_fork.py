@@ -14,7 +14,7 @@ import pytest
 from tests.golden.data import load
 from tests.golden.upstream import message
 
-from palimpsest.context.visible_messages.fold import fold, marker
+from palimpsest.context.visible_messages import fold, marker
 from palimpsest.session.revert.fork import forked_session as begin_fork
 from palimpsest.session.runs.title_writer import default_title
 from palimpsest.store.interface import Store

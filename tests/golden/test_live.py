@@ -28,7 +28,7 @@ from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
 from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
-from palimpsest.context.visible_messages.fold import fold
+from palimpsest.context.visible_messages import fold
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.model.tokenizer import counter

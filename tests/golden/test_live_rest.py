@@ -7,9 +7,14 @@ from tests.golden.test_live import Trace
 from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, rebuilt
 
-from palimpsest.context.budget.overflow import longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import reducible, result_chars
-from palimpsest.context.budget.token_estimate import json_tokens, quarter_chars
+from palimpsest.context.budget.request_tokens import (
+    json_tokens,
+    longest_answer,
+    overflows,
+    quarter_chars,
+    usable,
+)
 from palimpsest.context.compaction.plan import compaction_plan, completed_compactions, recorded_plan
 from palimpsest.context.conversion.transcript_text import serialize, serialize_message
 from palimpsest.context.message_repair.rule_order import call_rule, with_tool_ids, without_thinking
@@ -22,7 +27,7 @@ from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.reduction.truncation import shorten, truncate
 from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
-from palimpsest.context.visible_messages.view import turn_spans
+from palimpsest.context.visible_messages import turn_spans
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, says, thinks
 from palimpsest.testing import ScriptedModel

@@ -7,9 +7,13 @@ from tests.golden.data import load
 from tests.golden.openclaw import NEWEST, OLDEST, plain
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
-from palimpsest.context.budget.overflow import longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import precheck, reducible, result_chars
-from palimpsest.context.budget.token_estimate import quarter_chars
+from palimpsest.context.budget.request_tokens import (
+    longest_answer,
+    overflows,
+    quarter_chars,
+    usable,
+)
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.context_values.neutral_messages import (

@@ -11,7 +11,7 @@ from tests.golden.openclaw import NEWEST, plain
 from tests.golden.test_live import Trace
 from tests.harness.session import SessionHarness, ask
 
-from palimpsest.context.budget.overflow import cut_in_silence
+from palimpsest.context.budget.request_tokens import cut_in_silence
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.adapter.litellm_model import LitellmModel, wait
 from palimpsest.model.errors.overflow_detection import (

@@ -26,7 +26,7 @@ from tests.golden.upstream import ERRORS
 from tests.harness.session import SessionHarness, ask
 from tests.harness.step import StepHarness
 
-from palimpsest.context.visible_messages.fold import marker
+from palimpsest.context.visible_messages import marker
 from palimpsest.loop.model_requests import request_failures
 from palimpsest.model.errors.overflow_detection import is_overflow
 from palimpsest.model.interface import (

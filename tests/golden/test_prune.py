@@ -9,11 +9,11 @@ from tests.golden.data import load
 from tests.golden.openclaw import MIDDLE, OLDEST, plain
 from tests.golden.prune_settings import prune_settings
 
-from palimpsest.context.budget.token_estimate import quarter_chars
+from palimpsest.context.budget.request_tokens import quarter_chars
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.pruning import prune
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy, PrunePolicy
 from palimpsest.transcript.messages import Message, Messages

@@ -11,8 +11,8 @@ from typing import Any, get_args
 import pytest
 from tests.builders import INFO, MODEL, Builder
 
-from palimpsest.context.budget.overflow import BudgetCheck, longest_answer, overflows, usable
 from palimpsest.context.budget.precheck import result_chars
+from palimpsest.context.budget.request_tokens import BudgetCheck, longest_answer, overflows, usable
 from palimpsest.context.budget.window_guard import (
     DEFAULT_WINDOW,
     WindowSize,
@@ -33,8 +33,7 @@ from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.reduction.truncation import measure, shorten, truncate
 from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
-from palimpsest.context.visible_messages.fold import fold
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View, fold
 from palimpsest.loop.model_requests.request_failures import too_large_error
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,

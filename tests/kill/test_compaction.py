@@ -9,8 +9,7 @@ import pytest
 from tests.kill.kill_runs import VictimForkServer, examine
 from tests.sample_size import sample_size
 
-from palimpsest.context.visible_messages.fold import good_summaries, marker
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View, good_summaries, marker
 from palimpsest.review.counterfactual.whatif import whatif
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.store.log.jsonl_store import JsonlStore

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.builders import SESSION, Builder
 
-from palimpsest.context.visible_messages.fold import CONTINUES
+from palimpsest.context.visible_messages import CONTINUES
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
     PIN,

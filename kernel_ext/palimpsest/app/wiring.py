@@ -73,7 +73,7 @@ from palimpsest.store.log.store_factory import find_project, open_store
 from palimpsest.store.project_folder.layout import ProjectNumber
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
-from palimpsest.tools.file_access.protected_files import protection_of
+from palimpsest.tools.file_access.paths import protection_of
 from palimpsest.tools.mcp.servers import CLOSE_SECONDS, McpServers
 from palimpsest.tools.permission_rules.permissions import Rules, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES

@@ -3,8 +3,7 @@
 import asyncio
 from typing import Any, Literal
 
-from palimpsest.context.budget.overflow import cut_in_silence
-from palimpsest.context.budget.token_estimate import block_tokens, tools_tokens
+from palimpsest.context.budget.request_tokens import block_tokens, cut_in_silence, tools_tokens
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
 from palimpsest.context.request_assembly.fit import reported_full
 from palimpsest.loop.context_management.fit_driver import FitDriver

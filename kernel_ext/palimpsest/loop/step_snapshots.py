@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from palimpsest.context.visible_messages.view import begins_turn, newest_turn
+from palimpsest.context.visible_messages import begins_turn, newest_turn
 from palimpsest.loop.run_inputs.run_context import ProjectFiles, RunContext
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.store.file_snapshots.file_diffs import diffs, joined

@@ -6,7 +6,7 @@ those the provider ran or that were left interrupted.
 """
 
 from palimpsest.context.budget.window_guard import too_many_tools, window_refusal
-from palimpsest.context.visible_messages.fold import marker_of
+from palimpsest.context.visible_messages import marker_of
 from palimpsest.loop.context_management.compaction import run_compaction
 from palimpsest.loop.context_management.fit_driver import FitDriver, prune_after_turn
 from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal

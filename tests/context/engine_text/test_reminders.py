@@ -16,7 +16,7 @@ from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.engine_text.reminders import STEERED, last_step, remind, wrapped
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.model.script import calls, says
 from palimpsest.render.content.decision_reasons import reason
 from palimpsest.review.reconstruction.redecision import redecide

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.builders import Builder
 
 from palimpsest.context.budget.precheck import reducible, result_chars, results_chars
-from palimpsest.context.budget.token_estimate import weigh_chars
+from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.oversized_results import cut_result, truncate_oversized
 from palimpsest.context.reduction.truncation import shorten
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.session.config.context_policy import without_recall
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import RecoveryPolicy

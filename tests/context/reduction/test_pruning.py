@@ -14,7 +14,7 @@ from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.cache_ttl_pruning import prunable
 from palimpsest.context.reduction.pruning import prune
 from palimpsest.context.reduction.superseded_reads import superseded
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy, PrunePolicy
 from palimpsest.transcript.messages import Message, Messages

@@ -13,7 +13,7 @@ from palimpsest.context.reduction.truncation import (
     shorten,
     truncate,
 )
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy, TruncatePolicy
 from palimpsest.transcript.parts import ToolCompleted, ToolPart

@@ -14,7 +14,7 @@ from tests.sample_size import sample_size
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.session.controls.context_edits import ContextEditor
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages

@@ -20,7 +20,7 @@ from palimpsest.context.request_assembly.fit import (
     prune_after_turn,
 )
 from palimpsest.context.request_assembly.projection import project
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import Policy
 

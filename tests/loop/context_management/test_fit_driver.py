@@ -7,7 +7,7 @@ from tests.harness.session import SessionHarness, ask
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.reduction.pruning import prune
-from palimpsest.context.visible_messages.view import View, load_texts
+from palimpsest.context.visible_messages import View, load_texts
 from palimpsest.model.script import ModelAnswer, calls, overflows, says
 from palimpsest.model.tokenizer import counter
 from palimpsest.review.reconstruction.requests import policy_of, rebuild_all

@@ -11,10 +11,14 @@ from tests.sample_size import sample_size
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.request_assembly.projection import project
-from palimpsest.context.visible_messages.view import View, load_texts
+from palimpsest.context.visible_messages import View, load_texts
 from palimpsest.loop.run_inputs.request_cache import RequestCache
-from palimpsest.loop.run_inputs.request_chunks import RequestTerms
-from palimpsest.loop.run_inputs.written_request import Assembly, assemble, recorded_items
+from palimpsest.loop.run_inputs.request_chunks import (
+    Assembly,
+    RequestTerms,
+    assemble,
+    recorded_items,
+)
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 MODELS = {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.context.budget.overflow import BudgetCheck, cut_in_silence
+from palimpsest.context.budget.request_tokens import BudgetCheck, cut_in_silence
 from palimpsest.context.budget.window_guard import window_refusal
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_failures import too_large_error

@@ -6,7 +6,7 @@ import pytest
 from tests.builders import MODEL, Builder
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
-from palimpsest.context.budget.token_estimate import message_tokens, quarter_chars
+from palimpsest.context.budget.request_tokens import message_tokens, quarter_chars
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.presets import OPENCODE_1_1, OPENCODE_1_18
 from palimpsest.model.wire.provider_messages import ProviderMessage, message_hash

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.harness.compacted_sessions import LONG, SUMMARY
 from tests.harness.session import SessionHarness, ask, requested, until
 
-from palimpsest.context.budget.overflow import check_budget
+from palimpsest.context.budget.request_tokens import check_budget
 from palimpsest.context.presets import PRESETS
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls, thinks
 from palimpsest.model.tokenizer import counter

@@ -17,7 +17,7 @@ from palimpsest.store.file_snapshots.trees import (
     reachable,
 )
 from palimpsest.tools.file_access.gitignore import ALWAYS_LEFT_OUT, GitignoreRules
-from palimpsest.tools.file_access.protected_files import protection_of
+from palimpsest.tools.file_access.paths import protection_of
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.relative_paths import path_problem
 

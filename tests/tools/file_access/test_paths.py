@@ -3,11 +3,25 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.harness.tools import ToolHarness
 
-from palimpsest.tools.file_access.paths import confine
+from palimpsest.session.definitions.agents import BUILT_IN, rules_within
+from palimpsest.tools.file_access.paths import ResolvedPath, confine, is_protected, protection_of
+from palimpsest.tools.permission_rules.modes import answered_by
+from palimpsest.tools.permission_rules.permissions import (
+    Allowed,
+    Denied,
+    MustAsk,
+    decide,
+    evaluate,
+    from_config,
+)
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
-from palimpsest.transcript.values import Reply
+from palimpsest.transcript.strings.relative_paths import comparable_path
+from palimpsest.transcript.values import Reply, Rule
 
 
 def test_a_link_out_of_the_project_is_outside(tmp_path: Path) -> None:
@@ -117,3 +131,221 @@ async def test_a_path_that_no_disk_takes_gets_one_short_sentence(
         await harness.call(tool, path=path, **more.get(tool, {}))
 
     assert len(str(problem.value)) < 300
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+KEYS = words("""
+.env .ENV app/.Env.local prod.env .env~ .env.bak #.env# .env.swp .#.env .env.old .env.save .env.~1~ .env.orig
+.env_backup ._.env .env.bak.1 .envrc .ENV::$DATA .env. .env:x
+.ssh/id_rsa id_ed25519 backup/id_ed25519_sk .id_rsa.swp .ssh/config deploy.pem tls/server.key SERVER.KEY
+cert.p12 cert.pfx site.jks my.keystore vault.kdbx
+.aws/credentials .aws/config .aws/sso/cache/x.json /home/ada/.AWS/Credentials
+.config/gcloud/application_default_credentials.json credentials.json Credentials.JSON my-credentials.json
+credentials.yml client_secret_123.apps.json service-account.json service_account_key.json x-firebase-adminsdk-1.json
+.kube/config kubeconfig .docker/config.json .dockercfg .azure/accessTokens.json
+.netrc _netrc .npmrc .pypirc .git-credentials .pgpass .my.cnf .htpasswd pip.conf auth.json .databrickscfg
+terraform.tfstate prod.tfstate terraform.tfstate.backup prod.tfvars .terraformrc credentials.tfrc.json
+.streamlit/secrets.toml secrets.yaml secrets.json group_vars/all/vault.yml .vault_pass.txt config/master.key
+.vault-token .huggingface/token /home/ada/.cache/huggingface/token .kaggle/kaggle.json rclone.conf
+/home/ada/.local/share/jupyter/runtime/kernel-1.json kernel-0fd1c2aa-1b2c-4d3e-8f90-0123456789ab.json
+jpserver-12.json jupyter_cookie_secret .jupyter/jupyter_server_config.json .ipython/profile_x/security/a.json
+/home/ada/.local/share/keyrings/login.keyring .gnupg/private-keys-v1.d/x.key .password-store/bank.gpg
+.bash_history .python_history .Renviron .m2/settings.xml .gem/credentials .cargo/credentials.toml
+/proc/self/environ /proc/1234/environ /run/secrets/db /etc/shadow wp-config.php .claude/.credentials.json
+""")
+
+CONTROLS = words("""
+palimpsest.toml PALIMPSEST.json sub/palimpsest.jsonc .palimpsest/agents/a.md .Palimpsest/layout .palimpsest./x
+.git/hooks/post-checkout .GIT/config .git .git\u200c/config GIT~1/config sub/.git/hooks/pre-commit .gitmodules
+.github/workflows/ci.yml .gitlab-ci.yml Jenkinsfile .circleci/config.yml .vscode/tasks.json .idea/x.xml
+.devcontainer/devcontainer.json AGENTS.md agents.md sub/CLAUDE.md .claude/agents/x.md .agents/skills/y/SKILL.md
+.opencode/command/z.md .cursor/mcp.json .mcp.json .bashrc .zshenv .profile sitecustomize.py x.pth conftest.py
+tests/conftest.py setup.py pyproject.toml package.json Makefile GNUmakefile .pre-commit-config.yaml .husky/pre-push
+.jupyter/jupyter_server_config.py .ipython/profile_default/startup/00.py ipython_config.py kernel.json
+.venv/lib/python3.12/site-packages/numpy/__init__.py /home/ada/.ssh/authorized_keys.d
+/home/ada/.local/state/palimpsest/trusted.json /srv/state/palimpsest/grants/0a1b.json
+""")
+
+PLAIN = words("""
+src/a.py data/penguins.csv README.md .env.example app/.env.sample id_rsa.pub known_hosts notebook.ipynb
+environment.yml keys.py keyboard.key.md tokens.csv credentials.go secrets.md monkey.py credential_store/a.py
+.gitignore docs/agents.txt gitignore/x git.md environ package-lock.json token_counts.csv historical.csv
+""")
+
+
+@pytest.mark.parametrize("path", KEYS)
+def test_a_file_of_keys_is_known_under_any_name_it_goes_by(path: str) -> None:
+    assert protection_of(path) == "key"
+    assert protection_of(f"/home/ada/project/{path.lstrip('/')}") == "key"
+
+
+@pytest.mark.parametrize("path", CONTROLS)
+def test_a_file_that_says_what_runs_is_known(path: str) -> None:
+    assert is_protected("write", path)
+    assert is_protected("edit", f"/home/ada/project/{path.lstrip('/')}")
+
+
+@pytest.mark.parametrize("path", PLAIN)
+def test_other_files_are_not_protected(path: str) -> None:
+    assert protection_of(path) is None
+
+
+def test_reading_a_control_file_is_reading() -> None:
+    assert decide("read", ["pyproject.toml"], DEFAULT_RULES) == Allowed()
+    assert decide("read", ["AGENTS.md"], DEFAULT_RULES) == Allowed()
+
+
+@pytest.mark.parametrize("path", KEYS)
+def test_reading_a_file_of_keys_asks(path: str) -> None:
+    assert decide("read", [path], DEFAULT_RULES) == MustAsk((path,))
+
+
+ALWAYS = tuple(Rule(permission=p, pattern="*", action="allow") for p in ("read", "edit", "write"))
+
+
+@pytest.mark.parametrize("path", [*KEYS, *CONTROLS])
+def test_no_always_no_accepted_edits_and_no_rule_for_a_folder_covers_them(path: str) -> None:
+    exact = (Rule(permission="edit", pattern=path, action="allow"),)
+    folder = from_config({"edit": {"*": "allow"}, "write": {"*/*": "allow"}}, home="/h")
+
+    for permission in ("edit", "write"):
+        asked = MustAsk((path,))
+        assert decide(permission, [path], DEFAULT_RULES, answered_by("accept-edits")) == asked
+        assert decide(permission, [path], DEFAULT_RULES, ALWAYS) == asked
+        assert decide(permission, [path], DEFAULT_RULES, exact) == asked
+        assert decide(permission, [path], (*DEFAULT_RULES, *folder)) == asked
+        assert decide(permission, [path], DEFAULT_RULES, answered_by("bypass")) == Allowed()
+
+
+def test_a_rule_that_names_them_counts() -> None:
+    config = {"edit": {".github/*": "allow"}, "read": {"*.env": "allow"}, "write": "allow"}
+    rules = (*DEFAULT_RULES, *from_config(config, home="/h"))
+
+    assert decide("edit", [".github/workflows/ci.yml"], rules) == Allowed()
+    assert decide("read", ["app/.env"], rules) == Allowed()
+    assert decide("write", ["app/.env"], rules) == MustAsk(("app/.env",))
+    assert decide("read", ["x.pem"], rules) == MustAsk(("x.pem",))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "counts"),
+    [
+        (".env", True), (".env*", True), ("*.env", True), ("**/.env.test", True), ("app/.env", True),
+        ("*", False), ("**", False), ("*/*", False), ("app/*", False), ("secrets/*", False),
+        ("*env", False), (".*", False), ("?env", False), ("app/**", False),
+    ],
+)  # fmt: skip
+def test_a_pattern_means_them_by_their_name(pattern: str, counts: bool) -> None:  # noqa: FBT001
+    path = {"**/.env.test": "app/.env.test", "secrets/*": "secrets/.env"}.get(pattern, "app/.env")
+    path = path if "/" in pattern or pattern.startswith("*") else ".env"
+    rules = (*DEFAULT_RULES, *from_config({"read": {pattern: "allow"}}, home="/h"))
+
+    assert (decide("read", [path], rules) == Allowed()) is counts
+
+
+def test_everything_allowed_is_everything_but_what_is_said_behind_it() -> None:
+    everything = from_config("allow", home="/h")
+    asking = from_config({"*": "allow", "edit": "ask"}, home="/h")
+
+    assert decide("write", [".env"], (*DEFAULT_RULES, *everything)) == Allowed()
+    assert decide("edit", [".env"], (*DEFAULT_RULES, *asking)) == MustAsk((".env",))
+
+
+@pytest.mark.parametrize("path", [".ENV", "sub/.Env", ".env."])
+def test_a_deny_holds_in_any_spelling(path: str) -> None:
+    rules = (*DEFAULT_RULES, *from_config({"read": {"*.env": "deny"}}, home="/h"))
+
+    verdict = decide("read", [path], rules, answered_by("bypass"))
+
+    assert isinstance(verdict, Denied)
+
+
+def test_an_agents_list_of_files_allows_no_keys() -> None:
+    allowing = [Rule(permission="read", pattern=p, action="allow") for p in ("*", ".env", "*.pem")]
+    explore = BUILT_IN["explore"].rules
+
+    for rules in (rules_within(allowing, DEFAULT_RULES), explore):
+        assert decide("read", [".env"], (*DEFAULT_RULES, *rules)) == MustAsk((".env",))
+    assert evaluate("read", ".env", DEFAULT_RULES).action == "ask"
+
+
+@given(st.text(max_size=20))
+def test_names_are_compared_as_disks_compare_them(name: str) -> None:
+    assert comparable_path(comparable_path(name)) == comparable_path(name)
+    assert protection_of(name) == protection_of(comparable_path(name))
+
+
+@pytest.mark.parametrize("folder", [".git ", ".git.", ".GIT. ", ".git::$INDEX_ALLOCATION"])
+@pytest.mark.parametrize("sign", ["/", "\\"])
+def test_what_a_disk_drops_at_the_end_of_a_folders_name_protects_no_less(
+    folder: str, sign: str
+) -> None:
+    assert comparable_path(f"{folder}{sign}config") == ".git/config"
+    assert protection_of(f"{folder}{sign}config") == protection_of(".git/config") is not None
+
+
+@pytest.mark.parametrize("name", [".ENV", "credentials.json", "tls.key", ".env~", "x.tfstate"])
+async def test_tools_read_no_keys_unasked(harness: ToolHarness, name: str) -> None:
+    harness.write(name, "CANARY=1\n")
+    harness.write("a.txt", "CANARY of a\n")
+    (harness.root / "link.txt").symlink_to(harness.root / name)
+
+    for path in (name, "link.txt"):
+        await harness.call("read", path=path)
+        await harness.call("grep", pattern="CANARY", path=path)
+    found = await harness.call("grep", pattern="CANARY")
+
+    assert [(a.permission, a.patterns, a.always) for a in harness.user.asked] == [
+        ("read", (name,), ())
+    ] * 4
+    assert found.output == "a.txt\n  1: CANARY of a"
+
+
+async def test_always_for_a_file_is_for_that_file(harness: ToolHarness) -> None:
+    harness.write("a.txt", "one\n")
+    (harness.root / "link.txt").symlink_to(harness.root / "a.txt")
+
+    await harness.call("write", path="sub/../new.txt", content="x\n")
+    await harness.call("edit", path="link.txt", old="one", new="two")
+    await harness.call("write", path="*", content="x\n")
+    await harness.call("write", path=".git/hooks/post-checkout", content="x\n")
+
+    assert [(a.patterns, a.always) for a in harness.user.asked] == [
+        (("new.txt",), ("new.txt",)),
+        (("a.txt",), ("a.txt",)),
+        (("*",), ()),
+        ((".git/hooks/post-checkout",), ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "always"),
+    [
+        ("/x.txt", "/x.txt", ["/x.txt"]),
+        ("/etc/hosts", "/etc/hosts", ["/etc/hosts"]),
+        ("/srv/data/a.csv", "/srv/data/*", ["/srv/data/*"]),
+        ("/srv/*/a.csv", "/srv/*/*", []),
+        ("/", "/*", []),
+        ("~/a.csv", "~/a.csv", ["~/a.csv"]),
+    ],
+)
+def test_a_folder_that_holds_everything_is_not_allowed_for_one_file(
+    path: str, asked: str, always: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/srv/people/ada")
+    place = ResolvedPath(Path(path).expanduser(), path, inside=False)
+
+    home = [text.replace("~", "/srv/people/ada") for text in (asked, *always)]
+    assert place.directory_pattern == home[0]
+    assert place.directory_always == home[1:]
+
+
+@pytest.mark.parametrize("path", [".Palimpsest/layout", ".PALIMPSEST/x", ".palimpsest./x"])
+async def test_our_own_folder_is_known_where_case_does_not_matter(
+    harness: ToolHarness, path: str
+) -> None:
+    with pytest.raises(Exception, match="record of this session"):
+        await harness.call("write", path=path, content="x")

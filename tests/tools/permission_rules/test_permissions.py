@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.tools.file_access.protected_files import is_key_file
+from palimpsest.tools.file_access.paths import is_key_file
 from palimpsest.tools.permission_rules.modes import PLAN_DENIES, answered_by, denied_by, mode_of
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,

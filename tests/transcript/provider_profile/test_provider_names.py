@@ -49,7 +49,7 @@ WORDS = {
     "session/definitions/command_files.py": "the same",
     "session/definitions/definition_files.py": "the same",
     "tools/file_access/instruction_files.py": "the name of a file with instructions",
-    "tools/file_access/protected_files.py": "names of protected files",
+    "tools/file_access/paths.py": "names of protected files",
 }
 ALLOWED = RULES | ACCESS | FORMATS | WORDS
 

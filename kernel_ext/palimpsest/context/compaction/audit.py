@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from palimpsest.context.compaction.loss_report import KINDS
 from palimpsest.context.conversion.transcript_text import serialize
-from palimpsest.context.visible_messages.fold import marker
+from palimpsest.context.visible_messages import marker
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart

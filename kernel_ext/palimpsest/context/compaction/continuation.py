@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from palimpsest.context.compaction.plan import CompactionPlan
-from palimpsest.context.visible_messages.fold import marker
+from palimpsest.context.visible_messages import marker
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import CompactionPart, TextPart, ToolFailed, ToolPart

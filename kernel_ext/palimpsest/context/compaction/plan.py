@@ -8,10 +8,15 @@ written into the marker before the summary is requested, so that a review need n
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from palimpsest.context.budget.token_estimate import Count, json_tokens, message_tokens
+from palimpsest.context.budget.request_tokens import Count, json_tokens, message_tokens
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.visible_messages.fold import good_summaries, marker, summary_text
-from palimpsest.context.visible_messages.view import begins_at_user, turn_spans
+from palimpsest.context.visible_messages import (
+    begins_at_user,
+    good_summaries,
+    marker,
+    summary_text,
+    turn_spans,
+)
 from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import ModelRef

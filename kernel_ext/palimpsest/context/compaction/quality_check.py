@@ -8,14 +8,13 @@ one gets a report of names that occur in the messages it covers, but neither in 
 import dataclasses
 from dataclasses import dataclass
 
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.audit import missing_from_summary, split_at_tail
 from palimpsest.context.compaction.loss_report import loss_report
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.request_assembly.projection import project
-from palimpsest.context.visible_messages.fold import marker, summary_text
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View, marker, summary_text
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage

@@ -8,13 +8,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.overflow import reserve, usable
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count, reserve, usable
 from palimpsest.context.compaction.plan import recorded_plan
 from palimpsest.context.compaction.stages import StageProgress
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at, project_summary
 from palimpsest.context.conversion.transcript_text import serialize_message
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.values import ModelInfo

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.context.budget.token_estimate import Count, message_tokens
+from palimpsest.context.budget.request_tokens import Count, message_tokens
 from palimpsest.context.compaction.plan import CompactionPlan, recorded_plan
 from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
 from palimpsest.context.conversion.part_conversion import neutral_messages
@@ -16,7 +16,7 @@ from palimpsest.context.conversion.transcript_text import serialize, serialize_m
 from palimpsest.context.message_repair.pairing import pair
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.context_values.neutral_messages import (
     NeutralMessage,

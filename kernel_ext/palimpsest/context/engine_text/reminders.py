@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.conversion.part_conversion import SAID_AS
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage

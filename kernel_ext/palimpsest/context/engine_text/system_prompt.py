@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.context.budget.token_estimate import weigh_chars
+from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.transcript.provider_profile.profile import guidance_of
 from palimpsest.transcript.provider_profile.provider_table import Guidance
 

@@ -10,7 +10,7 @@ from operator import is_
 
 from palimpsest.context.engine_text.reminders import MODE, wrapped
 from palimpsest.context.reduction.truncation import shorten
-from palimpsest.context.visible_messages.view import View, whole_output
+from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.transcript.context_values.decisions import EXCLUDE, Decision, EffectiveDecisions
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from palimpsest.context.budget.token_estimate import weigh_chars
+from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
 from palimpsest.context.reduction.truncation import shorten
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     DecisionAction,

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
-from palimpsest.context.budget.token_estimate import WIDE_CHARS, weigh_chars
+from palimpsest.context.budget.request_tokens import WIDE_CHARS, weigh_chars
 from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
 from palimpsest.context.reduction.truncation import shorten
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, pinned_parts
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short

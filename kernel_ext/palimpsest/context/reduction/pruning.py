@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeGuard, assert_never, get_args
 
-from palimpsest.context.budget.token_estimate import MEDIA_TOKENS
+from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.context.reduction.cache_ttl_pruning import prune_cache
 from palimpsest.context.reduction.shown_outputs import CallOutput, shown_outputs
 from palimpsest.context.reduction.superseded_reads import NewerCall, superseded
-from palimpsest.context.visible_messages.view import View, turn_spans
+from palimpsest.context.visible_messages import View, turn_spans
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.visible_messages.view import View, whole_output
+from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.transcript.context_values.decisions import effective_reductions
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import NotebookPart, ToolCompleted, ToolPart

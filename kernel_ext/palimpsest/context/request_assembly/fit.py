@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
-from palimpsest.context.budget.overflow import BudgetCheck, check_budget, overflows
 from palimpsest.context.budget.precheck import FitAction, precheck, reducible
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import BudgetCheck, Count, check_budget, overflows
 from palimpsest.context.engine_text.reminders import remind
 from palimpsest.context.reduction.oversized_results import truncate_oversized
 from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
 from palimpsest.context.reduction.shown_outputs import shown_outputs
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import assert_never
 
-from palimpsest.context.budget.token_estimate import (
+from palimpsest.context.budget.request_tokens import (
     MESSAGE_TOKENS,
     Count,
     message_tokens,
@@ -30,8 +30,7 @@ from palimpsest.context.message_repair.pairing import pair
 from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
-from palimpsest.context.visible_messages.fold import fold, summary_text
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View, fold, summary_text
 from palimpsest.transcript.context_values.decisions import PIN, pinned_parts
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,

@@ -4,9 +4,9 @@ Border: pure. The prompt is data and stands between tags. The answer is left out
 can be requested while the first answer is still being written.
 """
 
-from palimpsest.context.budget.token_estimate import Count, message_tokens
+from palimpsest.context.budget.request_tokens import Count, message_tokens
 from palimpsest.context.request_assembly.projection import Projection, head
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import FilePart, Part, SubtaskPart, TextPart

@@ -9,13 +9,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.context.budget.token_estimate import Count, message_tokens
+from palimpsest.context.budget.request_tokens import Count, message_tokens
 from palimpsest.context.conversion.transcript_text import serialize
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection, head
 from palimpsest.context.request_kinds.title_request import shortened_title
-from palimpsest.context.visible_messages.fold import marker
-from palimpsest.context.visible_messages.view import View, turn_of
+from palimpsest.context.visible_messages import View, marker, turn_of
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage

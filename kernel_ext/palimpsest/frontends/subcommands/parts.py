@@ -3,7 +3,7 @@
 Border: rows of text from values; ``frontends/subcommands/dispatch.py`` makes a table of them.
 """
 
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.session.records.part_lookup import Target, describe, is_summary, is_used
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions
 from palimpsest.transcript.ids import short

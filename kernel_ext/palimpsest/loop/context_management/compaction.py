@@ -10,15 +10,14 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.context.budget.overflow import usable
+from palimpsest.context.budget.request_tokens import usable
 from palimpsest.context.compaction.continuation import continuation_text, continues, work_left
 from palimpsest.context.compaction.plan import CompactionPlan, compaction_plan, message_counter
 from palimpsest.context.compaction.quality_check import RejectedSummary, summary_report
 from palimpsest.context.compaction.quality_check import messages_tokens as size_of
 from palimpsest.context.compaction.summary_request import messages_seen_at
 from palimpsest.context.engine_text.environment_changes import mentioned_words
-from palimpsest.context.visible_messages.fold import CONTINUES, marker_of
-from palimpsest.context.visible_messages.view import messages_before
+from palimpsest.context.visible_messages import CONTINUES, marker_of, messages_before
 from palimpsest.loop.context_management.failed_compaction import (
     history_snapshot,
     roll_back,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from palimpsest.context.compaction.continuation import work_left
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.visible_messages.view import View, messages_before
+from palimpsest.context.visible_messages import View, messages_before
 from palimpsest.loop.context_management.summary_writer import TIMED_OUT
 from palimpsest.loop.run_inputs.compaction_state import (
     MessagesSnapshot,

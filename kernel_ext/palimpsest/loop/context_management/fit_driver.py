@@ -24,12 +24,12 @@ from palimpsest.context.request_assembly.fit import (
 )
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.request_assembly.projection import Projection
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.loop.context_management.compaction import write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.loop.model_requests.request_builder import Assembled, assembly_of, facts_for, record
+from palimpsest.loop.run_inputs.request_chunks import Assembly
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
-from palimpsest.loop.run_inputs.written_request import Assembly
 from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.events import DecisionMade
 

@@ -10,12 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palimpsest.context.budget.overflow import check_budget
-from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS
+from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, check_budget
 from palimpsest.context.compaction.summary_request import ABOVE, RULES, TEMPLATE
 from palimpsest.context.reduction.applied_decisions import CLEARED
 from palimpsest.context.reduction.truncation import truncate
-from palimpsest.context.visible_messages.view import View, whole_output
+from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.loop.model_requests.request_builder import Assembled, facts_for
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model.wire.provider_messages import (

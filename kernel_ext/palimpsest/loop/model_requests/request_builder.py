@@ -5,15 +5,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.overflow import BudgetCheck, answer_tokens, check_budget, reserve
-from palimpsest.context.budget.overflow import usage_ratio as ratio
+from palimpsest.context.budget.request_tokens import (
+    BudgetCheck,
+    answer_tokens,
+    check_budget,
+    reserve,
+)
+from palimpsest.context.budget.request_tokens import usage_ratio as ratio
 from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
-from palimpsest.context.visible_messages.view import View
-from palimpsest.loop.run_inputs.request_chunks import RequestTerms
+from palimpsest.context.visible_messages import View
+from palimpsest.loop.run_inputs.request_chunks import (
+    Assembly,
+    Recorded,
+    RequestTerms,
+    assemble,
+    recorded_items,
+)
 from palimpsest.loop.run_inputs.run_context import RunContext, StateView, StepSetup
-from palimpsest.loop.run_inputs.written_request import Assembly, Recorded, assemble, recorded_items
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
 from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest

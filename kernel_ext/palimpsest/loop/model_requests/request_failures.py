@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from palimpsest.context.budget.overflow import BudgetCheck
+from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
 from palimpsest.processor.stream_processor import StreamProcessor

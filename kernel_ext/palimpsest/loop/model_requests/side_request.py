@@ -9,15 +9,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.context.budget.overflow import check_budget, reserve
+from palimpsest.context.budget.request_tokens import check_budget, reserve
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
 from palimpsest.context.request_kinds.title_request import SYSTEM as TITLE_SYSTEM
 from palimpsest.context.request_kinds.title_request import project_title
 from palimpsest.context.request_kinds.turn_summary_request import SYSTEM as TURN_SUMMARY_SYSTEM
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
-from palimpsest.context.visible_messages.view import View, turn_of
+from palimpsest.context.visible_messages import View, turn_of
+from palimpsest.loop.run_inputs.request_chunks import assemble
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
-from palimpsest.loop.run_inputs.written_request import assemble
 from palimpsest.model.errors.retry import delay_seconds, retryable
 from palimpsest.model.interface import ModelRequest, StepFinished, TextDelta
 from palimpsest.model.wire.provider_messages import request_hash

@@ -10,10 +10,14 @@ from collections.abc import Callable, Iterator
 from operator import is_
 
 from palimpsest.context.reduction.applied_decisions import apply_decisions, newest_visible_prompt
-from palimpsest.context.visible_messages.fold import CONTINUES, marker
-from palimpsest.context.visible_messages.view import Read, View, read_texts
-from palimpsest.loop.run_inputs.request_chunks import NotIncremental, RequestChunks, RequestTerms
-from palimpsest.loop.run_inputs.written_request import Assembly, Recorded
+from palimpsest.context.visible_messages import CONTINUES, Read, View, marker, read_texts
+from palimpsest.loop.run_inputs.request_chunks import (
+    Assembly,
+    NotIncremental,
+    Recorded,
+    RequestChunks,
+    RequestTerms,
+)
 from palimpsest.transcript.context_values.decisions import Decision, EffectiveDecisions, says_pinned
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart

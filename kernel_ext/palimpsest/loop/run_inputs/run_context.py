@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.hook_protocol import Hooks, NoHooks
 from palimpsest.loop.run_inputs.request_cache import RequestCache

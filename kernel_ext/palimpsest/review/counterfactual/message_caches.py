@@ -6,7 +6,7 @@ only while it is the same object, and everything is dropped when model or policy
 
 from collections.abc import Sequence
 
-from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, block_tokens
+from palimpsest.context.budget.request_tokens import MESSAGE_TOKENS, Count, block_tokens
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.model.wire.provider_messages import Body, ProviderMessage, message_hash
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, NeutralMessages

@@ -8,10 +8,10 @@ the recorded messages of the compaction are hidden.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.plan import CompactionPlan, message_counter
 from palimpsest.context.compaction.summary_request import SYSTEM, project_summary
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.review.counterfactual.placeholder_summary import (
     SUMMARY_TOKENS,
     bare_marker,

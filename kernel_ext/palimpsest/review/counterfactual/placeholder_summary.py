@@ -6,10 +6,10 @@ enough to count later requests and what they share, and shows nothing about what
 
 from dataclasses import dataclass
 
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.continuation import continuation_text, continues, work_left
 from palimpsest.context.compaction.plan import CompactionPlan
-from palimpsest.context.visible_messages.fold import CONTINUES
+from palimpsest.context.visible_messages import CONTINUES
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import (
     AssistantMessage,

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection
 from palimpsest.context.request_kinds.request_inputs import project_inputs, recorded_inputs
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
 from palimpsest.review.counterfactual.simulated_session import StepInputs
 from palimpsest.review.reconstruction.requests import policy_of

@@ -7,7 +7,7 @@ estimate: with another request the model might have answered something else.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
@@ -19,7 +19,7 @@ from palimpsest.context.request_assembly.fit import (
     reported_full,
     stored_full,
 )
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.model.wire.provider_messages import convert, message_hash, request_hash
 from palimpsest.review.counterfactual.moved_compaction import (
     RecordedMarker,

@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.overflow import answer_tokens
-from palimpsest.context.budget.token_estimate import MESSAGE_TOKENS, Count, tools_tokens
+from palimpsest.context.budget.request_tokens import (
+    MESSAGE_TOKENS,
+    Count,
+    answer_tokens,
+    tools_tokens,
+)
 from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection, tokens_by_kind

@@ -9,13 +9,11 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from palimpsest.context.budget.overflow import reserve, usage_ratio
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count, reserve, usage_ratio
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.context.request_assembly.fit import FitInputs
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
-from palimpsest.context.visible_messages.fold import policy_after_undo
-from palimpsest.context.visible_messages.view import View, whole_output
+from palimpsest.context.visible_messages import View, policy_after_undo, whole_output
 from palimpsest.review.counterfactual.message_caches import ConvertedMessages, TokenCounts
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest

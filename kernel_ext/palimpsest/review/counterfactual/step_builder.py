@@ -7,7 +7,7 @@ a provider's cache may hold.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.budget.window_guard import window_refusal
 from palimpsest.context.request_assembly.fit import FittedRequest
 from palimpsest.context.request_assembly.projection import Projection

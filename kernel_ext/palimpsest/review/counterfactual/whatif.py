@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.render.reports.comparison import Comparison
 from palimpsest.review.counterfactual.comparison_text import policy_name, what_if_comparison

@@ -6,12 +6,12 @@ are listed as that summary. Texts are the session's own; the caller passes a fun
 
 from collections.abc import Callable, Iterator, Mapping
 
-from palimpsest.context.budget.token_estimate import message_tokens
+from palimpsest.context.budget.request_tokens import message_tokens
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
-from palimpsest.context.visible_messages.fold import good_summaries, marker, without_undone
+from palimpsest.context.visible_messages import good_summaries, marker, without_undone
 from palimpsest.render.content.decision_reasons import reason
 from palimpsest.render.content.phrases import count, first_code_line, some, subject
 from palimpsest.render.safety.escaping import one_line

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from palimpsest.context.budget.token_estimate import (
+from palimpsest.context.budget.request_tokens import (
     MESSAGE_TOKENS,
     Count,
     block_tokens,
@@ -22,7 +22,7 @@ from palimpsest.context.request_kinds.request_inputs import (
     project_inputs,
     recorded_inputs,
 )
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.inspection.context_report import ContextReport
 from palimpsest.review.inspection.decision_times import TYPES, decision_times

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.context.budget.overflow import usable
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count, usable
 from palimpsest.context.compaction.audit import missing_from_summary
 from palimpsest.context.compaction.plan import CompactionPlan, compaction_plan, message_counter
 from palimpsest.context.compaction.quality_check import messages_tokens, summary_report
@@ -21,7 +20,7 @@ from palimpsest.context.compaction.summary_request import (
     rejected_text,
     stage_numbers,
 )
-from palimpsest.context.visible_messages.view import View, messages_before
+from palimpsest.context.visible_messages import View, messages_before
 from palimpsest.review.reconstruction.decision_points import DecisionPoint
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, StepRequest
 from palimpsest.transcript.context_values.policies import Policy

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from palimpsest import __version__
-from palimpsest.context.budget.token_estimate import Count
+from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import truncate_oversized
 from palimpsest.context.reduction.pruning import BEFORE_REQUESTS, prune
 from palimpsest.context.reduction.truncation import truncate
-from palimpsest.context.visible_messages.view import View, whole_output
+from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.review.reconstruction.compaction_plans import CompactionRedecision
 from palimpsest.review.reconstruction.decision_points import Decider, DecisionPoint, Redecision

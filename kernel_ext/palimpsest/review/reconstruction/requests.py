@@ -13,7 +13,7 @@ from palimpsest.context.compaction.summary_request import project_summary
 from palimpsest.context.request_assembly.projection import VERSIONS, project
 from palimpsest.context.request_kinds.title_request import project_title
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
     message_hash,

@@ -6,7 +6,7 @@ decision falls between what a request contains and the record of it.
 
 from collections.abc import Callable
 
-from palimpsest.context.budget.token_estimate import Count, message_tokens
+from palimpsest.context.budget.request_tokens import Count, message_tokens
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.session.controls.context_edits import (
     ContextEdit,

@@ -10,8 +10,7 @@ from typing import Literal
 
 from palimpsest.context.compaction.plan import completed_compactions
 from palimpsest.context.reduction.applied_decisions import apply_decisions
-from palimpsest.context.visible_messages.fold import marker, newest_prompt
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View, marker, newest_prompt
 from palimpsest.session.records.part_lookup import Target, describe, find_part, is_summary
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,

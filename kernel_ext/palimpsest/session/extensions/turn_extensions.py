@@ -8,7 +8,7 @@ session read the journal and call nothing.
 from typing import Any
 
 from palimpsest.context.engine_text.system_prompt import joined_sections, with_added
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.run_context import StateView
 from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.session.engine.session_log import SessionLog

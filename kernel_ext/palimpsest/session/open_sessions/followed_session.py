@@ -15,7 +15,7 @@ from typing import Any
 from palimpsest.context.policy_overrides import chosen_policy
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION
 from palimpsest.context.request_kinds.request_inputs import RequestInputs, recorded_inputs
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.controls.session_controls import SessionControls

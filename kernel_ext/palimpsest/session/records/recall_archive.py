@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 
 from palimpsest.context.conversion.transcript_text import serialize
-from palimpsest.context.visible_messages.view import View, whole_output
+from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.render.content.phrases import subject
 from palimpsest.session.records.part_lookup import Target, find_part
 from palimpsest.store.interface import Store

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
-from palimpsest.context.visible_messages.view import begins_turn, newest_turn, turn_of
+from palimpsest.context.visible_messages import begins_turn, newest_turn, turn_of
 from palimpsest.loop.run_inputs.run_context import ProjectFiles
 from palimpsest.loop.step_snapshots import (
     merged_diffs,

@@ -18,7 +18,7 @@ from palimpsest.context.request_kinds.turn_summary_request import (
     TurnSummaryText,
     read_turn_summary,
 )
-from palimpsest.context.visible_messages.view import newest_turn
+from palimpsest.context.visible_messages import newest_turn
 from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_turn_summary
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup

@@ -28,7 +28,7 @@ from palimpsest.session.sharing.visible_state import without_reverted
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
-from palimpsest.tools.file_access.protected_files import protection_of
+from palimpsest.tools.file_access.paths import protection_of
 from palimpsest.transcript.errors import NotFound, StorageFailed, UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import FilePart, ToolCompleted, ToolPart

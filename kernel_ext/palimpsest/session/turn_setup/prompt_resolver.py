@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.context.budget.overflow import reserve
+from palimpsest.context.budget.request_tokens import reserve
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
-from palimpsest.context.visible_messages.fold import marker_of, policy_after_undo
-from palimpsest.context.visible_messages.view import View
+from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
 from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.request_builder import calibration
 from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel

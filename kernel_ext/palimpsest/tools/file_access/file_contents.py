@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from palimpsest.tools.file_access.protected_files import is_key_file
+from palimpsest.tools.file_access.paths import is_key_file
 
 OUT = "it leads out of the project"
 SWAPPED = "something else stands in its place now"

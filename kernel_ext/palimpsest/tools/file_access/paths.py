@@ -1,25 +1,120 @@
-"""Resolve the paths that tools receive, and ask for permission for those outside the project.
+"""Resolve the paths that tools receive, say which files are protected, and ask for permission where it is needed.
 
 Border: resolves and asks, opens nothing. Real paths are compared, so a link inside the project to a
 place outside it counts as outside.
+
+A table names the protected files, key files and control files, by their real path. Reading a *key file* asks, and
+searches skip it; writing one asks. Writing a *control file* asks, since it determines what runs later: hooks,
+settings, agents, startup files. No "always", no mode but ``bypass`` and no rule for a folder covers either.
+A hard link under another name is not recognised, since its original name cannot be found.
 """
 
 import difflib
 import os
+import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import translate
+from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
-from palimpsest.tools.file_access.protected_files import is_protected
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.strings.relative_paths import comparable_path
+from palimpsest.transcript.strings.relative_paths import comparable_names, comparable_path
 
 OWN_FOLDER = ".palimpsest"
 MOST_WIDE_PARTS = 2
 """A folder with at most so many path parts is wide: ``/`` and folders such as ``/etc``."""
 SHOWN_CHARS = 200
 """Maximum characters of an invalid path in an error message."""
+
+Protection = Literal["key", "control"]
+
+DATA_ENDS = """
+    json jsonc json5 toml yaml yml ini cfg conf config txt csv tsv xml env properties plist db sqlite enc
+    asc gpg php
+"""
+"""Suffixes of data files, which replace ``.@`` below: ``credentials.go`` and ``secrets.md`` do not match."""
+
+KEY_NAMES = """
+    .env *.env .env.* .env-* .env_* *.env.* .envrc *.envrc .flaskenv .renviron
+    .netrc _netrc .authinfo .pgpass pgpass.conf .my.cnf .mylogin.cnf .htpasswd .passwd
+    .pypirc .npmrc .yarnrc.yml .git-credentials pip.conf pip.ini auth.toml auth.json .auth.json
+    credentials .credentials credentials.@ .credentials.@ *-credentials.json *_credentials.json
+    *_creds.json *-creds.json creds.json gha-creds-*.json client_secret*.json
+    service-account*.json service_account*.json serviceaccount*.json *-service-account.json
+    *_service_account.json *firebase-adminsdk*.json
+    secret secrets .secret .secrets secret.@ secrets.@ secrets.py *.secret *.secrets *-secrets.y*ml
+    *_secrets.y*ml token .token *.token token.json token.txt *_token.txt stored_tokens
+    password.@ passwords.@ passwords api_key api_key.@ api_keys.@ apikey apikey.@ apikeys.@ api-key.@
+    *.apikey keys.cfg kaggle.json .databrickscfg .s3cfg .boto .dockercfg .dockerconfigjson
+    .vault-token .vault_pass* vault_pass* .vault-pass* vault-pass* vault.yml vault.yaml
+    .terraformrc terraform.rc *.tfrc.json *.tfstate *.tfstate.* *.tfvars *.tfvars.json
+    kubeconfig *.kubeconfig rclone.conf wp-config.php
+    *.key *.pem *.p8 *.p12 *.pfx *.pkcs12 *.ppk *.jks *.jceks *.keystore *.truststore *.bks *.kdb *.kdbx
+    *.keyring *.keychain *.keychain-db keyring_pass.cfg *.ovpn secring.gpg
+    *id_rsa *id_dsa *id_ecdsa *id_ed25519 *id_ecdsa_sk *id_ed25519_sk .xauthority .iceauthority .*_history
+    jupyter_cookie_secret notebook_cookie_secret jupyterhub_cookie_secret jupyterhub.sqlite
+    kernel-????????-*.json jpserver-*.json nbserver-*.json
+"""
+"""Names, and patterns of names, of files that usually contain keys."""
+
+KEY_PLACES = """
+    .ssh/* .gnupg/* .aws/* .azure/* .oci/* .kube/* .docker/config.json .config/gcloud/* gcloud/legacy_credentials/*
+    containers/auth.json .config/gh/* .config/hub .config/glab-cli/* .config/doctl/* .config/github-copilot/*
+    .huggingface/* huggingface/token .m2/settings*.xml .gradle/gradle.properties .nuget/* .composer/auth.json
+    .snowflake/* .snowsql/* .password-store/* keyrings/* library/keychains/* .local/share/python_keyring/*
+    .jupyter/jupyter*config.json jupyter/runtime/* .ipython/*/security/* wireguard/*.conf
+    io.datasette.llm/keys.json run/secrets/* etc/ssl/private/* etc/shadow* etc/gshadow* etc/sudoers*
+    proc/*/environ proc/*/mem proc/*/task/*/environ proc/*/task/*/mem
+"""
+"""Ends of paths of key files; a star at the end matches everything below the folder."""
+
+NO_KEY_NAMES = """
+    *.env.example *.env.sample *.env.template *.env.dist *.env.schema .env.d.ts *.pub known_hosts
+    *.key.pub secrets.baseline .secrets.baseline
+"""
+"""Names that look like key files but are meant to be read."""
+
+CONTROL_NAMES = """
+    palimpsest.* .git git~1 .gitmodules .gitattributes .gitconfig .gitignore_global .hgrc
+    .pre-commit-config.yaml lefthook.y*ml .lefthook.y*ml .gitlab-ci.y*ml jenkinsfile .travis.y*ml
+    azure-pipelines.y*ml bitbucket-pipelines.y*ml appveyor.y*ml .appveyor.y*ml .drone.y*ml .woodpecker.y*ml
+    .devcontainer.json *.code-workspace agents.md agents.local.md claude.md claude.local.md context.md
+    gemini.md .cursorrules .windsurfrules .clinerules skill.md .mcp.json mcp.json mcp_config.json
+    opencode.json opencode.jsonc .claude.json
+    .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin
+    .zlogout .kshrc .mkshrc .cshrc .tcshrc .login .logout .inputrc .xprofile .xinitrc .xsession config.fish
+    crontab .vimrc .gvimrc .nvimrc .exrc .emacs .dir-locals.el .screenrc .tmux.conf .wgetrc .curlrc
+    sitecustomize.py usercustomize.py *.pth conftest.py setup.py setup.cfg pyproject.toml tox.ini pytest.ini
+    noxfile.py .pdbrc .pythonrc .pythonrc.py .pythonstartup .pylintrc pylintrc hatch_build.py .rprofile
+    rprofile.site package.json makefile gnumakefile justfile .justfile taskfile.y*ml rakefile
+    .mise.toml mise.toml .tool-versions
+    jupyter*config.py jupyter*config.json ipython*config.py kernel.json authorized_keys
+"""
+"""Names of control files: they determine what runs, what is permitted, or the instructions of an agent."""
+
+CONTROL_PLACES = """
+    .palimpsest/* palimp~1/* .git/* git~1/* .hg/* .svn/* .githooks/* .husky/* .github/* .gitlab/* .circleci/*
+    .buildkite/* .woodpecker/* .vscode/* .idea/* .fleet/* .zed/* .devcontainer/* .cursor/* .windsurf/*
+    .agents/* .claude/* .opencode/* .codex/* .gemini/* .config/opencode/* .config/palimpsest/*
+    .config/fish/* .config/autostart/* .config/systemd/* .config/git/* .local/bin/* launchagents/*
+    .jupyter/* .ipython/* etc/jupyter/* etc/ipython/* share/jupyter/* site-packages/* dist-packages/*
+    .local/state/palimpsest/* palimpsest/grants/* palimpsest/trusted.json
+    .julia/config/* .emacs.d/* .vim/* .config/nvim/*
+"""
+"""Folders in which everything is a control file."""
+
+BACKUP_ENDS = re.compile(
+    r"(?:~|#|\.~\d+~|\.(?:bak|back|backup|old|orig|original|save|saved|swp|swo|swn|swx|un~|tmp|temp|copy|rej|"
+    r"dpkg-(?:old|dist|new)|rpm(?:save|new|orig)|gz|bz2|xz|zst|zip|\d{1,14})|[ _-](?:copy|old|bak|backup)|"
+    r" ?\(\d+\))$"
+)
+"""Suffixes that editors, packages and users add to the names of copies."""
+BACKUP_BEGINNINGS = ("#", ".#", "~$", "._", "copy of ")
+MOST_ENDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,3 +251,84 @@ async def reach_folder(context: ToolContext, path: str) -> ResolvedPath:
     if not place.path.is_dir():
         raise UserError(f"{place.shown} is a file. Give a folder, or use read.")
     return place
+
+
+@lru_cache(maxsize=4096)
+def protection_of(path: str) -> Protection | None:
+    """Return how a file is protected, or None; ``path`` is resolved, absolute or relative to the project."""
+    return _protection("/".join(comparable_names(path)))
+
+
+def is_key_file(path: str) -> bool:
+    """Return whether a file usually contains keys, so that reading it asks."""
+    return protection_of(path) == "key"
+
+
+def is_protected(permission: str, path: str) -> bool:
+    """Return whether a permission for this path always asks: writing either kind, or reading a key file."""
+    if permission not in ("read", "edit", "write"):
+        return False
+    found = protection_of(path)
+    return found == "key" or (found == "control" and permission != "read")
+
+
+@lru_cache(maxsize=4096)
+def _protection(path: str) -> Protection | None:
+    name = path.rpartition("/")[2]
+    forms = _without_backup(name)
+    if not any(_NO_KEYS.match(form) for form in forms) and (
+        any(_KEYS.match(form) for form in forms) or _ends_in(path, forms, _KEY_PLACES)
+    ):
+        return "key"
+    if _CONTROLS.match(name) or _ends_in(path, [name], _CONTROL_PLACES):
+        return "control"
+    return None
+
+
+def _ends_in(path: str, names: Iterable[str], places: "re.Pattern[str]") -> bool:
+    folder = path.rpartition("/")[0]
+    return any(places.match(f"/{folder}/{name}".replace("//", "/")) for name in names)
+
+
+def _without_backup(name: str) -> list[str]:
+    """Return a name and those it may be a copy of: ``.env`` for ``.env~``, ``id_rsa`` for ``.id_rsa.swp``."""
+    forms = [name, *(name.removeprefix(start) for start in BACKUP_BEGINNINGS)]
+    forms = [form for form in dict.fromkeys(forms) if form]
+    for form in list(forms):
+        for _ in range(MOST_ENDS):
+            shorter = BACKUP_ENDS.sub("", form)
+            if shorter in ("", form):
+                break
+            forms.append(shorter)
+            if form.endswith((".swp", ".swo", ".swn", ".swx")):
+                forms.append(shorter.removeprefix("."))
+            form = shorter
+    return forms
+
+
+def _any_of(patterns: str) -> "re.Pattern[str]":
+    ends = DATA_ENDS.split()
+    names = [
+        one.replace(".@", f".{end}")
+        for one in patterns.split()
+        for end in (ends if one.endswith(".@") else ends[:1])
+    ]
+    return re.compile("|".join(translate(one) for one in names), re.DOTALL)
+
+
+def _any_place(patterns: str) -> "re.Pattern[str]":
+    # A star within a path matches within one name, at its end everything below the folder.
+    found = []
+    for one in patterns.split():
+        names = [re.escape(name).replace(r"\*", "[^/]*") for name in one.split("/")]
+        end = "(?:/.*)?" if one.endswith("/*") else ""
+        names = names[:-1] if end else names
+        found.append("(?:.*)?/" + "/".join(names) + end + r"\Z")
+    return re.compile("|".join(found), re.DOTALL)
+
+
+_KEYS = _any_of(KEY_NAMES)
+_NO_KEYS = _any_of(NO_KEY_NAMES)
+_CONTROLS = _any_of(CONTROL_NAMES)
+_KEY_PLACES = _any_place(KEY_PLACES)
+_CONTROL_PLACES = _any_place(CONTROL_PLACES)

@@ -18,8 +18,13 @@ from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real
 from palimpsest.tools.file_access.gitignore import walk
 from palimpsest.tools.file_access.globs import compile_glob, split_base
-from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach, reach_folder
-from palimpsest.tools.file_access.protected_files import is_key_file
+from palimpsest.tools.file_access.paths import (
+    ResolvedPath,
+    is_key_file,
+    missing,
+    reach,
+    reach_folder,
+)
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, UserError
 

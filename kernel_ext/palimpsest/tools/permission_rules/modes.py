@@ -2,7 +2,7 @@
 
 Border: pure. A mode answers permission questions in advance, or denies calls. Like "always", no mode
 overrides a deny; none answers for a doom loop or a spending limit, and only ``bypass`` answers for the files
-of ``tools/file_access/protected_files.py``. The denials of ``plan`` come after all other rules, so that no
+of ``tools/file_access/paths.py``. The denials of ``plan`` come after all other rules, so that no
 rule in a file overrides them.
 """
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from palimpsest.tools.file_access.protected_files import is_protected
+from palimpsest.tools.file_access.paths import is_protected
 from palimpsest.tools.permission_rules import shell_rules
 from palimpsest.tools.permission_rules.wildcard import beginning, compiled, matches
 from palimpsest.transcript.errors import ConfigError, PermissionDenied

@@ -12,8 +12,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from palimpsest.tools.file_access.paths import confine
-from palimpsest.tools.file_access.protected_files import is_protected
+from palimpsest.tools.file_access.paths import confine, is_protected
 from palimpsest.tools.permission_rules.shell_commands import simple_commands, words_of
 from palimpsest.tools.permission_rules.shell_splitter import DEVICE
 from palimpsest.transcript.errors import UserError

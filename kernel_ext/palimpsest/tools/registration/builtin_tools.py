@@ -97,7 +97,7 @@ DEFAULT_RULES: Rules = (
 )
 """Default rules: reading inside the project is allowed; changes, and whatever no rule matches, ask.
 
-Files of ``tools/file_access/protected_files.py`` ask in any case.
+Files of ``tools/file_access/paths.py`` ask in any case.
 """
 
 

@@ -2,7 +2,7 @@
 
 from tests.builders import Builder
 
-from palimpsest.context.visible_messages.fold import fold
+from palimpsest.context.visible_messages import fold
 from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.errors import ApiError
 from palimpsest.transcript.messages import AssistantMessage, Message

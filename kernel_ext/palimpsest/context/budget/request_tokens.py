@@ -1,0 +1,232 @@
+"""Estimate how many tokens of the context window a request takes, and check whether it fits or overflows it.
+
+Counts are those of a real tokenizer, corrected by what the provider reported for this session. OpenCode's
+rules (spec/session-engine.md 1.12) use the usage that the provider reported for the last answer; ours uses
+an estimate of the request that is about to be sent, and keeps its reserve for every model, including those
+without a separate input limit.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.transcript.context_values.decisions import Facts
+from palimpsest.transcript.context_values.neutral_messages import (
+    Block,
+    CallBlock,
+    MediaBlock,
+    NeutralMessage,
+    NeutralMessages,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from palimpsest.transcript.context_values.policies import OverflowPolicy, Policy
+from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
+
+Count = Callable[[str], int]
+
+MESSAGE_TOKENS = 4
+"""Role and separators of one message, in OpenAI's published chat format."""
+
+MEDIA_TOKENS = 1_600
+"""One image at the size that providers scale to: Anthropic counts width x height / 750, at most about 1,600."""
+
+CALL_TOKENS = 8
+"""Overhead around a call's name and arguments, measured by comparing with reported usage."""
+
+
+CHARS_PER_TOKEN = 4
+
+_JSON = json.JSONEncoder(ensure_ascii=False)
+"""Created once, since a long session has hundreds of calls."""
+
+CALIBRATION_RANGE = (0.5, 4.0)
+"""A ratio outside of this range means that the report is wrong rather than our estimate."""
+
+
+def quarter_chars(text: str) -> int:
+    """Estimate tokens as OpenCode does: a quarter of the UTF-16 length, rounded half up.
+
+    For Chinese text it finds only about a quarter of the tokens (spec/session-engine.md 1.16).
+    """
+    wide = 0 if text.isascii() else sum(char > "\uffff" for char in text)
+    units = len(text) + wide
+    return (units + CHARS_PER_TOKEN // 2) // CHARS_PER_TOKEN
+
+
+WIDE = re.compile(r"[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
+WIDE_CHARS = 4
+"""English characters that cost as many tokens as one Chinese, Japanese or Korean character."""
+
+
+def weigh_chars(text: str, *, wide: bool = True) -> int:
+    """Return the length of a text with each wide character counted as ``WIDE_CHARS``, or its plain length."""
+    if not wide or text.isascii():
+        return len(text)
+    return len(text) + (WIDE_CHARS - 1) * sum(1 for _ in WIDE.finditer(text))
+
+
+def block_tokens(block: Block, count: Count) -> int:
+    """Estimate the tokens of one block."""
+    match block:
+        case MediaBlock():
+            return MEDIA_TOKENS
+        case CallBlock(tool=tool, input=given):
+            return CALL_TOKENS + count(tool) + count(_JSON.encode(given))
+        case ResultBlock(text=text, media=media):
+            return CALL_TOKENS + count(text) + MEDIA_TOKENS * len(media)
+        case _:
+            return count(block.text)
+
+
+def message_tokens(message: NeutralMessage, count: Count) -> int:
+    """Estimate the tokens of one message."""
+    return MESSAGE_TOKENS + sum(block_tokens(block, count) for block in message.blocks)
+
+
+def tools_tokens(tools: Sequence[ToolSpec], count: Count) -> int:
+    """Estimate the tokens of the tool descriptions."""
+    return sum(
+        CALL_TOKENS
+        + count(tool.name)
+        + count(tool.description)
+        # Sorted, as the journal stores them, so that a review counts what the live loop counted.
+        + count(json.dumps(tool.parameters, sort_keys=True))
+        for tool in tools
+    )
+
+
+def json_tokens(messages: NeutralMessages) -> int:
+    """Estimate messages as OpenCode does: a quarter of their JSON (spec/session-engine.md 1.14)."""
+    shaped = [
+        {"role": message.role, "content": [_shaped(block) for block in message.blocks]}
+        for message in messages
+    ]
+    return quarter_chars(json.dumps(shaped, ensure_ascii=False, separators=(",", ":")))
+
+
+def _shaped(block: Block) -> dict[str, Any]:
+    """Return a block in the JSON shape of the AI SDK, whose length is counted."""
+    match block:
+        case TextBlock(text=text):
+            return {"type": "text", "text": text}
+        case ReasoningBlock(text=text, metadata=metadata):
+            return {"type": "reasoning", "text": text, "providerOptions": metadata}
+        case MediaBlock(mime=mime, url=url, filename=filename):
+            named = {"filename": filename} if filename else {}
+            return {"type": "file", "mediaType": mime, **named, "data": url}
+        case CallBlock(call_id=call_id, tool=tool, input=given):
+            return {"type": "tool-call", "toolCallId": call_id, "toolName": tool, "input": given}
+        case ResultBlock(call_id=call_id, tool=tool, text=text, is_error=is_error):
+            output = {"type": "error-text" if is_error else "text", "value": text}
+            return {
+                "type": "tool-result",
+                "toolCallId": call_id,
+                "toolName": tool,
+                "output": output,
+            }
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetCheck:
+    """Whether a request fits its budget, and the numbers that were compared."""
+
+    fits: bool
+    tokens: int
+    """Estimated tokens, corrected by what the provider reported before."""
+    budget: int
+    """The window minus the reserve for the answer; 0 where the window has no limit."""
+
+
+def usage_ratio(usage: Usage, estimated: int) -> float:
+    """Return the ratio of reported to estimated prompt tokens; 1 where nothing was reported."""
+    if usage.estimated or not usage.prompt or not estimated:
+        return 1.0
+    low, high = CALIBRATION_RANGE
+    return round(min(max(usage.prompt / estimated, low), high), 4)
+
+
+def answer_tokens(tokens: int, facts: Facts, model: ModelInfo, policy: OverflowPolicy) -> int:
+    """Return the maximum tokens to allow for an answer; ``tokens`` is the estimate of its request.
+
+    Providers count them against the window, so a model's whole output limit gets long sessions refused early.
+    """
+    room = max(facts.capacity - round(tokens * facts.calibration), facts.reserve)
+    return min(model.output_limit, policy.output_cap, room)
+
+
+def check_budget(tokens: int, facts: Facts) -> BudgetCheck:
+    """Compare an estimate with the budget; everything fits a window without a limit."""
+    corrected = round(tokens * facts.calibration)
+    if not facts.window:
+        return BudgetCheck(fits=True, tokens=corrected, budget=0)
+    budget = max(facts.window - facts.reserve, 0)
+    return BudgetCheck(fits=corrected < budget, tokens=corrected, budget=budget)
+
+
+FULL_SHARE = 0.99
+"""An empty answer at its length limit had no tokens left if the prompt filled this share of the window."""
+
+BUFFER = 20_000
+"""Tokens kept free by rules after ``opencode-1.1`` where none are configured, at most the longest answer."""
+
+
+def longest_answer(model: ModelInfo, policy: OverflowPolicy) -> int:
+    """Return the maximum number of tokens requested for one answer."""
+    return min(model.output_limit, policy.output_cap) or policy.output_cap
+
+
+def usable(model: ModelInfo, policy: OverflowPolicy) -> int:
+    """Return the tokens of the window that a request may fill."""
+    answer = longest_answer(model, policy)
+    reserved = min(BUFFER, answer) if policy.reserved is None else policy.reserved
+    match policy.rule:
+        case "opencode-1.1":
+            return model.input_limit or model.window - answer
+        case "opencode-1.18":
+            if model.input_limit:
+                return max(0, model.input_limit - reserved)
+            return max(0, model.window - answer)
+        case "precheck" | "estimate":
+            # A window too small for its reserve still leaves half of itself to the request.
+            whole = min(model.input_limit or model.window, model.window)
+            return max(0, whole - min(reserved, whole // 2))
+
+
+def overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:
+    """Return whether the reported usage of the last answer calls for a compaction."""
+    if not policy.auto or model.window <= 0:
+        return False
+    if policy.rule == "opencode-1.1":
+        return usage.input + usage.cache_read + usage.output > usable(model, policy)
+    counted = usage.total or (usage.prompt + usage.output)
+    return counted >= usable(model, policy)
+
+
+def cut_in_silence(
+    usage: Usage, finish: str | None, model: ModelInfo, policy: OverflowPolicy
+) -> bool:
+    """Return whether an answer's usage shows that the provider truncated the prompt without an error.
+
+    Such a provider answers as if nothing had happened, but reports more tokens than the window holds, or
+    returns an empty answer because no tokens were left (spec/context-stability.md 1.9). Our own estimates
+    are no evidence of it.
+    """
+    if policy.silent == "none" or usage.estimated or model.window <= 0:
+        return False
+    prompt = usage.prompt if policy.silent == "all" else usage.input + usage.cache_read
+    if finish == "stop":
+        return prompt > model.window
+    full = prompt >= FULL_SHARE * model.window
+    return policy.silent == "all" and finish == "length" and not usage.output and full
+
+
+def reserve(policy: Policy, model: ModelInfo) -> int:
+    """Return the tokens kept free for the answer: the policy's, the model's limit, at most half the window.
+
+    It is 0 for a window without a limit.
+    """
+    return min(policy.reserved, model.output_limit, model.window // 2)

@@ -1,0 +1,354 @@
+"""Choose the messages of a transcript that a request contains: those after the newest summary, without what was undone.
+
+A projection starts from a ``View``: the messages and their turns, the decisions, and the texts stored in blobs.
+The function that reads a blob is an argument, so that this stays pure for the live loop and review alike.
+
+The history is cut at the last good compaction: one whose summary is finished and has no error.
+A failed summary never cuts history (spec/session-engine.md 1.10), except under the presets of
+systems where it does. Where the compaction kept a tail, the summary comes first, then the tail
+word for word, then what followed. Where the user undid a compaction, the messages that it added (its marker, its
+summary, the synthetic message that continued the turn) are skipped before the fold, so the model sees the
+history as if it had never been compacted. Nothing is removed from the transcript.
+
+A prompt that was sent into a running turn belongs to that turn, and so do the user messages that the
+engine writes.
+"""
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
+from palimpsest.transcript.context_values.decisions import UNDO, Decision, pinned_parts, undone
+from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
+from palimpsest.transcript.errors import ContextOverflowError, NotFound
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.parts import (
+    CompactionPart,
+    FilePart,
+    NotebookPart,
+    Part,
+    TextPart,
+    ToolCompleted,
+    ToolPart,
+)
+
+Read = Callable[[str], bytes]
+
+
+def marker(message: Message) -> CompactionPart | None:
+    """Return the compaction marker that a user message carries, if any."""
+    if not isinstance(message.info, UserMessage):
+        return None
+    return next((part for part in message.parts if isinstance(part, CompactionPart)), None)
+
+
+def good_summaries(messages: Messages) -> dict[str, int]:
+    """Map the id of each marker that has a good summary to the summary's position."""
+    return {
+        info.parent_id: position
+        for position, info in enumerate(message.info for message in messages)
+        if isinstance(info, AssistantMessage) and _is_good(info)
+    }
+
+
+def _is_finished(info: AssistantMessage) -> bool:
+    return info.summary and bool(info.finish)
+
+
+def _is_good(info: AssistantMessage) -> bool:
+    return info.summary and bool(info.finish) and info.error is None
+
+
+def fold(messages: Messages, policy: CompactPolicy | None = None) -> Messages:
+    """Return the messages that a request shows for the whole history."""
+    cut = (policy or CompactPolicy()).cut
+    if cut == "finished":
+        return messages[_start(messages, _is_finished, tails=False) :]
+    kept = messages[_start(messages, _is_good, tails=True) :]
+    if cut == "unfinished-tail":
+        return _summary_first(kept, _first_summaries(kept), _refused(kept))
+    return _summary_first(kept, good_summaries(kept))
+
+
+def _first_summaries(messages: Messages) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for position, message in enumerate(messages):
+        if isinstance(message.info, AssistantMessage) and message.info.summary:
+            found.setdefault(message.info.parent_id, position)
+    return found
+
+
+def _refused(messages: Messages) -> frozenset[str]:
+    """Return the markers whose summary did not fit: there OpenCode records no tail."""
+    return frozenset(
+        message.info.parent_id
+        for message in messages
+        if isinstance(message.info, AssistantMessage)
+        and message.info.summary
+        and isinstance(message.info.error, ContextOverflowError)
+    )
+
+
+def _start(messages: Messages, stands: Callable[[AssistantMessage], bool], *, tails: bool) -> int:
+    """Return the index of the newest marker with a valid summary, or of the tail that it kept; else 0.
+
+    Searches from the end, where a summary is found before its marker: of a long session only what is
+    still sent is read.
+    """
+    summarised: set[str] = set()
+    tail_start: str | None = None
+    for position in range(len(messages) - 1, -1, -1):
+        info = messages[position].info
+        if tail_start is not None:
+            if info.id == tail_start:
+                return position
+        elif isinstance(info, AssistantMessage):
+            if stands(info):
+                summarised.add(info.parent_id)
+        elif info.id in summarised:
+            found = marker(messages[position])
+            if found is not None and (found.tail_start_id is None or not tails):
+                return position
+            tail_start = found.tail_start_id if found is not None else None
+    return 0
+
+
+def _summary_first(
+    messages: Messages, summaries: dict[str, int], tailless: frozenset[str] = frozenset()
+) -> Messages:
+    positions = {message.id: position for position, message in enumerate(messages)}
+    for at in range(len(messages) - 1, -1, -1):
+        found = marker(messages[at])
+        if found is None or found.tail_start_id is None or messages[at].id in tailless:
+            continue
+        summary = summaries.get(messages[at].id)
+        tail = positions.get(found.tail_start_id)
+        if summary is None or tail is None or not tail < at < summary:
+            return messages
+        return messages[at : summary + 1] + messages[tail:at] + messages[summary + 1 :]
+    return messages
+
+
+def summary_text(message: Message) -> str:
+    """Return the text of a summary, without drafts and texts of failed attempts."""
+    texts = [
+        part.text.strip()
+        for part in message.parts
+        if isinstance(part, TextPart)
+        and not part.ignored
+        and not (part.metadata or {}).get(FAILED_ATTEMPT)
+    ]
+    return "\n\n".join(text for text in texts if text)
+
+
+CONTINUES = "compaction_continue"
+"""Key in the metadata of the synthetic text that continues a turn after a summary."""
+
+
+def without_undone(messages: Messages, decisions: tuple[Decision, ...]) -> Messages:
+    """Leave out the messages that undone compactions added."""
+    summaries = undone(decisions)
+    if not summaries:
+        return messages
+    markers = {
+        message.info.parent_id
+        for message in messages
+        if message.id in summaries and isinstance(message.info, AssistantMessage)
+    }
+    gone = summaries | markers
+    kept: list[Message] = []
+    after = False
+    for message in messages:
+        if message.id in gone:
+            after = True
+        elif after and _goes_on(message):
+            after = False
+        else:
+            after = False
+            kept.append(message)
+    return tuple(kept)
+
+
+def policy_after_undo(
+    messages: Messages, decisions: tuple[Decision, ...], policy: Policy
+) -> Policy:
+    """Return the policy without automatic compaction from an undo on until the next prompt."""
+    newest = next((one for one in reversed(decisions) if one.rule == UNDO), None)
+    if newest is None or newest.numbers.get("prompt") != newest_prompt(messages):
+        return policy
+    overflow = policy.overflow.model_copy(update={"auto": False})
+    return policy.model_copy(update={"overflow": overflow})
+
+
+def newest_prompt(messages: Messages) -> str | None:
+    """Return the id of the newest message that the user wrote."""
+    for message in reversed(messages):
+        info = message.info
+        if isinstance(info, UserMessage) and not info.by_engine and marker(message) is None:
+            return message.id
+    return None
+
+
+def _goes_on(message: Message) -> bool:
+    return any(
+        isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES))
+        for part in message.parts
+    )
+
+
+def marker_of(messages: Messages, user: UserMessage) -> CompactionPart | None:
+    """Return the marker that a user message carries."""
+    found = next((message for message in reversed(messages) if message.info.id == user.id), None)
+    return marker(found) if found is not None else None
+
+
+def load_texts(
+    messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
+) -> Mapping[str, str]:
+    """Return texts by hash, loaded when the first is needed: most sessions need none of them."""
+    return _Texts(messages, read, decisions)
+
+
+def read_texts(messages: Messages, read: Read) -> dict[str, str]:
+    """Return texts by hash, without missing blobs: for those, head and tail in the journal are used."""
+    texts: dict[str, str] = {}
+    for sha256, mime in blobs_needed(messages).items():
+        try:
+            content = read(sha256)
+        except NotFound:
+            continue
+        if mime is None:
+            texts[sha256] = content.decode("utf-8", "surrogatepass")
+        else:
+            texts[sha256] = f"data:{mime};base64,{base64.b64encode(content).decode('ascii')}"
+    return texts
+
+
+def blobs_needed(messages: Messages) -> dict[str, str | None]:
+    """Name the blobs that a projection of these messages needs.
+
+    The value is None for text, and the MIME type for an attachment, whose text in
+    ``View.texts`` is a ``data:`` url.
+    """
+    found: dict[str, str | None] = {}
+    for message in messages:
+        for part in message.parts:
+            match part:
+                case ToolPart(state=ToolCompleted(blob=blob, attachments=attachments)):
+                    if blob is not None:
+                        found[blob.sha256] = None
+                    for attachment in attachments:
+                        if attachment.url.startswith("blob:"):
+                            found[attachment.url.removeprefix("blob:")] = attachment.mime
+                case FilePart(mime=mime, url=url) if url.startswith("blob:"):
+                    found[url.removeprefix("blob:")] = mime
+                case _:
+                    pass
+    return found
+
+
+class _Texts(Mapping[str, str]):
+    """The texts of the messages that are left after the fold, and of pinned ones."""
+
+    def __init__(self, messages: Messages, read: Read, decisions: tuple[Decision, ...]) -> None:
+        self._messages = messages
+        self._read = read
+        self._decisions = decisions
+
+    def __getitem__(self, sha256: str) -> str:
+        return self._texts[sha256]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        pinned = pinned_parts(self._messages, self._decisions)
+        kept = [one for one in self._messages if any(part.id in pinned for part in one.parts)]
+        shown = fold(without_undone(self._messages, self._decisions))
+        return read_texts((*shown, *kept), self._read)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A session at one moment, ready to be projected."""
+
+    messages: Messages
+    decisions: tuple[Decision, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Whole texts by sha256, for parts whose output is kept as a blob."""
+
+    @classmethod
+    def of(cls, messages: Messages, decisions: tuple[Decision, ...], read: Read) -> "View":
+        """Return the view of a session; ``read`` returns its long texts by hash when they are needed."""
+        return cls(messages, decisions, load_texts(messages, read, decisions))
+
+    def decided(self, *more: Decision) -> "View":
+        """Return the view with these decisions added; they need no other texts."""
+        return replace(self, decisions=(*self.decisions, *more))
+
+    def folded(self, policy: CompactPolicy | None = None) -> Messages:
+        """Return the messages that are left after the fold, ignoring undone compactions."""
+        return fold(without_undone(self.messages, self.decisions), policy)
+
+
+def whole_output(part: Part, texts: Mapping[str, str]) -> str:
+    """Return the whole output of a completed call or of cells; the journal's head and tail without the blob."""
+    match part:
+        case ToolPart(state=ToolCompleted(blob=None, output=output)):
+            return output
+        case ToolPart(state=ToolCompleted(blob=blob, output=output)) if blob is not None:
+            return texts.get(blob.sha256, output)
+        case NotebookPart(text=text):
+            return text
+        case _:
+            return ""
+
+
+def messages_before(messages: Messages, message_id: str) -> Messages:
+    """Return the messages before one."""
+    ids = [message.id for message in messages]
+    return messages[: ids.index(message_id)]
+
+
+def begins_turn(message: Message) -> bool:
+    """Return whether a message is a user's prompt that was not sent into a running turn."""
+    info = message.info
+    if not isinstance(info, UserMessage) or marker(message) is not None or info.joins:
+        return False
+    return not info.by_engine
+
+
+def newest_turn(messages: Messages) -> Messages:
+    """Return the newest user prompt that began a turn, and all that follows."""
+    for at in range(len(messages) - 1, -1, -1):
+        if begins_turn(messages[at]):
+            return messages[at:]
+    return ()
+
+
+def turn_of(messages: Messages, message_id: str) -> Messages:
+    """Return the turn that a message belongs to; empty where there is no such message."""
+    at = next((i for i, one in enumerate(messages) if one.id == message_id), None)
+    if at is None:
+        return ()
+    starts = [i for i, one in enumerate(messages) if begins_turn(one)]
+    first = max((one for one in starts if one <= at), default=0)
+    last = min((one for one in starts if one > at), default=len(messages))
+    return messages[first:last]
+
+
+def turn_spans(messages: Messages) -> list[tuple[int, int]]:
+    """Return where turns begin and end: each at a user's message that is no marker."""
+    starts = [i for i, message in enumerate(messages) if begins_at_user(message)]
+    return list(zip(starts, [*starts, len(messages)][1:], strict=True))
+
+
+def begins_at_user(message: Message) -> bool:
+    """Return whether a message is a user's and no marker of a compaction."""
+    return isinstance(message.info, UserMessage) and marker(message) is None
