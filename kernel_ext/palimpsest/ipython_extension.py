@@ -187,7 +187,7 @@ def _build(shell: Any, cells: RunningCells, recorder: CellRecorder) -> Any:
     from palimpsest.frontends.frontend import Frontend
     from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
     from palimpsest.frontends.kernel.output_capture import IN_RUN
-    from palimpsest.session.engine.thread import EngineThread
+    from palimpsest.session.engine import EngineThread
 
     engine = EngineThread()
     recorder.is_agent_code = lambda: IN_RUN.get() is not None

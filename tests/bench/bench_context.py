@@ -29,7 +29,7 @@ from palimpsest.loop.model_requests.request_builder import Assembled, build
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.model import tokenizer
 from palimpsest.model.tokenizer import counter
-from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine import SessionLog
 from palimpsest.store.interface import Owner
 from palimpsest.store.log.journal import Journal
 from palimpsest.store.log.jsonl_store import JsonlStore

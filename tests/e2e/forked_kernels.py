@@ -27,7 +27,7 @@ IMPORTED = (
     "palimpsest.frontends.kernel.main_thread",
     "palimpsest.model.rehearsal.streaming_handler",
     "palimpsest.testing.scripted_model",
-    "palimpsest.session.engine.thread",
+    "palimpsest.session.engine",
 )
 STARTED = "started"
 """Name of the kernel spec with an ordinary start."""

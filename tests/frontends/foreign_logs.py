@@ -16,7 +16,7 @@ from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.magic.agent_magics import RunningCells, current_notebook
 from palimpsest.model.script import ModelAnswer
-from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.engine import EngineThread
 from palimpsest.testing import ScriptedModel
 
 NOTEBOOK = "a.ipynb"

@@ -14,7 +14,7 @@ from palimpsest.frontends.kernel.cell_recorder import CellRecorder
 from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
-from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.engine import EngineThread
 from palimpsest.testing import ScriptedModel
 
 SETTINGS: dict[str, Any] = {

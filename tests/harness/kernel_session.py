@@ -19,7 +19,7 @@ from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.magic.agent_magics import RunningCells
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.definitions.agents import known_agents
-from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.engine import EngineThread
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.file_snapshots.snapshots import Snapshots

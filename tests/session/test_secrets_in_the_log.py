@@ -14,7 +14,7 @@ from tests.transcript.redaction.test_secrets import SECRETS
 
 from palimpsest.model.script import calls, fails, says, thinks
 from palimpsest.review.reconstruction.requests import rebuild_all
-from palimpsest.session.engine.session_log import KernelSecrets
+from palimpsest.session.engine import KernelSecrets
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.store.log.jsonl_store import JsonlStore

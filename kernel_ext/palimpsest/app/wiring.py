@@ -48,8 +48,7 @@ from palimpsest.session.definitions.project_definitions import (
     register_definitions,
     skill_rules,
 )
-from palimpsest.session.engine.session_log import KernelSecrets
-from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.engine import EngineThread, KernelSecrets
 from palimpsest.session.extensions.hooks import close_registry, open_registry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace

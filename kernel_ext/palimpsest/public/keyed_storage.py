@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from palimpsest.public.method_forwarding import SessionHolder
+from palimpsest.public.session_runs import SessionHolder
 from palimpsest.store.exchange.key_changes import (
     DIFF,
     NO_SESSION,

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from palimpsest.public.method_forwarding import SessionHolder
+from palimpsest.public.session_runs import SessionHolder
 from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.sharing_operations import FORMS, Form

@@ -3,12 +3,12 @@
 It offers what the magic and the panel can do as a Python object (docs/api.md).
 """
 
-from collections.abc import Collection
-from typing import Any, Unpack
+import functools
+from collections.abc import Callable, Collection
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from palimpsest.app.wiring import App
 from palimpsest.model.tokenizer import counter
-from palimpsest.public.method_forwarding import forwarded
 from palimpsest.public.session_lifecycle import SessionLifecycle
 from palimpsest.public.session_runs import NOT_IN_A_CELL, AsyncRuns, SessionRuns
 from palimpsest.review.counterfactual.placeholder_summary import SUMMARY_TOKENS
@@ -36,6 +36,23 @@ from palimpsest.transcript.session_record.events import PromptAdmitted, Question
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.session_record.sessions import Status
 from palimpsest.transcript.values import Ask, Todo
+
+W = TypeVar("W")
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def forwarded(
+    part: Callable[[W], T], method: Callable[Concatenate[T, P], R]
+) -> Callable[Concatenate[W, P], R]:
+    """Return a method that calls a part's method, with the same name, docstring and parameters."""
+
+    @functools.wraps(method)
+    def call(whole: Any, /, *arguments: P.args, **named: P.kwargs) -> R:
+        return method(part(whole), *arguments, **named)
+
+    return call
 
 
 def _runs_of(session: "Session") -> SessionRuns:

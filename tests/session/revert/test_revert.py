@@ -11,7 +11,6 @@ from tests.harness.session import SessionHarness, ask, requested, until
 from palimpsest.model.script import calls, says, stalls
 from palimpsest.review.reconstruction.requests import rebuild_all
 from palimpsest.session.open_sessions.live_session import LiveSession
-from palimpsest.session.revert.plan import standing_revert
 from palimpsest.session.sharing.share_page import page_html
 from palimpsest.store.file_snapshots.snapshot_sweep import sweep_snapshots
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots
@@ -29,6 +28,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
 )
 from palimpsest.transcript.session_record.events import SessionDiff
+from palimpsest.transcript.session_record.sessions import standing_revert
 
 
 def make_harness(

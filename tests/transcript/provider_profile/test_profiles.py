@@ -15,13 +15,13 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 from palimpsest.transcript.provider_profile.older_profiles import profile_at
-from palimpsest.transcript.provider_profile.profile import profile
-from palimpsest.transcript.provider_profile.provider_table import FAMILIES, WIRES, Family, Wire
-from palimpsest.transcript.provider_profile.tool_call_ids import (
-    ORDER,
+from palimpsest.transcript.provider_profile.profile import ORDER, as_nine, profile, stricter_id_rule
+from palimpsest.transcript.provider_profile.provider_table import (
+    FAMILIES,
+    WIRES,
+    Family,
     IdRule,
-    as_nine,
-    stricter_id_rule,
+    Wire,
 )
 from palimpsest.transcript.values import ModelInfo, ModelRef
 

@@ -20,9 +20,13 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 from palimpsest.transcript.context_values.policies import TransformPolicy
-from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
+from palimpsest.transcript.provider_profile.profile import (
+    ProviderProfile,
+    as_nine,
+    as_words,
+    profile,
+)
 from palimpsest.transcript.provider_profile.provider_table import PDF
-from palimpsest.transcript.provider_profile.tool_call_ids import as_nine, as_words
 from palimpsest.transcript.strings.surrogates import joined_surrogates
 from palimpsest.transcript.values import ModelInfo
 

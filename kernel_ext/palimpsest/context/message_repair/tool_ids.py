@@ -19,7 +19,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     NeutralMessages,
     ResultBlock,
 )
-from palimpsest.transcript.provider_profile.tool_call_ids import (
+from palimpsest.transcript.provider_profile.profile import (
     NINE_CHARS,
     SHORT_CHARS,
     letters_and_digits,

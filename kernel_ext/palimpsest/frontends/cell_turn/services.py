@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.engine import EngineThread
 from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.project_sessions import ProjectSessions
 

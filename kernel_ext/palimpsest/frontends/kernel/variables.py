@@ -29,7 +29,7 @@ from palimpsest.frontends.kernel.variable_types import (
     llm_repr,
     shape_of,
 )
-from palimpsest.session.engine.session_log import KernelSecrets
+from palimpsest.session.engine import KernelSecrets
 from palimpsest.session.interfaces.prompt_mentions import NotCounted
 from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import NotFound

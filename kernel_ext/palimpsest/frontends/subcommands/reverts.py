@@ -13,10 +13,11 @@ from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.session.interfaces.kernel_session import Snapshot
 from palimpsest.session.interfaces.revert_operations import RevertOperations
-from palimpsest.session.revert.plan import hidden_by_revert, standing_revert
+from palimpsest.session.revert.plan import hidden_by_revert
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile, RevertPreview
+from palimpsest.transcript.session_record.sessions import standing_revert
 
 PREVIEW, OVERWRITE = "--preview", "--overwrite"
 ALL = "all"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.render.content.phrases import count, size_text
-from palimpsest.session.engine.thread import EngineThread
+from palimpsest.session.engine import EngineThread
 from palimpsest.session.interfaces.sharing_operations import Exported, Form, SharingOperations
 from palimpsest.session.sharing.exports import form_of
 from palimpsest.store.exchange.importer import Imported, ImportReport

@@ -42,13 +42,7 @@ from palimpsest.transcript.errors import (
     UnknownError,
     UserError,
 )
-from palimpsest.transcript.messages import (
-    AssistantMessage,
-    Message,
-    Messages,
-    Origin,
-    UserMessage,
-)
+from palimpsest.transcript.messages import AssistantMessage, Message, Messages, Origin, UserMessage
 from palimpsest.transcript.parts import CompactionPart, FilePart, Part, TextPart
 from palimpsest.transcript.session_record.events import (
     DecisionMade,

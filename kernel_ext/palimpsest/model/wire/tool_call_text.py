@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
-from palimpsest.transcript.provider_profile.profile import ProviderProfile
-from palimpsest.transcript.provider_profile.tool_call_ids import (
+from palimpsest.transcript.provider_profile.profile import (
     SHORT_CHARS,
-    IdRule,
+    ProviderProfile,
     as_nine,
     as_words,
 )
+from palimpsest.transcript.provider_profile.provider_table import IdRule
 from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 MAX_NAME_CHARS = 64

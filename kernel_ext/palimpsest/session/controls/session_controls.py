@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from palimpsest.session.controls.spending_limit import SpendingLimit
-from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine import SessionLog
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import Approval, EffectiveRules
 from palimpsest.session.permissions.recorded_claims import without_claims

@@ -9,7 +9,7 @@ Border: the loop calls ``afford`` before each request and ``tell`` with what the
 from collections.abc import Callable
 
 from palimpsest.render.content.phrases import count, money
-from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine import SessionLog
 from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.session.permissions.recorded_claims import sane_spending, without_claims

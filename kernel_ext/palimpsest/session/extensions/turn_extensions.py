@@ -11,7 +11,7 @@ from palimpsest.context.engine_text.system_prompt import joined_sections, with_a
 from palimpsest.context.visible_messages import View
 from palimpsest.loop.run_inputs.run_context import StateView
 from palimpsest.processor.tool_call_runner import ToolLookup
-from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine import SessionLog
 from palimpsest.session.extensions.hook_points import HookedTools, HookPoints
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.tools.mcp.content import instructions, names_told

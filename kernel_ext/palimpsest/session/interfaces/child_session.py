@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.session.engine.session_log import Run, SessionLog
+from palimpsest.session.engine import Run, SessionLog
 from palimpsest.session.interfaces.kernel_session import RecordsCallback
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.revert_operations import RevertOperations

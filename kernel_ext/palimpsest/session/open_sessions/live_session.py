@@ -23,8 +23,7 @@ from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAc
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine.session_log import Run, SessionLog
-from palimpsest.session.engine.thread import CLOSED, off_loop
+from palimpsest.session.engine import CLOSED, Run, SessionLog, off_loop
 from palimpsest.session.interfaces.kernel_session import RecordsCallback, Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.prompt_mentions import PromptMentions

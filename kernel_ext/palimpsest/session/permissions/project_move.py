@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.session.engine.thread import off_loop
+from palimpsest.session.engine import off_loop
 from palimpsest.session.permissions.grants import (
     Grant,
     Grants,

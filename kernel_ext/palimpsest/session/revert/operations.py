@@ -19,7 +19,7 @@ from palimpsest.loop.step_snapshots import (
     write_session_changes,
 )
 from palimpsest.render.content.phrases import subject
-from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.revert.files import (
@@ -33,7 +33,6 @@ from palimpsest.session.revert.plan import (
     RevertPlan,
     hidden_by_revert,
     plan_revert,
-    standing_revert,
     without_taken_back,
 )
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -51,7 +50,7 @@ from palimpsest.transcript.session_record.reverts import (
     RevertPreview,
     RevertState,
 )
-from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.session_record.sessions import SessionInfo, standing_revert
 
 LAST = "last"
 OFF = "Changes of files are not kept here (snapshot = false), so files stay as they are."

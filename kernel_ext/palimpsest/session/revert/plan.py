@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import PatchPart, StepFinishPart, TextPart, ToolPart
 from palimpsest.transcript.session_record.reverts import RevertState
-from palimpsest.transcript.session_record.sessions import SessionInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +66,6 @@ def hidden_by_revert(messages: Messages, revert: RevertState) -> Removal:
     first = names.index(revert.part_id) if revert.part_id in names else len(names)
     gone = tuple((revert.message_id, name) for name in names[first:])
     return Removal(tuple(one.id for one in messages[at + 1 :]), gone)
-
-
-def standing_revert(session: SessionInfo | None) -> RevertState | None:
-    """Return the revert in effect, which can be undone or made final; None where there is none."""
-    if session is None or session.revert is None:
-        return None
-    return RevertState.model_validate(session.revert)
 
 
 def without_taken_back(messages: Messages, revert: RevertState | None) -> Messages:

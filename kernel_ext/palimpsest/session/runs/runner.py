@@ -18,7 +18,7 @@ from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.run_context import Log, RunContext
 from palimpsest.loop.turn import newest_user, run_turn, turn_error
 from palimpsest.loop.turn_end import journal_end, run_turn_time_limit, say_stopped
-from palimpsest.session.engine.session_log import Run
+from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompts.answers import (
     answers_after,

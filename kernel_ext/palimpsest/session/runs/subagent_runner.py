@@ -13,7 +13,7 @@ from palimpsest.render.content.phrases import subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.controls.user_questions import UserQuestions
 from palimpsest.session.definitions.agents import Agent, find_agent
-from palimpsest.session.engine.session_log import Run, SessionLog
+from palimpsest.session.engine import Run, SessionLog
 from palimpsest.session.interfaces.child_session import ChildSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from palimpsest.model.interface import ToolCalled
-from palimpsest.session.engine.session_log import Run, SessionLog
+from palimpsest.session.engine import Run, SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.permissions.asks import Asks, Caller
 from palimpsest.session.runs.child_sessions import refuse_beyond

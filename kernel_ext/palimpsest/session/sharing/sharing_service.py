@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.render.formats.notebook import Prompts
-from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.interfaces.sharing_operations import Exported, Form
 from palimpsest.session.sharing.exports import export_session

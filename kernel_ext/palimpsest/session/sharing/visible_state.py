@@ -1,9 +1,10 @@
 """Remove reverted messages from a folded session, for what leaves the project: pages and exports."""
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
-from palimpsest.session.revert.plan import hidden_by_revert, standing_revert
+from palimpsest.session.revert.plan import hidden_by_revert
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.session_record.events import PartRemoved, Record, SessionUpdated
+from palimpsest.transcript.session_record.sessions import standing_revert
 
 
 def without_reverted(state: State) -> State:

@@ -21,11 +21,11 @@ from palimpsest.session.config.context_policy import (
     without_task,
 )
 from palimpsest.session.definitions.agents import Agent, find_agent
-from palimpsest.session.engine.session_log import SessionLog
+from palimpsest.session.engine import SessionLog
 from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.answers import MOST_RETRIES, RETRIES
-from palimpsest.session.revert.plan import standing_revert, without_taken_back
+from palimpsest.session.revert.plan import without_taken_back
 from palimpsest.session.runs.child_sessions import is_child, tools_hidden_by_limits
 from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
 from palimpsest.session.turn_setup.notebook_updates import NOTEBOOK_TOOL, NotebookUpdates
@@ -42,6 +42,7 @@ from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.messages import Messages, MessageTime, UserMessage
 from palimpsest.transcript.redaction.secret_removal import redacted_value
 from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.session_record.sessions import standing_revert
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
 
 VARIABLES = "variables"

@@ -3,7 +3,9 @@
 Border: pure, no I/O. A request must suit two things: the server it is sent to (the *wire*), and the chat
 template of the model behind it (the *family*), which a gateway may or may not adapt to. So a profile is the
 row of the wire overlaid by the row of the family: what one of them demands holds, what one of them refuses
-is not sent. All code that depends on the kind of provider asks here; no other code looks at names.
+is not sent. All code that depends on the kind of provider asks here; no other code looks at names. What a server
+accepts as the id of a tool call is stated here only; the tests' strict validators state it again, on
+purpose: they check what is written here.
 """
 
 import re
@@ -21,6 +23,7 @@ from palimpsest.transcript.provider_profile.provider_table import (
     CacheMarks,
     Family,
     Guidance,
+    IdRule,
     LeadingRole,
     MediaInResults,
     SchemaSubset,
@@ -28,8 +31,13 @@ from palimpsest.transcript.provider_profile.provider_table import (
     Wire,
 )
 from palimpsest.transcript.provider_profile.recorded_agents import RecordedRules, recorded_rules
-from palimpsest.transcript.provider_profile.tool_call_ids import IdRule, stricter_id_rule
 from palimpsest.transcript.values import ModelRef
+
+ORDER: tuple[IdRule, ...] = ("any", "short", "words", "short_words", "nine")
+SHORT_CHARS = 40
+NINE_CHARS = 9
+NO_LETTER_OR_DIGIT = re.compile(r"[^a-zA-Z0-9]")
+NO_WORD = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,3 +190,25 @@ def _plain(provider: str) -> str:
 def _version(name: str) -> int:
     found = GEMINI_VERSION.search(name.lower())
     return int(found[1]) if found else 0
+
+
+def stricter_id_rule(one: IdRule, other: IdRule) -> IdRule:
+    """Return the rule under which an id is accepted by both."""
+    if {one, other} == {"short", "words"}:
+        return "short_words"
+    return max(one, other, key=ORDER.index)
+
+
+def as_words(identifier: str) -> str:
+    """Return an id with an underscore for each character other than letters, digits, underscores, dashes."""
+    return NO_WORD.sub("_", identifier)
+
+
+def as_nine(identifier: str) -> str:
+    """Return the first nine letters and digits of an id, filled up with zeros."""
+    return letters_and_digits(identifier)[:NINE_CHARS].ljust(NINE_CHARS, "0")
+
+
+def letters_and_digits(identifier: str) -> str:
+    """Return an id without everything else."""
+    return NO_LETTER_OR_DIGIT.sub("", identifier)

@@ -8,8 +8,6 @@ provider is ``chat``.
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.transcript.provider_profile.tool_call_ids import IdRule
-
 Family = Literal["anthropic", "gemini", "mistral", "openai", "other"]
 """The family of a model. Written into recorded thinking, so a name is never changed."""
 Wire = Literal[
@@ -17,6 +15,10 @@ Wire = Literal[
     "gateway", "copilot", "proxy", "ollama", "chat",
 ]  # fmt: skip
 """The kind of server that takes the request; ``chat`` is any other with OpenAI's interface."""
+IdRule = Literal["any", "short", "words", "short_words", "nine"]
+"""``any`` text; ``short``: at most 40 characters; ``words``: letters, digits, underscores and dashes;
+``short_words``: both of these; ``nine``: exactly nine letters and digits."""
+
 TurnOrder = Literal["any", "user_first", "user_last", "alternating"]
 """``user_first``: the first message is a user's, and no assistant message follows another; ``user_last``:
 also, a user message or a tool result comes last; ``alternating``: also, no user message follows another."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
+from palimpsest.transcript.session_record.reverts import RevertState
 from palimpsest.transcript.values import ModelRef, Rule, Usage, Value
 
 Measure = Literal["usd", "tokens", "price"]
@@ -193,3 +194,10 @@ class Retrying(Value):
 
 
 Status = Annotated[Idle | Busy | Retrying, Field(discriminator="type")]
+
+
+def standing_revert(session: SessionInfo | None) -> RevertState | None:
+    """Return the revert in effect, which can be undone or made final; None where there is none."""
+    if session is None or session.revert is None:
+        return None
+    return RevertState.model_validate(session.revert)
