@@ -56,8 +56,7 @@ from palimpsest.session.interfaces.services import Services, any_model
 from palimpsest.session.open_sessions.workspace import Workspace
 from palimpsest.session.permissions.approved_code import ApprovedCode, RecordingRunner
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
-from palimpsest.session.permissions.grants import Grants
-from palimpsest.session.permissions.project_move import ProjectMoveWatch
+from palimpsest.session.permissions.grants import Grants, ProjectMoveWatch
 from palimpsest.session.prompts.hidden_variables import (
     HiddenNames,
     HidingNamespace,

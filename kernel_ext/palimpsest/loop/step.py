@@ -11,8 +11,9 @@ from palimpsest.loop.model_requests.answer_stream import (
     add_to_session,
     stream_answer,
     stream_services,
+    write_notices,
+    write_window_notice,
 )
-from palimpsest.loop.model_requests.engine_messages import write_notices, write_window_notice
 from palimpsest.loop.model_requests.hook_decisions import run_decide_hooks, with_request_hooks
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import too_large_error

@@ -20,15 +20,8 @@ from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext
 from palimpsest.tools.workflow.task import TASK, TaskTool
 from palimpsest.transcript.errors import AbortedError, ErrorValue
-from palimpsest.transcript.messages import (
-    AssistantMessage,
-    Message,
-    MessagePath,
-    Messages,
-    MessageTime,
-    UserMessage,
-)
-from palimpsest.transcript.parts import SubtaskPart, ToolPart
+from palimpsest.transcript.messages import AssistantMessage, MessagePath, MessageTime, UserMessage
+from palimpsest.transcript.parts import SubtaskPart
 from palimpsest.transcript.values import Usage
 
 SUBTASK = "subtask"
@@ -36,21 +29,6 @@ SUBTASK = "subtask"
 
 SUBTASK_CONTINUE = "Say what came out of the task above, and go on with what was asked."
 """The synthetic prompt after the subtask of a command, since the user's message asks nothing else."""
-
-
-def pending_subtasks(messages: Messages) -> tuple[SubtaskPart, ...]:
-    """Return the subtasks that have not been started, of prompts that no answer has ended yet."""
-    asked: list[SubtaskPart] = []
-    begun: set[str] = set()
-    for message in reversed(messages):
-        if _ends(message):
-            break
-        for part in reversed(message.parts):
-            if isinstance(part, SubtaskPart):
-                asked.append(part)
-            elif isinstance(part, ToolPart):
-                begun.add(str(getattr(part.state, "metadata", {}).get(SUBTASK, "")))
-    return tuple(part for part in reversed(asked) if part.id not in begun)
 
 
 async def run_subtasks(
@@ -152,11 +130,3 @@ def _input(subtask: SubtaskPart) -> dict[str, Any]:
         "agent": subtask.agent,
     }
     return {**given, "command": subtask.command} if subtask.command else given
-
-
-def _ends(message: Message) -> bool:
-    """Return whether a message ends a turn: an answer with a real finish reason, or one that failed."""
-    info = message.info
-    if not isinstance(info, AssistantMessage):
-        return False
-    return info.error is not None or info.finish not in (None, "tool-calls", "unknown")

@@ -14,7 +14,7 @@ from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.loop.step import StepResult, run_step
 from palimpsest.loop.step_snapshots import write_turn_changes
 from palimpsest.loop.structured_turn import ask_for_form_again, refuse_unstructured, write_last_step
-from palimpsest.loop.subtasks import pending_subtasks, run_subtasks
+from palimpsest.loop.subtasks import SUBTASK, run_subtasks
 from palimpsest.loop.turn_end import refused_unasked
 from palimpsest.transcript.errors import (
     Aborted,
@@ -33,7 +33,13 @@ from palimpsest.transcript.messages import (
     StoppedBy,
     UserMessage,
 )
-from palimpsest.transcript.parts import CompactionPart, StepStartPart, ToolFailed, ToolPart
+from palimpsest.transcript.parts import (
+    CompactionPart,
+    StepStartPart,
+    SubtaskPart,
+    ToolFailed,
+    ToolPart,
+)
 
 REFUSED_LIMIT = 3
 """Steps in a row in which every call was refused because no user was there to ask, before the turn stops."""
@@ -211,6 +217,29 @@ def ends_turn(messages: Messages, user: UserMessage) -> bool:
     if newest.info.error is not None or newest.info.structured is not None:
         return True
     return newest.info.finish not in UNFINISHED and not _open_tools(newest)
+
+
+def pending_subtasks(messages: Messages) -> tuple[SubtaskPart, ...]:
+    """Return the subtasks that have not been started, of prompts that no answer has ended yet."""
+    asked: list[SubtaskPart] = []
+    begun: set[str] = set()
+    for message in reversed(messages):
+        if _ends(message):
+            break
+        for part in reversed(message.parts):
+            if isinstance(part, SubtaskPart):
+                asked.append(part)
+            elif isinstance(part, ToolPart):
+                begun.add(str(getattr(part.state, "metadata", {}).get(SUBTASK, "")))
+    return tuple(part for part in reversed(asked) if part.id not in begun)
+
+
+def _ends(message: Message) -> bool:
+    """Return whether a message ends a turn: an answer with a real finish reason, or one that failed."""
+    info = message.info
+    if not isinstance(info, AssistantMessage):
+        return False
+    return info.error is not None or info.finish not in (None, "tool-calls", "unknown")
 
 
 def turn_error(messages: Messages) -> ErrorValue | None:

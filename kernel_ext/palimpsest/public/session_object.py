@@ -21,8 +21,9 @@ from palimpsest.review.reconstruction.requests import Rebuilt, rebuild, requests
 from palimpsest.session.config.context_policy import policy_from
 from palimpsest.session.controls.context_edits import ContextEdit
 from palimpsest.session.controls.session_controls import SessionControls
+from palimpsest.session.engine import Snapshot
 from palimpsest.session.extensions.hooks import HookStatus
-from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.session.prompts.prompt_checks import PromptWords

@@ -15,17 +15,19 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from palimpsest.store.log.journal import Journal
+from palimpsest.store.session_state.state import State
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.redaction.secret_removal import secret_values
-from palimpsest.transcript.session_record.events import Event, PromptAdmitted
-from palimpsest.transcript.session_record.sessions import SessionInfo
-from palimpsest.transcript.values import Todo
+from palimpsest.transcript.session_record.events import Event, PromptAdmitted, QuestionAsked
+from palimpsest.transcript.session_record.sessions import SessionInfo, Status
+from palimpsest.transcript.values import Ask, Reply, Todo
 
 T = TypeVar("T")
 
@@ -318,3 +320,42 @@ class KernelSecrets:
             with suppress(RuntimeError, KeyError):
                 self._values = secret_values(dict(self._environment))
         return self._values
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """An immutable snapshot of a session's state, safe to read from any thread."""
+
+    session: SessionInfo | None
+    status: Status
+    messages: Messages
+    asks: tuple[Ask, ...]
+    inbox: tuple[PromptAdmitted, ...]
+    todos: tuple[Todo, ...]
+    request: StepRequest | None
+    seq: int
+    replies: Mapping[str, Reply] = field(default_factory=dict)
+    """Answers to permission questions, by the id of the tool call that asked."""
+    questions: tuple[QuestionAsked, ...] = ()
+    """Questions of the model to the user that are not answered yet."""
+    partial: bool = False
+    """Messages that a summary covers are in the log only, not in ``messages``."""
+    problem: str = ""
+    """One sentence while records cannot be written, since the disk does not respond; else empty."""
+
+    @classmethod
+    def of(cls, state: State) -> "Snapshot":
+        """Return a snapshot of a state; the caller holds the lock that protects the state."""
+        return cls(
+            session=state.session,
+            status=state.status,
+            messages=state.messages(),
+            asks=tuple(state.asks.values()),
+            inbox=tuple(state.inbox.values()),
+            todos=state.todos,
+            request=state.request,
+            seq=state.seq,
+            replies=dict(state.replies),
+            questions=tuple(state.questions.values()),
+            partial=state.partial,
+        )

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import SESSION, Builder
 
 from palimpsest.frontends.page_channel.notices import NOTICE_CHARS, records_since, session_states
-from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.engine import Snapshot
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, Record

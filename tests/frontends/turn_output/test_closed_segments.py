@@ -5,7 +5,7 @@ from typing import Any
 
 from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
 from palimpsest.transcript.parts import Span, TextPart, ToolCompleted, ToolPart, ToolRunning
 from palimpsest.transcript.session_record.sessions import Busy

@@ -34,7 +34,7 @@ from tests.waiting import settled
 from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.script import ModelAnswer as Said
 from palimpsest.model.script import calls, fails, says, thinks, writes
-from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.interface import Store

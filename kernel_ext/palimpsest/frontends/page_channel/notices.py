@@ -14,7 +14,8 @@ from palimpsest.frontends.protocol.context import ContextFill
 from palimpsest.frontends.protocol.page_records import page_record, with_sentence
 from palimpsest.frontends.protocol.transcript import RecordsNotice, SessionStateNotice
 from palimpsest.session.definitions.agents import subagents_of
-from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.session.engine import Snapshot
+from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.errors import ConfigError
 

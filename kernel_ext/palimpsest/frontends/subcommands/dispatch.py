@@ -26,7 +26,8 @@ from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.inspection.report_builder import build_context_report
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.controls.context_edits import ContextEditAction
-from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.session.engine import Snapshot
+from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.prompts.hidden_variables import left_out
 from palimpsest.tools.tool import NotebookReader
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG

@@ -11,7 +11,7 @@ from palimpsest.frontends.protocol.outcome import OutcomeNotice
 from palimpsest.frontends.protocol.sessions import Revert
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import code_span, inline
-from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.revert_operations import RevertOperations
 from palimpsest.session.revert.plan import hidden_by_revert
 from palimpsest.transcript.errors import UserError

@@ -24,7 +24,7 @@ from palimpsest.frontends.turn_output.segments import (
     slices,
 )
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
-from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning

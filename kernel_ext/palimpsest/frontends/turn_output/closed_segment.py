@@ -15,7 +15,7 @@ from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mo
 from palimpsest.frontends.turn_output.segments import Position, Segment, slices
 from palimpsest.frontends.turn_output.turn_feed import shown_messages
 from palimpsest.render.content.outline import Caps, OutlineNotes
-from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 

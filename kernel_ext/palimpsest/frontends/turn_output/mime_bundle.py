@@ -15,7 +15,7 @@ from palimpsest.frontends.turn_output.segments import Position, Segment, slices
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import markdown, text
 from palimpsest.render.safety.escaping import inline
-from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import QuestionAsked

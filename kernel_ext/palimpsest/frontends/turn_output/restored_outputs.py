@@ -22,7 +22,7 @@ from palimpsest.frontends.turn_output.segments import (
     parts_of,
 )
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import ToolCompleted, ToolPart

@@ -23,7 +23,7 @@ from palimpsest.render.content.outline import (
 )
 from palimpsest.render.content.phrases import SIGNS, duration, some
 from palimpsest.render.safety.escaping import clean
-from palimpsest.session.interfaces.kernel_session import Snapshot
+from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import AssistantMessage, Message

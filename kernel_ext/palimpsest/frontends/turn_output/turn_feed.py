@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.session.interfaces.kernel_session import KernelSession, Snapshot
+from palimpsest.session.engine import Snapshot
+from palimpsest.session.interfaces.kernel_session import KernelSession
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import Message, Origin, UserMessage
 from palimpsest.transcript.parts import CompactionPart, Part, StepFinishPart, TextPart

@@ -24,12 +24,8 @@ from palimpsest.loop.context_management.failed_compaction import (
     show_marker_again,
 )
 from palimpsest.loop.context_management.summary_writer import SummaryWriter
-from palimpsest.loop.model_requests.answer_stream import add_to_session
-from palimpsest.loop.model_requests.engine_messages import (
-    engine_message,
-    write_engine_message,
-    write_notices,
-)
+from palimpsest.loop.model_requests.answer_stream import add_to_session, write_notices
+from palimpsest.loop.model_requests.engine_messages import engine_message, write_engine_message
 from palimpsest.loop.model_requests.hook_decisions import with_compacting_hooks
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.tools.execution.variables import MOST_VARIABLES

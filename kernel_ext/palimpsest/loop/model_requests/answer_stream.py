@@ -1,12 +1,16 @@
-"""Stream one answer into the session, retrying temporary failures until aborted, and add up its usage.
+"""Stream one answer into the session, retrying temporary failures until aborted, with notices and usage.
 
-Tokens and cost of every model request are added to the session's record.
+Tokens and cost of every model request are added to the session's record. Notices for the user are written into
+the answer, so that cell and panel show them; no model sees one, and a summary never contains one. A small context
+window is reported once in a session for each model. That it was shown is recorded on the session, so it survives a
+reload and a compaction.
 """
 
 import asyncio
 import functools
 from typing import Any
 
+from palimpsest.context.budget.window_guard import window_warning
 from palimpsest.context.reduction.truncation import truncate
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.model_requests.request_failures import wait_before_retry
@@ -18,9 +22,12 @@ from palimpsest.store.blobs.blob_storage import keep_attachment, keep_output
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.errors import Aborted, ModelFailed, StorageFailed, UnknownError
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.session_record.events import SessionUpdated
+from palimpsest.transcript.session_record.events import PartUpdated, SessionUpdated
 from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
+from palimpsest.transcript.user_notices import user_notice
 from palimpsest.transcript.values import BlobRef, Usage
+
+WINDOW = "window"
 
 
 def add_to_session(run_context: RunContext, message: AssistantMessage) -> None:
@@ -142,3 +149,26 @@ async def _read(model: Model, request: ModelRequest, processor: StreamProcessor)
     if finished is None:
         raise ModelFailed(UnknownError(message="The model's answer ended without a real end."))
     return finished
+
+
+def write_window_notice(
+    run_context: RunContext, setup: StepSetup, message: AssistantMessage
+) -> None:
+    """Write a warning about a small context window into an answer, once for each model; usually none."""
+    session, model = run_context.log.state.session, setup.info.ref.id
+    words = window_warning(setup.info, setup.policy.guard)
+    if words is None or session is None or model in session.warned_of:
+        return
+    if session.parent_id is not None:  # in a task's session the prompts are the engine's
+        return
+    part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, WINDOW, words)
+    told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
+    run_context.write(PartUpdated(part=part), SessionUpdated(session=told))
+
+
+def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
+    """Write pending notices for the user into an answer."""
+    first = run_context.first_time(message.model.provider)
+    for about, words in (*([("sent", first)] if first else []), *run_context.hooks.told()):
+        part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, about, words)
+        run_context.write(PartUpdated(part=part))

@@ -1,13 +1,7 @@
-"""Write the engine's own messages into a session, marked as synthetic, and notices for the user.
-
-A small context window is reported once in a session for each model, as a notice in the answer
-to a prompt, so that cell and panel show it; no model sees it, and a summary never contains it. That it
-was shown is recorded on the session, so it survives a reload and a compaction.
-"""
+"""Write the engine's own messages into a session, marked as synthetic, and answers that hold only an error."""
 
 from typing import Any
 
-from palimpsest.context.budget.window_guard import window_warning
 from palimpsest.context.engine_text.reminders import last_step
 from palimpsest.loop.run_inputs.run_context import RunContext, StepSetup
 from palimpsest.transcript.errors import ErrorValue
@@ -19,30 +13,7 @@ from palimpsest.transcript.messages import (
     UserMessage,
 )
 from palimpsest.transcript.parts import TextPart
-from palimpsest.transcript.session_record.events import (
-    MessageUpdated,
-    PartUpdated,
-    SessionUpdated,
-    answer_ended,
-)
-from palimpsest.transcript.user_notices import user_notice
-
-WINDOW = "window"
-
-
-def write_window_notice(
-    run_context: RunContext, setup: StepSetup, message: AssistantMessage
-) -> None:
-    """Write a warning about a small context window into an answer, once for each model; usually none."""
-    session, model = run_context.log.state.session, setup.info.ref.id
-    words = window_warning(setup.info, setup.policy.guard)
-    if words is None or session is None or model in session.warned_of:
-        return
-    if session.parent_id is not None:  # in a task's session the prompts are the engine's
-        return
-    part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, WINDOW, words)
-    told = session.model_copy(update={"warned_of": (*session.warned_of, model)})
-    run_context.write(PartUpdated(part=part), SessionUpdated(session=told))
+from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, answer_ended
 
 
 def engine_message(run_context: RunContext, user: UserMessage) -> UserMessage:
@@ -93,14 +64,6 @@ def write_refusal(run_context: RunContext, user: UserMessage, error: ErrorValue)
         error=error,
     )
     run_context.write(*answer_ended(message), sync=True)
-
-
-def write_notices(run_context: RunContext, message: AssistantMessage) -> None:
-    """Write pending notices for the user into an answer."""
-    first = run_context.first_time(message.model.provider)
-    for about, words in (*([("sent", first)] if first else []), *run_context.hooks.told()):
-        part = user_notice(run_context.ids.new("prt"), message.session_id, message.id, about, words)
-        run_context.write(PartUpdated(part=part))
 
 
 def say_last_step(run_context: RunContext, setup: StepSetup, user: UserMessage) -> UserMessage:

@@ -4,64 +4,23 @@ Border: everything here may be called from any thread unless it is a coroutine; 
 on the engine thread (``EngineThread.submit``).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.controls.session_controls import SessionControls
+from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.revert_operations import RevertOperations
-from palimpsest.store.session_state.state import State
-from palimpsest.transcript.context_values.decisions import Decision, StepRequest
+from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.messages import Messages, Origin
-from palimpsest.transcript.session_record.events import PromptAdmitted, QuestionAsked, Record
-from palimpsest.transcript.session_record.sessions import SessionInfo, Status
-from palimpsest.transcript.values import Ask, Reply, Todo
+from palimpsest.transcript.messages import Origin
+from palimpsest.transcript.session_record.events import Record
+from palimpsest.transcript.values import Reply
 
 RecordsCallback = Callable[[Sequence[Record]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """An immutable snapshot of a session's state, safe to read from any thread."""
-
-    session: SessionInfo | None
-    status: Status
-    messages: Messages
-    asks: tuple[Ask, ...]
-    inbox: tuple[PromptAdmitted, ...]
-    todos: tuple[Todo, ...]
-    request: StepRequest | None
-    seq: int
-    replies: Mapping[str, Reply] = field(default_factory=dict)
-    """Answers to permission questions, by the id of the tool call that asked."""
-    questions: tuple[QuestionAsked, ...] = ()
-    """Questions of the model to the user that are not answered yet."""
-    partial: bool = False
-    """Messages that a summary covers are in the log only, not in ``messages``."""
-    problem: str = ""
-    """One sentence while records cannot be written, since the disk does not respond; else empty."""
-
-    @classmethod
-    def of(cls, state: State) -> "Snapshot":
-        """Return a snapshot of a state; the caller holds the lock that protects the state."""
-        return cls(
-            session=state.session,
-            status=state.status,
-            messages=state.messages(),
-            asks=tuple(state.asks.values()),
-            inbox=tuple(state.inbox.values()),
-            todos=state.todos,
-            request=state.request,
-            seq=state.seq,
-            replies=dict(state.replies),
-            questions=tuple(state.questions.values()),
-            partial=state.partial,
-        )
 
 
 class KernelSession(Protocol):

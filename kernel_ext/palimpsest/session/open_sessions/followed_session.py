@@ -19,7 +19,8 @@ from palimpsest.context.visible_messages import View
 from palimpsest.model.tokenizer import counter
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.controls.session_controls import SessionControls
-from palimpsest.session.interfaces.kernel_session import KernelSession, RecordsCallback, Snapshot
+from palimpsest.session.engine import Snapshot
+from palimpsest.session.interfaces.kernel_session import KernelSession, RecordsCallback
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.revert_operations import RevertOperations

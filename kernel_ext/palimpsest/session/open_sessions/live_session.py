@@ -23,23 +23,26 @@ from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAc
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.controls.user_questions import JournaledTodos, UserQuestions
-from palimpsest.session.engine import CLOSED, Run, SessionLog, off_loop
-from palimpsest.session.interfaces.kernel_session import RecordsCallback, Snapshot
+from palimpsest.session.engine import CLOSED, Run, SessionLog, Snapshot, off_loop
+from palimpsest.session.interfaces.kernel_session import RecordsCallback
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.prompt_mentions import PromptMentions
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.open_sessions.picture_preview import preview_picture
 from palimpsest.session.permissions.asks import Asks
-from palimpsest.session.permissions.project_move import PERMISSION, ProjectMove, ProjectMoveWatch
+from palimpsest.session.permissions.grants import MOVED, ProjectMove, ProjectMoveWatch
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
 from palimpsest.session.prompts.mention_previews import MentionPreviews
 from palimpsest.session.prompts.prompt_checks import check_prompt
 from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.session.revert.operations import live_reverts
-from palimpsest.session.runs.child_sessions import is_child, refuse_prompt_in_child
+from palimpsest.session.runs.child_sessions import (
+    ChildSessionRunner,
+    is_child,
+    refuse_prompt_in_child,
+)
 from palimpsest.session.runs.runner import Runner
-from palimpsest.session.runs.subagent_runner import ChildSessionRunner
 from palimpsest.session.runs.title_writer import TitleWriter
 from palimpsest.session.runs.tool_gate import ToolGate
 from palimpsest.session.runs.turn_summaries import TurnSummaries
@@ -441,7 +444,7 @@ class LiveSession:
         self, move: ProjectMove, project_move: ProjectMoveWatch, abort: Abort
     ) -> None:
         reply = await self.asks.question(
-            PERMISSION, (str(move.before),), title=move.question, abort=abort
+            MOVED, (str(move.before),), title=move.question, abort=abort
         )
         if reply.by == "cancel":
             raise Aborted(abort.reason or "Stopped.")

@@ -27,11 +27,7 @@ from palimpsest.tools.permission_rules.permissions import (
     rules_of,
 )
 from palimpsest.tools.tool import Abort
-from palimpsest.transcript.errors import (
-    Aborted,
-    PermissionDenied,
-    UnknownError,
-)
+from palimpsest.transcript.errors import Aborted, PermissionDenied, UnknownError
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import (

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.session.permissions.grants import Grant, Grants
-from palimpsest.session.permissions.project_move import ProjectMoveWatch
+from palimpsest.session.permissions.grants import Grant, Grants, ProjectMoveWatch
 from palimpsest.session.permissions.recorded_claims import (
     asking_rules_of,
     granted_rules,
