@@ -9,16 +9,8 @@ from typing import Any
 
 from tests.golden.data import load
 
-from palimpsest.tools.permission_rules.permissions import (
-    Allowed,
-    Denied,
-    PendingAsk,
-    Rules,
-    apply_reply,
-    decide,
-    evaluate,
-    permission_refusal,
-)
+from palimpsest.session.permissions.asks import PendingAsk, apply_reply, permission_refusal
+from palimpsest.tools.permission_rules.permissions import Allowed, Denied, Rules, decide, evaluate
 from palimpsest.transcript.values import Ask, Reply, Rule
 
 

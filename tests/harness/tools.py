@@ -5,13 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.permission_rules.permissions import (
-    Allowed,
-    Denied,
-    decide,
-    from_config,
-    permission_refusal,
-)
+from palimpsest.session.permissions.asks import permission_refusal
+from palimpsest.tools.permission_rules.permissions import Allowed, Denied, decide, from_config
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Abort, Namespace, PythonRunner, ToolContext, ToolOutcome

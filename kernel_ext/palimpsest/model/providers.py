@@ -129,12 +129,6 @@ def key_of(provider: str, environment: Mapping[str, str]) -> str | None:
     return next((key for key in found if key), None)
 
 
-def variable_of(provider: str, environment: Mapping[str, str]) -> str | None:
-    """Return the environment variable with the address of a provider's server; None if none is set."""
-    variables = BASE_VARIABLES.get(provider, ())
-    return next((one for one in variables if environment.get(one, "").strip()), None)
-
-
 def is_loopback(url: str | None) -> bool:
     """Tell whether a server is on this machine."""
     return url is not None and urlsplit(url).hostname in LOOPBACK_HOSTS

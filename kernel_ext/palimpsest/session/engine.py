@@ -24,7 +24,7 @@ from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message, Messages
-from palimpsest.transcript.redaction.secret_removal import secret_values
+from palimpsest.transcript.redaction.secret_removal import scrub, secret_values
 from palimpsest.transcript.session_record.events import Event, PromptAdmitted, QuestionAsked
 from palimpsest.transcript.session_record.sessions import SessionInfo, Status
 from palimpsest.transcript.values import Ask, Reply, Todo
@@ -301,7 +301,7 @@ class Run:
 
 
 class KernelSecrets:
-    """Returns the secret values of an environment, reading it again when they are older than a second."""
+    """Returns the secret values of an environment, reading it again when they are older than a second; cleans texts."""
 
     def __init__(
         self, environment: Mapping[str, str], now: Callable[[], float] = time.monotonic
@@ -320,6 +320,10 @@ class KernelSecrets:
             with suppress(RuntimeError, KeyError):
                 self._values = secret_values(dict(self._environment))
         return self._values
+
+    def clean(self, text: str) -> str:
+        """Return a text without secrets, known ones and those with the shape of one."""
+        return scrub(text, self())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,20 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palimpsest.session.permissions.asks import PendingAsk, apply_reply, permission_refusal
 from palimpsest.tools.file_access.paths import is_key_file
 from palimpsest.tools.permission_rules.modes import PLAN_DENIES, answered_by, denied_by, mode_of
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     MustAsk,
-    PendingAsk,
-    apply_reply,
     as_limits,
     decide,
     disabled,
     evaluate,
     from_config,
-    permission_refusal,
 )
 from palimpsest.tools.permission_rules.wildcard import beginning, matches
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES

@@ -48,7 +48,7 @@ WORDS = {
     "session/definitions/agent_files.py": "the folder of another agent's definitions",
     "session/definitions/command_files.py": "the same",
     "session/definitions/definition_files.py": "the same",
-    "tools/file_access/instruction_files.py": "the name of a file with instructions",
+    "tools/file_access/file_contents.py": "the name of a file with instructions",
     "tools/file_access/paths.py": "names of protected files",
 }
 ALLOWED = RULES | ACCESS | FORMATS | WORDS

@@ -12,7 +12,13 @@ from typing import Any
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
 from palimpsest.model.catalog.local_servers import LocalModel, LocalModels
-from palimpsest.model.catalog.model_info import REHEARSAL, Overrides, base_of, model_info
+from palimpsest.model.catalog.model_info import (
+    REHEARSAL,
+    Overrides,
+    base_of,
+    model_info,
+    variable_of,
+)
 from palimpsest.model.errors.explanations import address
 from palimpsest.model.providers import (
     BASE_VARIABLES,
@@ -22,7 +28,6 @@ from palimpsest.model.providers import (
     SERVED_MODEL_VARIABLE,
     has_key,
     key_variable,
-    variable_of,
 )
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import ModelInfo, ModelRef

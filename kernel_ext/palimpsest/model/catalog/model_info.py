@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
-from palimpsest.model.providers import DEFAULT_MODELS, is_loopback, variable_of
+from palimpsest.model.providers import BASE_VARIABLES, DEFAULT_MODELS, is_loopback
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price, capacity
@@ -220,3 +220,9 @@ def _price(facts: ModelInfo, value: Any) -> Price:
             f"{', '.join(names)}, not {value!r}."
         )
     return facts.price.model_copy(update={**value, "tiers": ()})
+
+
+def variable_of(provider: str, environment: Mapping[str, str]) -> str | None:
+    """Return the environment variable with the address of a provider's server; None if none is set."""
+    variables = BASE_VARIABLES.get(provider, ())
+    return next((one for one in variables if environment.get(one, "").strip()), None)

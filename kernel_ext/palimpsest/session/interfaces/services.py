@@ -10,6 +10,7 @@ from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import ReplayMode, ShareMode
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
+from palimpsest.session.engine import KernelSecrets
 from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.child_session import ChildSessionFactory
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
@@ -23,7 +24,6 @@ from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import Detail, Namespace, NotebookDetail, NotebookReader, PythonRunner
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.redaction.secret_removal import scrub
 from palimpsest.transcript.values import ModelInfo
 
 
@@ -99,8 +99,8 @@ class Services:
     """Returns a notice for the user before the first request to a provider; empty where none is due."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """The kernel's environment variables; processes that tools start get them without secrets."""
-    secrets: Callable[[], tuple[str, ...]] = tuple
-    """Returns the secret values that this kernel holds now; they are removed from logs and requests."""
+    secrets: KernelSecrets = field(default_factory=lambda: KernelSecrets({}))
+    """The secret values that this kernel holds now; they are removed from logs and requests."""
     python: Callable[[str], PythonRunner] | None = None
     """Returns the runner for the agent's Python, by session id; None where there is no kernel."""
     namespace: Callable[[str], Namespace] | None = None
@@ -125,7 +125,3 @@ class Services:
     hooks: HookRegistry | None = None
     servers: McpServers | None = None
     """The MCP servers of this kernel."""
-
-    def clean(self, text: str) -> str:
-        """Return the text without secrets, known ones and those with the shape of one."""
-        return scrub(text, self.secrets())

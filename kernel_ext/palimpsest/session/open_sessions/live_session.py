@@ -386,7 +386,7 @@ class LiveSession:
             afford=lambda info: self._afford(info, run.abort),
             spent=self.spending_limit.tell,
             jitter=services.jitter,
-            clean=services.clean,
+            clean=services.secrets.clean,
             first_time=services.first_time,
             request_cache=self._request_cache,
             python=services.python(self.id) if services.python else None,

@@ -7,7 +7,7 @@ or for the project if the user chooses that.
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -17,13 +17,10 @@ from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     MustAsk,
-    PendingAsk,
     Rules,
     Verdict,
-    apply_reply,
     as_limits,
     decide,
-    permission_refusal,
     rules_of,
 )
 from palimpsest.tools.tool import Abort
@@ -36,7 +33,74 @@ from palimpsest.transcript.session_record.events import (
     SessionError,
     SessionUpdated,
 )
-from palimpsest.transcript.values import Ask, Reply
+from palimpsest.transcript.values import Ask, Reply, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAsk:
+    """An open permission question, with the rules needed to decide it again."""
+
+    ask: Ask
+    session_id: str
+    rules: Rules = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedReply:
+    """The result of a reply: the questions it answers, and the rules approved from now on."""
+
+    approved: Rules
+    replies: tuple[tuple[str, Reply], ...]
+    """Ask id and reply, the answered question first."""
+    new: Rules = ()
+    """The rules created by this reply, whatever its scope."""
+
+
+def apply_reply(
+    pending: Sequence[PendingAsk], ask_id: str, reply: Reply, approved: Iterable[Rule] = ()
+) -> AppliedReply:
+    """Apply a reply to the open questions of its session.
+
+    "always" also answers those that it now allows; a rejection rejects them all. An unknown or already
+    answered id has no effect.
+    """
+    approved = tuple(approved)
+    asked = next((one for one in pending if one.ask.id == ask_id), None)
+    if asked is None:
+        return AppliedReply(approved=approved, replies=())
+    others = [one for one in pending if one.session_id == asked.session_id and one.ask.id != ask_id]
+    follow: list[tuple[str, Reply]] = []
+    new: Rules = ()
+    if reply.answer == "always":
+        new = rules_of(asked.ask.permission, "allow", asked.ask.always)
+        approved += tuple(rule for rule in new if rule not in approved)
+        follow = [(one.ask.id, reply) for one in others if _now_allowed(one, approved)]
+    elif reply.answer == "reject":
+        follow = [(one.ask.id, reply) for one in others]
+    return AppliedReply(approved=approved, replies=((ask_id, reply), *follow), new=new)
+
+
+def _now_allowed(one: PendingAsk, approved: Rules) -> bool:
+    verdict = decide(one.ask.permission, one.ask.patterns, one.rules, approved)
+    return isinstance(verdict, Allowed)
+
+
+def permission_refusal(reply: Reply) -> PermissionDenied:
+    """Return the error that a rejected call raises; it ends the turn if the user gave no feedback."""
+    if reply.feedback:
+        return PermissionDenied(
+            f"The user rejected this call with this feedback: {reply.feedback}",
+            stops=False,
+            by=reply.by,
+        )
+    if reply.by == "headless":
+        return PermissionDenied(
+            "This call needs a person's permission and nobody is here to give it, so it was refused.",
+            stops=False,
+            by=reply.by,
+        )
+    return PermissionDenied("The user rejected this call.", stops=True, by=reply.by)
+
 
 NEVER_BY_YES = {"doom_loop", "budget"}
 """Permissions whose questions ``--yes`` does not answer: they mean that something went wrong."""

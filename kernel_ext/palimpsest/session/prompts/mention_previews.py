@@ -270,7 +270,7 @@ class MentionPreviews:
         return allowed[:MOST_FILES], more or len(allowed) > MOST_FILES
 
     def _clean(self, text: str) -> str:
-        return self._services.clean(text)[:ABOUT_CHARS]
+        return self._services.secrets.clean(text)[:ABOUT_CHARS]
 
 
 def _row(text: str, kind: MentionTarget, about: str = "", *, failed: bool = False) -> MentionRow:

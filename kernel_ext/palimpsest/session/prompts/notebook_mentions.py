@@ -143,7 +143,9 @@ class NotebookMentions:
         look = namespace.describe(mention.target, VARIABLE_CHARS)
         told = await asyncio.wait_for(look, LOOK_SECONDS)
         head = VARIABLE_HEAD.format(name=mention.target)
-        text = as_note(head, [f"<variables>\n{as_data(told, self._services.clean)}\n</variables>"])
+        text = as_note(
+            head, [f"<variables>\n{as_data(told, self._services.secrets.clean)}\n</variables>"]
+        )
         return [self._part(new, text, "mention", names=(mention.target,))]
 
     async def _cell(
@@ -161,7 +163,10 @@ class NotebookMentions:
         if run.hidden:
             kept = KEPT.format(what=what)
             return [TextPart(**new(), text=kept, synthetic=True, metadata={"mention": what})]
-        count, clean = self._services.count(self._services.policy.estimator), self._services.clean
+        count, clean = (
+            self._services.count(self._services.policy.estimator),
+            self._services.secrets.clean,
+        )
         if mention.kind != "error":
             shown = run if mention.kind == "cell" else _outputs_alone(run)
             piece = cell_text(shown, MENTION_TOKENS, count, clean, markup_text)
@@ -185,7 +190,7 @@ class NotebookMentions:
         lines = [f"- {one.name}: {one.told}" for one in told]
         pieces = []
         if lines:
-            text = as_data("\n".join(lines), self._services.clean)
+            text = as_data("\n".join(lines), self._services.secrets.clean)
             pieces.append(f"<variables>\n{text}\n</variables>")
         pieces.append(f"<versions>{', '.join(_versions(run, told))}</versions>")
         return pieces

@@ -138,7 +138,7 @@ class Expander:
         return [one for one in named if _is_file_of(root, cwd, one.path)][:MOST_FILES]
 
     def _command(self, text: str) -> tuple[CustomCommand | None, str]:
-        found = command_in(text)
+        found = command_in(text) if text.lstrip().startswith("/") else None
         if found is None:
             return None, ""
         return self._commands.get(found[0]), found[1]

@@ -20,16 +20,10 @@ from palimpsest.session.engine import Run, SessionLog
 from palimpsest.session.interfaces.child_session import ChildSession
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.permissions.asks import Asks, Caller
+from palimpsest.session.permissions.asks import Asks, Caller, PendingAsk
 from palimpsest.session.permissions.recorded_claims import RULED
 from palimpsest.session.records.recall_archive import SessionArchive
-from palimpsest.tools.permission_rules.permissions import (
-    Denied,
-    PendingAsk,
-    Rules,
-    decide,
-    disabled,
-)
+from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, disabled
 from palimpsest.tools.tool import Abort, ToolContext
 from palimpsest.tools.workflow.task import MOST_SHOWN, SubagentResult, SubagentTask
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError

@@ -31,8 +31,11 @@ from palimpsest.context.engine_text.reminders import beside_newest, metadata_bes
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.context.visible_messages import View
 from palimpsest.session.engine import SessionLog
-from palimpsest.tools.file_access.file_contents import UnreadableForPrompt, read_for_prompt
-from palimpsest.tools.file_access.instruction_files import NAMES
+from palimpsest.tools.file_access.file_contents import (
+    INSTRUCTION_NAMES,
+    UnreadableForPrompt,
+    read_for_prompt,
+)
 from palimpsest.tools.tool import Detail, Namespace, ShownVariables, VariableInfo
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
@@ -103,7 +106,7 @@ def read_instructions(cwd: Path, root: Path, problems: list[str]) -> tuple[tuple
     """Return path and content of each instruction file from the project down to the folder."""
     folders = [folder for folder in (cwd, *cwd.parents) if folder == root or root in folder.parents]
     # The first file name that exists in any of the folders is used, from every folder that has it.
-    for name in NAMES:
+    for name in INSTRUCTION_NAMES:
         found = [folder / name for folder in reversed(folders) if (folder / name).is_file()]
         if readable := _texts(found, lambda _: root, problems):
             return readable

@@ -108,7 +108,7 @@ class NotebookUpdates:
             later,
             self._limits(info),
             self._services.count(policy.estimator),
-            self._services.clean,
+            self._services.secrets.clean,
             markup_text,
             edits,
         )

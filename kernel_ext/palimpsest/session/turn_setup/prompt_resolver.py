@@ -342,7 +342,7 @@ class PromptResolver:
         own = services.locked_settings.free(
             "compaction.prompt", compaction_agent.prompt if compaction_agent else None
         )
-        return services.clean(own) if own else None
+        return services.secrets.clean(own) if own else None
 
     def _wanted(self, messages: Messages, user: UserMessage) -> str | None:
         """Return the model that the user named for the summary that this marker message requests."""
@@ -391,7 +391,9 @@ class PromptResolver:
         registry = self._services.registry
         if not info.tools:
             return ()
-        return tuple(redacted_value(registry.spec(tool), self._services.clean) for tool in offered)
+        return tuple(
+            redacted_value(registry.spec(tool), self._services.secrets.clean) for tool in offered
+        )
 
     def _remember(self, user: UserMessage) -> None:
         session = self._log.state.session

@@ -83,7 +83,7 @@ class SystemPrompts:
         return found or self._cleaned(self._new(agent, info, user))
 
     def _cleaned(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self._services.clean(text) for text in texts)
+        return tuple(self._services.secrets.clean(text) for text in texts)
 
     @property
     def _is_fixed(self) -> bool:

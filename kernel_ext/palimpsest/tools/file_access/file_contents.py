@@ -19,6 +19,10 @@ from pathlib import Path
 
 from palimpsest.tools.file_access.paths import is_key_file
 
+INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
+"""Names of instruction files; in each folder only the first one that exists is used."""
+
+
 OUT = "it leads out of the project"
 SWAPPED = "something else stands in its place now"
 _FOLDER = (

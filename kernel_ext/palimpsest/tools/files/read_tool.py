@@ -1,10 +1,15 @@
 """The read tool: show a file or folder to the model as numbered lines, image, notebook cells or names.
 
 Border: reads, changes nothing. A shortened output says how to read the rest.
+
+Before the text of the first file that is read in a folder come its instruction files, such as AGENTS.md. Those
+from the project's folder down to the working folder are in the system prompt; a deeper folder may have its own.
+After a compaction they may be shown again.
 """
 
 import base64
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +17,21 @@ from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import in_thread
 from palimpsest.tools.calls.images import fit_image, kind_of
-from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real
-from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
-from palimpsest.tools.file_access.instruction_files import (
-    ShownInstructions,
-    nested,
-    with_instructions,
+from palimpsest.tools.file_access.file_contents import (
+    INSTRUCTION_NAMES,
+    TextFile,
+    UnreadableForPrompt,
+    is_binary,
+    read_for_prompt,
+    read_real,
 )
+from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
 from palimpsest.tools.file_access.paths import ResolvedPath, missing, reach
 from palimpsest.tools.files.listing import name_of
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.messages import AssistantMessage, Messages
+from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
 
 MOST_LINES = 2_000
 MOST_LINE_CHARS = 2_000
@@ -47,6 +55,16 @@ ATTACHED = {
     ".webp": "image/webp",
     ".pdf": "application/pdf",
 }
+
+INSTRUCTIONS = "instructions"
+"""Key in a call's metadata with the paths of the instruction files shown in its output."""
+
+MOST_INSTRUCTION_BYTES = 8_000
+"""Maximum bytes shown of an instruction file, to leave space for the file that was requested."""
+
+INSTRUCTIONS_SHOWN = "<note>\nInstructions from: {path} (for work in this folder)\n{text}\n</note>"
+INSTRUCTIONS_LEFT_OUT = "<note>\nThe instructions in {path} are left out: {reason}.\n</note>"
+INSTRUCTIONS_CUT = "(The rest of {path} is left out here; read it before you work in this folder.)"
 
 
 class ReadArguments(BaseModel):
@@ -214,3 +232,76 @@ def _output(output: dict[str, Any]) -> str:
 
 def _joined(source: str | list[str]) -> str:
     return source if isinstance(source, str) else "".join(source)
+
+
+def nested(path: Path, root: Path, cwd: Path) -> tuple[Path, ...]:
+    """Return the instruction files of the folders above ``path`` and below ``cwd``, outermost first."""
+    root, cwd = root.resolve(), cwd.resolve()
+    known = {cwd, *cwd.parents}
+    folders = [folder for folder in path.parents if root in folder.parents and folder not in known]
+    found = (_first(folder) for folder in reversed(folders))
+    return tuple(one for one in found if one is not None and one != path)
+
+
+def _first(folder: Path) -> Path | None:
+    return next((folder / name for name in INSTRUCTION_NAMES if (folder / name).is_file()), None)
+
+
+class ShownInstructions:
+    """Tracks which instruction files the calls of one answer show, since these run concurrently.
+
+    Responsibilities: assign each file to one call only; those that earlier answers showed are found in
+    the transcript.
+    """
+
+    def __init__(self) -> None:
+        self._claimed: dict[str, tuple[str, set[str]]] = {}
+
+    def claim(self, paths: Sequence[Path], context: ToolContext) -> tuple[Path, ...]:
+        """Return those paths that were not shown yet; from now on they count as shown."""
+        if not paths:
+            return ()
+        message_id, claimed = self._claimed.get(context.session_id, ("", set()))
+        if message_id != context.message_id:
+            claimed = set()
+        self._claimed[context.session_id] = (context.message_id, claimed)
+        before = claimed | set(_loaded(context.messages))
+        fresh = tuple(path for path in paths if str(path) not in before)
+        claimed.update(map(str, fresh))
+        return fresh
+
+
+def _loaded(messages: Messages) -> Iterator[str]:
+    """Yield the paths of the instruction files shown since the newest compaction summary."""
+    for message in reversed(messages):
+        info = message.info
+        if isinstance(info, AssistantMessage) and info.summary and info.finish and not info.error:
+            return
+        for part in message.parts:
+            if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+                shown = part.state.metadata.get(INSTRUCTIONS)
+                yield from (str(path) for path in shown) if isinstance(shown, list) else ()
+
+
+def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -> ToolOutcome:
+    """Return the outcome with the instruction files before its output; an unreadable one is skipped."""
+    told = [(path, text) for path in paths if (text := _text(path, root.resolve()))]
+    if not told:
+        return outcome
+    output = "\n\n".join([*(text for _, text in told), outcome.output])
+    metadata = dict(outcome.metadata) | {INSTRUCTIONS: [str(path) for path, _ in told]}
+    return ToolOutcome(outcome.title, output, metadata, outcome.attachments)
+
+
+def _text(path: Path, root: Path) -> str:
+    shown = path.relative_to(root).as_posix()
+    try:
+        data = read_for_prompt(path, root, MOST_INSTRUCTION_BYTES + 1)
+    except UnreadableForPrompt as reason:
+        return INSTRUCTIONS_LEFT_OUT.format(path=shown, reason=reason)
+    except OSError:
+        return ""
+    text = data[:MOST_INSTRUCTION_BYTES].decode("utf-8", "replace").strip()
+    if len(data) > MOST_INSTRUCTION_BYTES:
+        text = f"{text}\n{INSTRUCTIONS_CUT.format(path=shown)}"
+    return INSTRUCTIONS_SHOWN.format(path=shown, text=text) if text else ""

@@ -1,7 +1,7 @@
-"""Permission rules: parse, match and merge them, decide calls by them, and apply the user's replies.
+"""Permission rules: parse, match and merge them, and decide calls by them.
 
-Border: pure. Asking the user is done in higher layers; this computes what follows from rules and
-replies. Four choices differ from OpenCode: a deny is never overridden by an earlier "always"; "always"
+Border: pure. Asking the user and applying the reply is done in higher layers; this computes what follows from
+rules. Four choices differ from OpenCode: a deny is never overridden by an earlier "always"; "always"
 applies to one session or, if the user chooses so, to the project; a rule for ``edit`` covers ``write``
 too, while a rule for ``write`` also works on its own; and a protected file asks unless a rule names it.
 """
@@ -15,9 +15,9 @@ from typing import Any, Literal
 from palimpsest.tools.file_access.paths import is_protected
 from palimpsest.tools.permission_rules import shell_rules
 from palimpsest.tools.permission_rules.wildcard import beginning, compiled, matches
-from palimpsest.transcript.errors import ConfigError, PermissionDenied
+from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.strings.relative_paths import comparable_path
-from palimpsest.transcript.values import Action, Ask, Reply, Rule
+from palimpsest.transcript.values import Action, Rule
 
 Rules = tuple[Rule, ...]
 
@@ -363,69 +363,3 @@ def _always_denied(permission: str, rules: Rules) -> bool:
     kinds = _kinds(permission)
     last = next((rule for rule in reversed(rules) if _names(rule, kinds)), None)
     return last is not None and last.pattern == "*" and last.action == "deny"
-
-
-@dataclass(frozen=True, slots=True)
-class PendingAsk:
-    """An open permission question, with the rules needed to decide it again."""
-
-    ask: Ask
-    session_id: str
-    rules: Rules = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AppliedReply:
-    """The result of a reply: the questions it answers, and the rules approved from now on."""
-
-    approved: Rules
-    replies: tuple[tuple[str, Reply], ...]
-    """Ask id and reply, the answered question first."""
-    new: Rules = ()
-    """The rules created by this reply, whatever its scope."""
-
-
-def apply_reply(
-    pending: Sequence[PendingAsk], ask_id: str, reply: Reply, approved: Iterable[Rule] = ()
-) -> AppliedReply:
-    """Apply a reply to the open questions of its session.
-
-    "always" also answers those that it now allows; a rejection rejects them all. An unknown or already
-    answered id has no effect.
-    """
-    approved = tuple(approved)
-    asked = next((one for one in pending if one.ask.id == ask_id), None)
-    if asked is None:
-        return AppliedReply(approved=approved, replies=())
-    others = [one for one in pending if one.session_id == asked.session_id and one.ask.id != ask_id]
-    follow: list[tuple[str, Reply]] = []
-    new: Rules = ()
-    if reply.answer == "always":
-        new = rules_of(asked.ask.permission, "allow", asked.ask.always)
-        approved += tuple(rule for rule in new if rule not in approved)
-        follow = [(one.ask.id, reply) for one in others if _now_allowed(one, approved)]
-    elif reply.answer == "reject":
-        follow = [(one.ask.id, reply) for one in others]
-    return AppliedReply(approved=approved, replies=((ask_id, reply), *follow), new=new)
-
-
-def _now_allowed(one: PendingAsk, approved: Rules) -> bool:
-    verdict = decide(one.ask.permission, one.ask.patterns, one.rules, approved)
-    return isinstance(verdict, Allowed)
-
-
-def permission_refusal(reply: Reply) -> PermissionDenied:
-    """Return the error that a rejected call raises; it ends the turn if the user gave no feedback."""
-    if reply.feedback:
-        return PermissionDenied(
-            f"The user rejected this call with this feedback: {reply.feedback}",
-            stops=False,
-            by=reply.by,
-        )
-    if reply.by == "headless":
-        return PermissionDenied(
-            "This call needs a person's permission and nobody is here to give it, so it was refused.",
-            stops=False,
-            by=reply.by,
-        )
-    return PermissionDenied("The user rejected this call.", stops=True, by=reply.by)
