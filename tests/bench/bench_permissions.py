@@ -9,7 +9,7 @@ import timeit
 
 from tests.bench.figure import Figure
 
-from palimpsest.tools.permission_rules.modes import answered_by
+from palimpsest.tools.permission_rules.modes import ANSWERS
 from palimpsest.tools.permission_rules.permissions import Rules, decide, from_config, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.values import Rule
@@ -33,7 +33,7 @@ def rules() -> Rules:
 def approved() -> Rules:
     """Return a mode's rules and the approvals "always allow"."""
     kept = (Rule(permission="bash", pattern=f"make {n} *", action="allow") for n in range(40))
-    return (*answered_by("accept-edits"), *kept)
+    return (*ANSWERS["accept-edits"], *kept)
 
 
 def measure() -> list[Figure]:

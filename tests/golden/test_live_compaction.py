@@ -11,7 +11,7 @@ from tests.harness.compacted_sessions import SUMMARY, assert_rebuilt, summaries
 from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.loop import turn_end
+from palimpsest.loop import turn as turn_module
 from palimpsest.loop.run_inputs.compaction_state import (
     CompactionState,
     at_time_limit,
@@ -93,7 +93,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
     up = {600.0: asyncio.Event(), 300.0: asyncio.Event()}
     """Events that are set when so many seconds have passed."""
     clock = SimpleNamespace(sleep=lambda seconds: up[seconds].wait())
-    monkeypatch.setattr(turn_end, "asyncio", clock)
+    monkeypatch.setattr(turn_module, "asyncio", clock)
 
     with Trace(at_time_limit, CompactionState.run_wait, CompactionState.wait) as trace:
         asking = asyncio.create_task(full(session, preset))

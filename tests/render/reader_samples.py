@@ -15,7 +15,7 @@ from typing import Any, TypeGuard, get_args
 from tests.render.sample_parts import EVERYTHING, IDS, T0, assistant, ran
 
 from palimpsest.frontends.protocol.page_records import with_sentence
-from palimpsest.loop.turn_end import STOP, UNATTENDED_WORDS, WORDS
+from palimpsest.loop.turn import STOP, UNATTENDED_WORDS, WORDS
 from palimpsest.render.content.outline import (
     Item,
     NoticeItem,

@@ -32,7 +32,7 @@ from palimpsest.session.config.setting_files import (
 from palimpsest.session.config.settings import Config, Settings
 from palimpsest.session.definitions import agent_files, command_files
 from palimpsest.session.definitions.agents import BUILT_IN as BUILT_IN_AGENTS
-from palimpsest.session.definitions.definition_files import folders, read_definitions
+from palimpsest.session.definitions.project_definitions import folders, read_definitions
 from palimpsest.session.trust.admin_trust import state_named_by, trusted_by
 from palimpsest.session.trust.trust_store import TrustStore, digest_of
 from palimpsest.session.trust.untrusted_allow_list import SettingsBaseline

@@ -18,7 +18,7 @@ from palimpsest.session.permissions.withheld_claims import (
     grant_claims,
     is_named_whole,
 )
-from palimpsest.tools.permission_rules.modes import Mode, answered_by, denied_by, mode_of
+from palimpsest.tools.permission_rules.modes import ANSWERS, DENIES, Mode, mode_of
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError, NotFound
@@ -149,8 +149,8 @@ class SessionControls:
         return (
             *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
             *((rule, "fixed") for rule in effective_rules.fixed),
-            *((rule, f"mode {self.mode}") for rule in denied_by(self.mode)),
-            *((rule, f"mode {self.mode}, for questions") for rule in answered_by(self.mode)),
+            *((rule, f"mode {self.mode}") for rule in DENIES[self.mode]),
+            *((rule, f"mode {self.mode}, for questions") for rule in ANSWERS[self.mode]),
         )
 
     def revoke(self, *numbers: int) -> tuple[Allowance, ...]:

@@ -1,17 +1,24 @@
 """Load the agents, commands and skills of a project: built in, from files, from the settings.
 
-Border: finds the files and reads them again when one changed, so that the user need not restart the
-kernel; the modules of each kind interpret them. An error in one file becomes a sentence, and the rest
-works.
+Border: finds and reads the files, and reads them again when one changed, so that the user need not restart the
+kernel; the modules of each kind interpret them. Lowest precedence first: the user's folders, then the
+project's from the outermost inwards, as with settings; and within one folder ``.agents``, ``.claude``,
+``.opencode``, then Palimpsest's own. An error in one file becomes a sentence, and the rest works.
 """
 
+import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from palimpsest.session.config.setting_files import ConfigFolders, LockedSettings
+from palimpsest.session.config.setting_files import (
+    ConfigFolders,
+    LockedSettings,
+    is_writable_by_others,
+    upwards,
+)
 from palimpsest.session.definitions import agent_files, command_files, skill_files
 from palimpsest.session.definitions.agents import (
     Agent,
@@ -21,19 +28,23 @@ from palimpsest.session.definitions.agents import (
     subagents_of,
 )
 from palimpsest.session.definitions.command_files import CustomCommand
-from palimpsest.session.definitions.definition_files import (
-    Folder,
-    folders,
-    folders_signature,
-    read_definitions,
-)
+from palimpsest.session.definitions.definition_files import FAMILIES, DefinitionFile, Folder
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
+from palimpsest.session.definitions.frontmatter import parse
+from palimpsest.session.trust.trust_store import definition_digest
+from palimpsest.tools.file_access.file_contents import OUT, UnreadableForPrompt, read_for_prompt
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.workflow.skill import SKILL, Skill, SkillTool
 from palimpsest.tools.workflow.task import TASK, TaskTool
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
+
+LARGEST_BYTES = 256_000
+MOST_FILES = 500
+"""Maximum number of files in one folder; more were not written by hand."""
+MOST_DEPTH = 6
+
 
 KINDS = (*agent_files.KINDS, *command_files.KINDS, *skill_files.KINDS)
 Value = TypeVar("Value")
@@ -195,3 +206,141 @@ def register_definitions(registry: Registry, definitions: ProjectDefinitions) ->
 
 def _described(definitions: ProjectDefinitions) -> list[tuple[str, str]]:
     return [(name, agent.description) for name, agent in subagents_of(definitions.agents).items()]
+
+
+def folders(start: Path, places: ConfigFolders) -> tuple[Folder, ...]:
+    """Return the folders that exist, lowest precedence first."""
+    home = places.home
+    paths = [(home / name, False) for name in FAMILIES]
+    paths[2:2] = [(home / ".config" / "opencode", False)]
+    paths += [(path, False) for path in places.user]
+    above = [folder for folder in upwards(start, home) if folder != home.resolve()]
+    repository = next((one for one in above if (one / ".git").exists()), None)
+    for folder in reversed(above):
+        paths += [(folder / name, True) for name in FAMILIES]
+    found: dict[Path, Folder] = {}
+    for path, is_project in paths:
+        if path.is_dir() and path not in found:
+            within = (repository or path.parent) if is_project else None
+            found[path] = Folder(path, is_project, within)
+    return tuple(found.values())
+
+
+def folders_signature(
+    found: Sequence[Folder], kinds: Sequence[str]
+) -> tuple[tuple[str, int, int], ...]:
+    """Return a value that changes when a file in the folders does: path, modification time and size of each."""
+    seen = []
+    for folder in found:
+        for kind in kinds:
+            for path in _files(folder, folder.path / kind, []):
+                try:
+                    status = path.stat()
+                except OSError:
+                    continue
+                seen.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(seen)
+
+
+def read_definitions(
+    found: Sequence[Folder],
+    kinds: Sequence[str],
+    home: Path,
+    problems: list[str],
+    left_out: list[str],
+    *,
+    only: str | None = None,
+) -> Iterator[DefinitionFile]:
+    """Yield every Markdown file in the sub-folders ``kinds``, lowest precedence first; ``only`` those of one name.
+
+    Errors are added to ``problems``; files that must not be read, such as outside the project, to ``left_out``.
+    """
+    for folder in found:
+        for kind in kinds:
+            base = folder.path / kind
+            outside: list[Path] = []
+            files = _files(folder, base, outside)
+            left_out += [f"{short_path(one, home)} is left out: {OUT}." for one in outside]
+            for path in files:
+                if only is not None and path.name != only:
+                    continue
+                one = read_one(folder, base, path, home, problems, left_out)
+                if one is not None:
+                    yield one
+
+
+def read_one(
+    folder: Folder,
+    base: Path,
+    path: Path,
+    home: Path,
+    problems: list[str],
+    left_out: list[str],
+) -> DefinitionFile | None:
+    """Return one file; None, with a sentence in one of the lists, where it cannot or must not be read."""
+    origin = short_path(path, home)
+    try:
+        content = _content(folder, path)
+        document = parse(content)
+    except UnreadableForPrompt as problem:
+        left_out.append(f"{origin} is left out: {problem}.")
+        return None
+    except (OSError, UnicodeDecodeError, ConfigError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        problems.append(f"{origin} is left out: {reason}.")
+        return None
+    name = path.relative_to(base).with_suffix("").as_posix()
+    return DefinitionFile(name, path, origin, folder, document, definition_digest(path, content))
+
+
+def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> list[Path]:
+    """Return the Markdown files below a folder, sorted; links are followed only to files.
+
+    The folder itself, and those directly in it, may be links that stay within ``folder.within``;
+    those that do not are added to ``outside``.
+    """
+    if depth > MOST_DEPTH:
+        return []
+    if base.is_dir() and not _stays(folder, base):
+        outside.append(base)
+        return []
+    try:
+        entries = sorted(os.scandir(base), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    files: list[Path] = []
+    for entry in entries[:MOST_FILES]:
+        if entry.is_dir(follow_symlinks=depth == 0):
+            files += _files(folder, Path(entry.path), outside, depth + 1)
+        elif entry.name.endswith(".md"):
+            files.append(Path(entry.path))
+        if len(files) > MOST_FILES:
+            break
+    return files[:MOST_FILES]
+
+
+def _stays(folder: Folder, base: Path) -> bool:
+    if folder.within is None:
+        return True
+    try:
+        return base.resolve().is_relative_to(folder.within.resolve())
+    except (OSError, RuntimeError):
+        return False
+
+
+def _content(folder: Folder, path: Path) -> str:
+    """Return a file's text; raises UnreadableForPrompt, ConfigError, OSError and UnicodeDecodeError."""
+    data = read_for_prompt(path, folder.within, LARGEST_BYTES + 1)
+    if folder.is_project and is_writable_by_others(path.stat(), path.parent):
+        raise ConfigError("it belongs to another user, in a folder open to everybody")
+    if len(data) > LARGEST_BYTES:
+        raise ConfigError(f"it is larger than {LARGEST_BYTES // 1000} kB")
+    return data.decode("utf-8")
+
+
+def short_path(path: Path, home: Path) -> str:
+    """Return a path with the home folder as ``~``."""
+    try:
+        return f"~/{path.relative_to(home).as_posix()}"
+    except ValueError:
+        return str(path)

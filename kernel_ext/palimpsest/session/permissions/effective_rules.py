@@ -29,7 +29,7 @@ from palimpsest.session.permissions.recorded_claims import (
     held_rules,
     rule_as_dict,
 )
-from palimpsest.tools.permission_rules.modes import Mode, answered_by, denied_by
+from palimpsest.tools.permission_rules.modes import ANSWERS, DENIES, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
@@ -239,12 +239,12 @@ class EffectiveRules:
         """Return all rules that apply to the tool calls of an agent."""
         base = self.rules if self.rules is not None else rules
         own = asking_rules_of(session)
-        return (*base, *agent, *own, *self.fixed, *denied_by(self.mode_of(session)))
+        return (*base, *agent, *own, *self.fixed, *DENIES[self.mode_of(session)])
 
     def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""
         above = [rule for one in list(self.line(session))[1:] for rule in self.held_rules(one)]
-        mode = answered_by(self.mode_of(session))
+        mode = ANSWERS[self.mode_of(session)]
         return (*mode, *self.granted(), *self.approvals.rules(), *above)
 
     def line(self, session: SessionInfo | None) -> Iterator[SessionInfo]:

@@ -14,19 +14,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.session.interfaces.prompt_mentions import (
-    KernelIsBusy,
-    NotCounted,
-    QuietNamespace,
-)
+from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCounted, QuietNamespace
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.hidden_variables import HiddenVariable
 from palimpsest.session.prompts.mention_matches import ranked_matches
-from palimpsest.session.prompts.notebook_mentions import (
-    MOST_MENTIONS,
-    NotebookMentions,
-    named_run,
-)
+from palimpsest.session.prompts.notebook_mentions import MOST_MENTIONS, NotebookMentions, named_run
 from palimpsest.session.prompts.prompt_expansion import SHOWN, Expander, run_tool
 from palimpsest.session.prompts.prompt_syntax import (
     FileMention,

@@ -16,8 +16,14 @@ from palimpsest.loop.context_management.compaction import WantedSummary, write_m
 from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.run_context import Log, RunContext
-from palimpsest.loop.turn import newest_user, run_turn, turn_error
-from palimpsest.loop.turn_end import journal_end, run_turn_time_limit, say_stopped
+from palimpsest.loop.turn import (
+    journal_end,
+    newest_user,
+    run_turn,
+    run_turn_time_limit,
+    say_stopped,
+    turn_error,
+)
 from palimpsest.session.engine import Run
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.prompts.answers import (

@@ -27,10 +27,16 @@ CHANGING = ("python", "bash", "edit", "write")
 
 PLAN_DENIES: Rules = tuple(rule for name in CHANGING for rule in rules_of(name, "deny"))
 
-_ANSWERS: dict[Mode, Rules] = {
+DENIES: dict[Mode, Rules] = {"ask": (), "plan": PLAN_DENIES, "accept-edits": (), "bypass": ()}
+"""The rules that a mode appends to all others, so that they win."""
+
+ANSWERS: dict[Mode, Rules] = {
+    "ask": (),
+    "plan": (),
     "accept-edits": tuple(rule for name in ("edit", "write") for rule in rules_of(name, "allow")),
     "bypass": (*rules_of("*", "allow"), *rules_of("doom_loop", "ask"), *rules_of("budget", "ask")),
 }
+"""The rules that a mode approves, as if the user had answered "always"."""
 
 
 def mode_of(word: str) -> Mode:
@@ -40,13 +46,3 @@ def mode_of(word: str) -> Mode:
         if mode == found:
             return mode
     raise ConfigError(f"There is no permission mode {word!r}. Modes: {', '.join(MODES)}.")
-
-
-def denied_by(mode: Mode) -> Rules:
-    """Return the rules that a mode appends to all others, so that they win."""
-    return PLAN_DENIES if mode == "plan" else ()
-
-
-def answered_by(mode: Mode) -> Rules:
-    """Return the rules that a mode approves, as if the user had answered "always"."""
-    return _ANSWERS.get(mode, ())
