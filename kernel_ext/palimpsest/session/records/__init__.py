@@ -1,1 +1,1 @@
-"""Search sessions, find parts by name, recall hidden outputs, make titles, and choose sessions to prune."""
+"""Search sessions, find parts by name, recall hidden outputs, and choose sessions to prune."""
