@@ -133,8 +133,8 @@ class CountWordsTool:
     ),
     Change(
         f"{PACKAGE}/tools/registration/builtin_tools.py",
-        '    BuiltinTool(CountWordsTool, "allow"),\n    BuiltinTool(WebFetchTool, "ask"),\n',
-        '    BuiltinTool(WebFetchTool, "ask"),\n',
+        '    BuiltinTool(CountWordsTool, "allow", changes=False),\n    BuiltinTool(WebFetchTool, "ask", changes=False),\n',
+        '    BuiltinTool(WebFetchTool, "ask", changes=False),\n',
     ),
     Change(
         "docs/tools.md",

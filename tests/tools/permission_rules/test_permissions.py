@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from palimpsest.session.permissions.asks import PendingAsk, apply_reply, permission_refusal
 from palimpsest.tools.file_access.paths import is_key_file
-from palimpsest.tools.permission_rules.modes import ANSWERS, DENIES, PLAN_DENIES, mode_of
+from palimpsest.tools.permission_rules.modes import ANSWERS, mode_of
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
@@ -18,7 +18,7 @@ from palimpsest.tools.permission_rules.permissions import (
     from_config,
 )
 from palimpsest.tools.permission_rules.wildcard import beginning, matches
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, MODE_DENIES, PLAN_DENIES
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Ask, Reply, Rule
 
@@ -155,7 +155,7 @@ def test_files_of_keys_and_of_rules_are_not_edited_unasked(path: str) -> None:
 
 
 def test_in_plan_mode_no_rule_lets_anything_be_changed() -> None:
-    open_to_all = (*rules({"*": "allow"}), *DENIES["plan"])
+    open_to_all = (*rules({"*": "allow"}), *MODE_DENIES["plan"])
 
     for name in ("python", "bash", "edit", "write"):
         assert isinstance(decide(name, ["x"], open_to_all), Denied)

@@ -2,15 +2,18 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from palimpsest.session.definitions.agent_files import PERMISSION_OF
-from palimpsest.tools.permission_rules.permissions import evaluate
+from palimpsest.tools.permission_rules.permissions import evaluate, rules_of
 from palimpsest.tools.registration.builtin_tools import (
     BUILTIN_TOOLS,
     DEFAULT_RULES,
+    MODE_DENIES,
     BuiltinTool,
+    changing_rules,
     is_reserved_name,
 )
 
@@ -34,3 +37,21 @@ def test_its_rule_holds_where_nobody_said_otherwise(own: BuiltinTool) -> None:
 def test_its_name_is_its_own_and_an_agent_file_may_name_it(own: BuiltinTool) -> None:
     assert is_reserved_name(own.name)
     assert PERMISSION_OF[own.name] == own.permission
+
+
+@TOOLS
+def test_plan_mode_denies_it_where_it_changes_something(own: BuiltinTool) -> None:
+    rules = (*DEFAULT_RULES, *MODE_DENIES["plan"])
+
+    assert (evaluate(own.permission, "*", rules).action == "deny") == own.changes
+
+
+def test_a_new_tool_that_changes_something_is_denied_by_its_row_alone() -> None:
+    looks = BuiltinTool(SimpleNamespace(name="peek", permission="peek"), "allow", changes=False)
+    paints = BuiltinTool(SimpleNamespace(name="paint", permission="paint"), "allow", changes=True)
+
+    assert changing_rules((looks, paints)) == rules_of("paint", "deny")
+
+
+def test_what_runs_code_or_writes_files_changes_something() -> None:
+    assert [own.name for own in BUILTIN_TOOLS if own.changes] == ["python", "bash", "edit", "write"]

@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field
 from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.calls.json_schema import clean_schema
-from palimpsest.tools.permission_rules.modes import PLAN_DENIES
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, PLAN_DENIES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Tool, ToolContext
 from palimpsest.transcript.errors import PermissionDenied, UserError

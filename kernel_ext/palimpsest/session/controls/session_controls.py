@@ -18,9 +18,9 @@ from palimpsest.session.permissions.withheld_claims import (
     grant_claims,
     is_named_whole,
 )
-from palimpsest.tools.permission_rules.modes import ANSWERS, DENIES, Mode, mode_of
+from palimpsest.tools.permission_rules.modes import ANSWERS, Mode, mode_of
 from palimpsest.tools.permission_rules.permissions import Rules
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, MODE_DENIES
 from palimpsest.transcript.errors import ConfigError, NotFound
 from palimpsest.transcript.session_record.events import SessionUpdated
 from palimpsest.transcript.session_record.sessions import Budget, Spent
@@ -149,7 +149,7 @@ class SessionControls:
         return (
             *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
             *((rule, "fixed") for rule in effective_rules.fixed),
-            *((rule, f"mode {self.mode}") for rule in DENIES[self.mode]),
+            *((rule, f"mode {self.mode}") for rule in MODE_DENIES[self.mode]),
             *((rule, f"mode {self.mode}, for questions") for rule in ANSWERS[self.mode]),
         )
 

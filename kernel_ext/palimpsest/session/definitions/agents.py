@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from palimpsest.session.config.settings import DEFAULT_STEPS
-from palimpsest.tools.permission_rules.modes import PLAN_DENIES
 from palimpsest.tools.permission_rules.permissions import KIND_OF, Rules, evaluate
 from palimpsest.tools.permission_rules.wildcard import matches
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, PLAN_DENIES
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule, Value
 

@@ -29,8 +29,9 @@ from palimpsest.session.permissions.recorded_claims import (
     held_rules,
     rule_as_dict,
 )
-from palimpsest.tools.permission_rules.modes import ANSWERS, DENIES, Mode
+from palimpsest.tools.permission_rules.modes import ANSWERS, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
+from palimpsest.tools.registration.builtin_tools import MODE_DENIES
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
 from palimpsest.transcript.values import ModelRef, Rule
@@ -239,7 +240,7 @@ class EffectiveRules:
         """Return all rules that apply to the tool calls of an agent."""
         base = self.rules if self.rules is not None else rules
         own = asking_rules_of(session)
-        return (*base, *agent, *own, *self.fixed, *DENIES[self.mode_of(session)])
+        return (*base, *agent, *own, *self.fixed, *MODE_DENIES[self.mode_of(session)])
 
     def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""

@@ -2,8 +2,8 @@
 
 Border: pure. A mode answers permission questions in advance, or denies calls. Like "always", no mode
 overrides a deny; none answers for a doom loop or a spending limit, and only ``bypass`` answers for the files
-of ``tools/file_access/paths.py``. The denials of ``plan`` come after all other rules, so that no
-rule in a file overrides them.
+of ``tools/file_access/paths.py``. What a mode denies follows from the table of tools
+(``tools/registration/builtin_tools.py``).
 """
 
 from typing import Literal, get_args
@@ -21,14 +21,6 @@ MEANINGS: dict[Mode, str] = {
     "accept-edits": "files are edited without asking; code and commands still ask",
     "bypass": "nothing asks; what a rule denies stays denied",
 }
-
-CHANGING = ("python", "bash", "edit", "write")
-"""The permissions that plan mode denies."""
-
-PLAN_DENIES: Rules = tuple(rule for name in CHANGING for rule in rules_of(name, "deny"))
-
-DENIES: dict[Mode, Rules] = {"ask": (), "plan": PLAN_DENIES, "accept-edits": (), "bypass": ()}
-"""The rules that a mode appends to all others, so that they win."""
 
 ANSWERS: dict[Mode, Rules] = {
     "ask": (),

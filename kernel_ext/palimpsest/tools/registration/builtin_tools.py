@@ -1,13 +1,14 @@
 """The table of built-in tools and their default permission rules.
 
 Border: one row per tool. Everything about built-in tools is derived from this table: that they are
-offered (``tools/registration/registry.py``), their default rules, that no other tool may take their names, and
+offered (``tools/registration/registry.py``), their default rules, what plan mode denies, that no other tool may take their names, and
 that agent files may name them (``session/definitions/agent_files.py``). A user's or server's tool called
 ``read`` would otherwise be allowed by the rule for reading, and one called ``external_directory`` by
 answers about folders.
 """
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from palimpsest.tools.files.listing import ListTool
 from palimpsest.tools.files.read_tool import ReadTool
 from palimpsest.tools.files.search import GlobTool, GrepTool
 from palimpsest.tools.files.write_tools import EditTool, WriteTool
+from palimpsest.tools.permission_rules.modes import Mode
 from palimpsest.tools.permission_rules.permissions import Rules, rules_of
 from palimpsest.tools.tool import Tool
 from palimpsest.tools.web.webfetch import WebFetchTool
@@ -50,6 +52,8 @@ class BuiltinTool:
     """The class of the tool."""
     action: Action
     """The action of the default rule for its permission."""
+    changes: bool
+    """It changes files, variables or anything else than the session; plan mode denies its permission."""
     needs: Literal["nothing", "kernel", "application"] = "nothing"
     """``kernel``: only offered in a kernel, which has the user's variables; ``application``: created by the
     application, which knows the project."""
@@ -66,22 +70,22 @@ class BuiltinTool:
 
 
 BUILTIN_TOOLS = (
-    BuiltinTool(PythonTool, "ask", needs="kernel"),
-    BuiltinTool(BashTool, "ask"),
-    BuiltinTool(EditTool, "ask"),
-    BuiltinTool(WriteTool, "ask"),
-    BuiltinTool(ReadTool, "allow"),
-    BuiltinTool(ListTool, "allow"),
-    BuiltinTool(GlobTool, "allow"),
-    BuiltinTool(GrepTool, "allow"),
-    BuiltinTool(VariablesTool, "allow", needs="kernel"),
-    BuiltinTool(NotebookTool, "allow", needs="kernel"),
-    BuiltinTool(RecallTool, "allow"),
-    BuiltinTool(TodoWriteTool, "allow"),
-    BuiltinTool(SkillTool, "allow", needs="application"),
-    BuiltinTool(TaskTool, "allow", needs="application"),
-    BuiltinTool(QuestionTool, "allow"),
-    BuiltinTool(WebFetchTool, "ask"),
+    BuiltinTool(PythonTool, "ask", changes=True, needs="kernel"),
+    BuiltinTool(BashTool, "ask", changes=True),
+    BuiltinTool(EditTool, "ask", changes=True),
+    BuiltinTool(WriteTool, "ask", changes=True),
+    BuiltinTool(ReadTool, "allow", changes=False),
+    BuiltinTool(ListTool, "allow", changes=False),
+    BuiltinTool(GlobTool, "allow", changes=False),
+    BuiltinTool(GrepTool, "allow", changes=False),
+    BuiltinTool(VariablesTool, "allow", changes=False, needs="kernel"),
+    BuiltinTool(NotebookTool, "allow", changes=False, needs="kernel"),
+    BuiltinTool(RecallTool, "allow", changes=False),
+    BuiltinTool(TodoWriteTool, "allow", changes=False),
+    BuiltinTool(SkillTool, "allow", changes=False, needs="application"),
+    BuiltinTool(TaskTool, "allow", changes=False, needs="application"),
+    BuiltinTool(QuestionTool, "allow", changes=False),
+    BuiltinTool(WebFetchTool, "ask", changes=False),
 )
 
 RESERVED_NAMES = frozenset(
@@ -99,6 +103,17 @@ DEFAULT_RULES: Rules = (
 
 Files of ``tools/file_access/paths.py`` ask in any case.
 """
+
+
+def changing_rules(tools: Iterable[BuiltinTool]) -> Rules:
+    """Return rules that deny the tools that change something."""
+    return tuple(rule for one in tools if one.changes for rule in rules_of(one.permission, "deny"))
+
+
+PLAN_DENIES = changing_rules(BUILTIN_TOOLS)
+
+MODE_DENIES: dict[Mode, Rules] = {"ask": (), "plan": PLAN_DENIES, "accept-edits": (), "bypass": ()}
+"""The rules that a mode appends to all others, so that they win, also over a rule in a file."""
 
 
 def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
