@@ -17,6 +17,7 @@ from palimpsest.frontends.kernel.main_thread import MainThread, main_loop_of
 from palimpsest.frontends.magic.agent_magics import RunningCells, current_notebook
 from palimpsest.model.script import ModelAnswer
 from palimpsest.session.engine import EngineThread
+from palimpsest.store.project_folder.layout import LAYOUT_VERSION
 from palimpsest.testing import ScriptedModel
 
 NOTEBOOK = "a.ipynb"
@@ -28,7 +29,7 @@ def plant(project: Path, session_id: str = SESSION, **fields: Any) -> Path:
     folder = project / ".palimpsest" / "sessions" / session_id
     folder.mkdir(parents=True)
     layout = project / ".palimpsest" / "layout"
-    layout.write_text(json.dumps({"version": 1, "project_id": "planted"}))
+    layout.write_text(json.dumps({"version": LAYOUT_VERSION, "project_id": "planted"}))
     session = {
         "id": session_id,
         "project_id": "planted",

@@ -16,7 +16,7 @@ from typing import Any
 
 from palimpsest.store.blobs.blob_storage import write_pack
 from palimpsest.store.file_snapshots.trees import TreeEntry, encode, encode_root
-from palimpsest.store.project_folder.layout import Layout
+from palimpsest.store.project_folder.layout import LAYOUT_VERSION, Layout
 
 NOTEBOOK = "analysis.ipynb"
 SESSION = "ses_ffe5e0000000ffePlantedPlanted1"
@@ -319,12 +319,13 @@ def _log(planted: HostileClone, session_id: str, session: dict[str, Any], snapsh
 
 def _store(planted: HostileClone) -> None:
     layout = Layout(planted.folder / ".palimpsest", PROJECT_ID)
-    identity = {"version": 1, "project_id": PROJECT_ID}
+    identity = {"version": LAYOUT_VERSION, "project_id": PROJECT_ID}
     entries = ["../planted-by-revert", str(planted.home / ".ssh"), "..", ".gitignore"]
-    going = {"to": 1, "stage": "moving in", "copy": "before-layout-1", "entries": entries}
+    copy = f"before-layout-{LAYOUT_VERSION}"
+    going = {"to": LAYOUT_VERSION, "stage": "moving in", "copy": copy, "entries": entries}
     planted.write(".palimpsest/layout", json.dumps(identity | {"migration": going}) + "\n")
-    planted.write(".palimpsest/.layout-1/planted-by-revert", "planted")
-    planted.write(".palimpsest/before-layout-1/layout", "{}")
+    planted.write(f".palimpsest/.layout-{LAYOUT_VERSION}/planted-by-revert", "planted")
+    planted.write(f".palimpsest/{copy}/layout", "{}")
     planted.write(".palimpsest/project.json", json.dumps(identity | {"id": PROJECT_ID}) + "\n")
     planted.write(".palimpsest/.gitignore", "*\n")
     snapshot = _pack(planted, layout)

@@ -13,7 +13,7 @@ from palimpsest.store.blobs.blob_storage import INLINE_BYTES, keep_output
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.log.store_factory import open_store
-from palimpsest.store.project_folder.layout import find_project, prepare
+from palimpsest.store.project_folder.layout import LAYOUT_VERSION, find_project, prepare
 from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
@@ -44,7 +44,7 @@ def test_the_project_id_is_made_once_and_kept(tmp_path: Path) -> None:
 
     assert first.project_id == second.project_id
     assert json.loads((tmp_path / ".palimpsest" / "layout").read_text()) == {
-        "version": 1,
+        "version": LAYOUT_VERSION,
         "project_id": first.project_id,
     }
 

@@ -94,7 +94,7 @@ def test_a_folder_of_layout_0_is_checked_named_and_listed_anew(
     assert (copy / "index.json").read_bytes() == index
     assert (copy / "layout").exists() == (version is not None)
     assert json.loads((kept(project) / "layout").read_text()) == {
-        "version": 1,
+        "version": LAYOUT_VERSION,
         "project_id": "p" if version is None else "p0",  # the id in its sessions
     }
     assert logs(kept(project)) == before
@@ -161,7 +161,7 @@ def test_layout_0_goes_all_the_way_with_a_copy_of_each_step(project: Path) -> No
 def test_an_older_program_refuses_the_newer_layout_with_its_sentence(project: Path) -> None:
     prepare(project, steps())
 
-    with pytest.raises(LayoutTooNew, match=r"written by a newer Palimpsest \(layout 2, this one"):
+    with pytest.raises(LayoutTooNew, match=rf"by a newer Palimpsest \(layout {NUMBER}, this one"):
         open_store(project)
 
 
@@ -237,8 +237,8 @@ def test_a_step_that_fails_leaves_everything_as_it_was_and_says_what_to_do(proje
 
     assert isinstance(store, MemoryStore)
     assert warning == (
-        f"{str(kept(project))!r} has layout 1 and could not be brought to layout 2: The disk is full; nothing "
-        "was changed; mend that, and start the kernel again, which goes on with it; this kernel keeps its "
+        f"{str(kept(project))!r} has layout {LAYOUT_VERSION} and could not be brought to layout {NUMBER}: The "
+        "disk is full; nothing was changed; mend that, and start the kernel again, which goes on with it; this kernel keeps its "
         "sessions in memory only, and they end with it."
     )
     left = {path.relative_to(project) for path in project.rglob("*")}
@@ -254,7 +254,7 @@ def test_a_step_may_refuse_a_folder(project: Path) -> None:
 
     odd = LayoutStep(NUMBER, "nothing", refuse, rename_logs)
     with pytest.raises(
-        LayoutNotReady, match="layout 2: 'x' is in its way, so put it away; nothing"
+        LayoutNotReady, match=f"layout {NUMBER}: 'x' is in its way, so put it away; nothing"
     ):
         prepare(project, (*STEPS, odd))
 
@@ -274,7 +274,7 @@ def test_a_full_disk_leaves_the_old_layout_and_the_next_opening_goes_on(tmp_path
         moved = logs(kept(tmp_path), "events")
 
     assert warning is not None
-    assert "could not be brought to layout 2: The disk is full; nothing was changed" in warning
+    assert f"brought to layout {NUMBER}: The disk is full; nothing was changed" in warning
     assert (left, found.version, after) == ([], LAYOUT_VERSION, before)
     assert (layout.version, moved) == (NUMBER, before)
 
@@ -369,12 +369,15 @@ def test_a_planted_migration_moves_nothing_outside_the_folder(
     theirs.parent.mkdir(parents=True)
     theirs.write_text("theirs")
     entries = ["../../outside", str(outside), "..", ".gitignore", "layout", "sessions"]
-    stages, links = ("copying", "moving out", "moving in"), ("before-layout-1", ".layout-1")
+    stages, links = (
+        ("copying", "moving out", "moving in"),
+        (f"before-layout-{LAYOUT_VERSION}", f".layout-{LAYOUT_VERSION}"),
+    )
     for stage, copy, link in itertools.product(stages, (*links[:1], "../outside"), links):
         planted = tmp_path / "planted"
         shutil.copytree(project, planted)
-        going = {"to": 1, "stage": stage, "copy": copy, "entries": entries}
-        said = {"version": 1, "project_id": "p", "migration": going}
+        going = {"to": LAYOUT_VERSION, "stage": stage, "copy": copy, "entries": entries}
+        said = {"version": LAYOUT_VERSION, "project_id": "p", "migration": going}
         (kept(planted) / "layout").write_text(json.dumps(said))
         (kept(planted) / link).symlink_to(outside)
 
