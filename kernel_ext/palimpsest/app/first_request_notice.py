@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 from palimpsest.session.config.state_folder import state_folder, state_folder_problem
-from palimpsest.tools.tool import Detail, NotebookDetail
+from palimpsest.tools.tool import Detail
+from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 
 FOLDER = "told"
 SENDS_NOTHING = frozenset({"rehearsal", "replay", "scripted"})

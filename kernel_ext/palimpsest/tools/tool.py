@@ -113,9 +113,6 @@ class PythonRunner(Protocol):
         ...
 
 
-NotebookDetail = Literal["none", "errors", "all"]
-"""Which runs of the user's cells are reported to the model with each prompt."""
-
 Detail = Literal["names", "names and types", "values"]
 """How variables are described that the prompt does not name."""
 

@@ -38,16 +38,22 @@ _PURE = frozenset(
 )
 """Methods whose call alone on a line changes nothing, whatever the object."""
 
+NO_PYTHON = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
+"""A line of a cell that is a magic or a shell command."""
+
 
 def mutated_names(source: str) -> frozenset[str]:
     """Return the names of which the source changes contents, empty where it is no Python."""
-    # Magics and shell lines are no Python; what stands between them is.
-    text = re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source)
+    tree = parsed_cell(source)
+    return frozenset(_names(tree)) if tree is not None else frozenset()
+
+
+def parsed_cell(source: str) -> ast.Module | None:
+    """Parse what is Python in a cell: all but magics and shell lines; None where the rest is no Python."""
     try:
-        tree = ast.parse(text)
+        return ast.parse(NO_PYTHON.sub(r"\1pass", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    return frozenset(_names(tree))
+        return None
 
 
 def _names(tree: ast.AST) -> Iterator[str]:

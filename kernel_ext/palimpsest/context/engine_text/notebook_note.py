@@ -8,15 +8,11 @@ printed: it stands between tags that its content cannot close, and a sentence sa
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from palimpsest.context.engine_text.notebook_edits import CellEdit
-from palimpsest.transcript.context_values.cell_runs import CellRun, RecordedOutput
+from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookDetail, RecordedOutput
 from palimpsest.transcript.parts import NotedCell, NotedEdit
 from palimpsest.transcript.strings.number_words import spans
-
-NotebookDetail = Literal["none", "errors", "all"]
-"""What of the user's cells the model is told with each prompt (``tools/tool.py`` names the same)."""
 
 NOTE_TOKENS = 6_000
 """The default limit of one note: about three busy cells with their outputs."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from palimpsest.tools.permission_rules.modes import Mode
-from palimpsest.tools.tool import Detail, NotebookDetail
+from palimpsest.tools.tool import Detail
+from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.session_record.hook_values import HookName
 from palimpsest.transcript.values import Action

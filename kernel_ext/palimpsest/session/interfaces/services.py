@@ -21,7 +21,8 @@ from palimpsest.store.interface import Store
 from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
-from palimpsest.tools.tool import Detail, Namespace, NotebookDetail, NotebookReader, PythonRunner
+from palimpsest.tools.tool import Detail, Namespace, NotebookReader, PythonRunner
+from palimpsest.transcript.context_values.cell_runs import NotebookDetail
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
 from palimpsest.transcript.values import ModelInfo

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from types import ModuleType
 
+from palimpsest.context.engine_text.mutated_names import parsed_cell
 from palimpsest.context.engine_text.notebook_note import as_data, as_note, cell_text, noted
 from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.session.interfaces.services import Services
@@ -276,11 +277,8 @@ def _versions(run: CellRun, variables: Sequence[VariableInfo]) -> list[str]:
 
 
 def _imported(source: str) -> Iterator[str]:
-    try:
-        tree = ast.parse(re.sub(r"(?m)^(\s*)[%!].*$", r"\1pass", source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
+    tree = parsed_cell(source)
+    for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
             yield from (one.name.partition(".")[0] for one in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

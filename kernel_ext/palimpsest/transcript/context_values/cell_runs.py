@@ -11,6 +11,9 @@ CellStatus = Literal["running", "ok", "error", "stopped"]
 HiddenBy = Literal["", "tag", "private"]
 """Why the agent is not told of a cell: its tag ``agent-hidden``, or ``%agent private`` before it."""
 
+NotebookDetail = Literal["none", "errors", "all"]
+"""Which runs of the user's cells are reported to the model with each prompt."""
+
 HIDDEN_TAG = "agent-hidden"
 """The cell tag that keeps a cell, its output and its errors from the agent."""
 
