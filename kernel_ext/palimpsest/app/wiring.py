@@ -183,7 +183,7 @@ class App:
             agents=agents,
             default_agent=self.definitions.default_agent,
             definitions=self.definitions,
-            family=ChildSessionFactory(depth=config.subagent_depth),
+            child_sessions=ChildSessionFactory(depth=config.subagent_depth),
             rules=merge(DEFAULT_RULES, self._config.rules("permission", config.permission)),
             effective_rules=self.effective_rules,
             locked_settings=self.locked_settings,

@@ -349,7 +349,7 @@ async def test_an_agent_that_declares_it_hands_on_as_deep_as_is_allowed(tmp_path
     }
     model = Cast(calls("task", **task("alpha", "lead")), says("Done."), **script)
     harness = make_subagent_harness(tmp_path, model)
-    harness.services.family.depth = 2
+    harness.services.child_sessions.depth = 2
     session = await harness.session()
 
     await ask(session, "Go.")

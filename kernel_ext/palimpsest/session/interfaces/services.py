@@ -119,7 +119,7 @@ class Services:
     """The Python that ran here with the user's approval."""
     script: bool = False
     """There is no kernel: a prompt that names no session continues the folder's newest one."""
-    family: ChildSessionFactory = field(default_factory=ChildSessionFactory)
+    child_sessions: ChildSessionFactory = field(default_factory=ChildSessionFactory)
     """Creates and resumes child sessions."""
     definitions: ProjectDefinitions | None = None
     """Agents, commands and skills from files; None where there are none."""

@@ -103,8 +103,12 @@ class Workspace:
         self._open_children = OpenChildren(self._shut)
         services.effective_rules.default_model = services.default_model
         services.effective_rules.default_agent = services.default_agent
-        family = services.family
-        family.begin, family.resume, family.end = self._work, self._resume, self._open_children.end
+        factory = services.child_sessions
+        factory.begin, factory.resume, factory.end = (
+            self._work,
+            self._resume,
+            self._open_children.end,
+        )
         self.sharing = SharingService(services, self._settled, self._note_share)
         self.replay = RecordedAnswers(services, self._settled, self._held)
 

@@ -169,7 +169,7 @@ class ChildSessionRunner:
         try:
             return await self._done(task, context, child, agent, model)
         finally:
-            self._services.family.end(known_as)
+            self._services.child_sessions.end(known_as)
 
     async def _done(
         self,
@@ -210,13 +210,13 @@ class ChildSessionRunner:
     async def _child(
         self, task: SubagentTask, context: ToolContext
     ) -> tuple[ChildSession, Agent, ModelRef]:
-        services, family = self._services, self._services.family
+        services, factory = self._services, self._services.child_sessions
         parent = self._parent.log.state.session
-        if family.begin is None or family.resume is None or parent is None:
+        if factory.begin is None or factory.resume is None or parent is None:
             raise UserError("No other agent can work in this session. Do the task yourself.")
-        if depth_of(parent) >= family.depth:
+        if depth_of(parent) >= factory.depth:
             raise UserError(
-                f"Work may be handed on {family.depth} deep here, and this session is. Do the task yourself."
+                f"Work may be handed on {factory.depth} deep here, and this session is. Do the task yourself."
             )
         agent = find_agent(task.agent, services.agents)
         if not agent.helps:
@@ -238,14 +238,14 @@ class ChildSessionRunner:
             caller=caller,
             agent=agent,
             model=model,
-            depth=family.depth,
+            depth=factory.depth,
         )
         effective_rules.began[session.id] = parent.id
         effective_rules.approvals.lend(session.permission, session.id)
-        return await family.begin(session), agent, model
+        return await factory.begin(session), agent, model
 
     async def _resumed(self, task_id: str, parent: SessionInfo) -> ChildSession:
-        resume = self._services.family.resume
+        resume = self._services.child_sessions.resume
         try:
             child = await resume(task_id) if resume is not None else None
         except NotFound:
@@ -259,7 +259,7 @@ class ChildSessionRunner:
         if child is not None and not problem:
             return child
         if child is not None:
-            self._services.family.end(child.id)
+            self._services.child_sessions.end(child.id)
         raise UserError(problem)
 
     def _model(self, agent: Agent, context: ToolContext) -> ModelRef:
