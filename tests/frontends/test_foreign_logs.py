@@ -30,7 +30,8 @@ def opened(
     env: dict[str, str] | None = None,
 ) -> Kernel:
     """Start a kernel for the planted notebook with a scripted model and a user's settings."""
-    environment = {"JPY_SESSION_NAME": NOTEBOOK, **(env or {})}
+    # The same prompt is asked again in each kernel.
+    environment = {"JPY_SESSION_NAME": NOTEBOOK, "PALIMPSEST_REPLAY": "never", **(env or {})}
     if state is not None:
         environment["PALIMPSEST_STATE_DIR"] = str(state)
     kernel = Kernel(cwd=folder, env=environment)

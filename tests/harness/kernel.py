@@ -106,6 +106,8 @@ class Gate:
         self._path.open("w").close()
 
 
+OTHER_PACKAGES = [one for one in [os.environ.get("PALIMPSEST_TEST_KERNEL_PACKAGES", "")] if one]
+"""A folder of packages that kernels import before the environment's, such as an older ipykernel."""
 STARTS = 3
 """Attempts to start a kernel, since another process may take its ports first."""
 
@@ -366,14 +368,14 @@ class Kernel:
         self.folder = cwd
         self._environment = {
             **os.environ,
-            "PYTHONPATH": f"{ROOT / 'kernel_ext'}:{ROOT}",
+            "PYTHONPATH": ":".join([*OTHER_PACKAGES, str(ROOT / "kernel_ext"), str(ROOT)]),
             "IPYTHONDIR": str(cwd / ".ipython"),
             **(env or {}),
         }
         self._environment.pop(
             "PYTEST_CURRENT_TEST", None
         )  # else ipykernel would not watch descriptors
-        self._fresh = fresh or "PYTHONPATH" in (env or {})
+        self._fresh = fresh or bool(OTHER_PACKAGES) or "PYTHONPATH" in (env or {})
         self._provider = provider
         self._started: subprocess.Popen[bytes] | None = None
         for _ in range(STARTS - 1):
