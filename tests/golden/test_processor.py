@@ -166,7 +166,7 @@ def test_recorded_streams_become_the_recorded_parts() -> None:
             event = event_of(recorded)
             if isinstance(event, StepFinished):
                 finished = event
-                processor.reported(event)
+                processor.finish_step(event)
             if event is not None:
                 processor.handle(event)
         processor.close()

@@ -9,7 +9,7 @@ import pytest
 from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.model.script import calls, says
-from palimpsest.render.content.phrases import step_words
+from palimpsest.render.content.phrases import step_text
 from palimpsest.session.controls.user_questions import DECLINED, HEADLESS
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.session_state.state import fold
@@ -79,7 +79,7 @@ async def test_the_time_of_an_answer_is_told_apart_from_tool_and_step(tmp_path: 
     assert [ms // 1_000 for ms in told] == [72, 30]
     assert [one.waited_seconds and round(one.waited_seconds) for one in steps] == [72, 30, None]
     assert all(one.seconds is not None and one.seconds < 5 for one in steps)
-    assert "1 min 12 s for your answers" in step_words(steps[0], 1)
+    assert "1 min 12 s for your answers" in step_text(steps[0], 1)
 
 
 async def test_the_first_answer_wins(tmp_path: Path) -> None:

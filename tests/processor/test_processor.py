@@ -109,8 +109,8 @@ def test_a_tool_call_goes_from_pending_to_completed(harness: StepHarness) -> Non
         ToolInputDelta("c", '+1"}'),
         ToolCalled("c", "python", {"code": "1+1"}),
     )
-    assert [call.id for call in processor.take_calls()] == ["c"]
-    assert processor.take_calls() == []
+    assert [call.id for call in processor.take_tool_calls()] == ["c"]
+    assert processor.take_tool_calls() == []
     processor.tool_began("c")
     processor.handle(ToolReturned("c", ToolOutcome("sum", "2", {"k": 1}, (image,))))
 
@@ -138,7 +138,7 @@ def test_partial_output_that_grows_is_journaled_as_words(harness: StepHarness) -
 def test_a_call_the_provider_ran_is_not_handed_out(harness: StepHarness) -> None:
     processor = run(harness, ToolCalled("c", "search", {}, provider_executed=True))
 
-    assert processor.take_calls() == []
+    assert processor.take_tool_calls() == []
     processor.handle(ToolReturned("c", {"a": 1}))
     part = harness.answer.parts[0]
     assert isinstance(part, ToolPart)
@@ -201,7 +201,7 @@ def test_a_failed_attempt_stays_marked(harness: StepHarness) -> None:
 
 def test_an_unknown_finish_is_called_unknown(harness: StepHarness) -> None:
     processor = run(harness, StepStarted())
-    processor.reported(StepFinished("pause_turn", Usage()))
+    processor.finish_step(StepFinished("pause_turn", Usage()))
     processor.close(ApiError(message="x"))
 
     info = harness.answer.info

@@ -302,7 +302,7 @@ class App:
         self.definitions.forget()
         self.definitions.refresh()
 
-    def take_words(self) -> tuple[str, ...]:
+    def take_notices(self) -> tuple[str, ...]:
         """Return, on the first call only, sentences for the user about where sessions are stored."""
         told, self._told = self._told, True
         return () if told else tuple(one for one in (self.warning, self.notice) if one)

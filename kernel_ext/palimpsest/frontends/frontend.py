@@ -28,7 +28,7 @@ from palimpsest.frontends.magic.line_parser import MagicLine
 from palimpsest.frontends.page_channel.channel import Channel
 from palimpsest.frontends.subcommands.dispatch import Subcommands
 from palimpsest.frontends.subcommands.parts import part_rows
-from palimpsest.frontends.subcommands.permissions import waiting_words
+from palimpsest.frontends.subcommands.permissions import waiting_text
 from palimpsest.session.prompts.notebook_mentions import missing_error
 from palimpsest.session.records.part_lookup import LAST, SUMMARY
 from palimpsest.tools.tool import NotebookReader, ShownVariables
@@ -154,7 +154,7 @@ class Frontend:
         self._warned = True
         config = getattr(self.services, "config", None)
         problems = getattr(config, "problems", ())
-        waits = waiting_words(getattr(config, "held", ()))
+        waits = waiting_text(getattr(config, "held", ()))
         workspace = self.services.workspace
         for sentence in (workspace.warning, workspace.notice, *problems, waits):
             if sentence:

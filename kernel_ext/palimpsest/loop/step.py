@@ -248,8 +248,8 @@ async def _finish(
     last: bool,
 ) -> ErrorValue | None:
     """Run the tools, close the step, and return the error of the answer as a whole, if any."""
-    processor.reported(finished)
-    calls = processor.take_calls()
+    processor.finish_step(finished)
+    calls = processor.take_tool_calls()
     running = calls
     if last:
         running = answering_calls(calls) if setup.wants_structured else []

@@ -63,7 +63,7 @@ async def _run(
     registry = Registry([tool])
     error: ErrorValue | None = AbortedError()
     try:
-        processor.reported(StepFinished(reason="tool-calls", usage=Usage()))
+        processor.finish_step(StepFinished(reason="tool-calls", usage=Usage()))
         processor.handle(call)
         processor.tool_progress(call.id, subtask.description, {SUBTASK: subtask.id})
         results = run_calls(

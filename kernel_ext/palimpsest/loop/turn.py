@@ -390,7 +390,7 @@ def journal_end(
             run_context.session_id,
             last.id,
             WITHDRAWN,
-            withdrawn_words(withdrawn),
+            withdrawn_text(withdrawn),
         )
         written.append(PartUpdated(part=part))
     if last.info.stopped_by != by:
@@ -406,7 +406,7 @@ def refused_unasked(message: Message) -> bool:
     return bool(calls) and all(_unasked(part) for part in calls)
 
 
-def withdrawn_words(prompts: Sequence[str]) -> str:
+def withdrawn_text(prompts: Sequence[str]) -> str:
     """Return the notice about prompts that waited and were not sent."""
     named = ", ".join(f"“{_beginning(prompt)}”" for prompt in prompts)
     if len(prompts) == 1:

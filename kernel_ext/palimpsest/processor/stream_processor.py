@@ -3,7 +3,7 @@
 The processor knows parts and the recorder, not the loop: retries, limits and what comes next
 are decided there. Behaviour follows spec/session-engine.md 1.7; text and reasoning stay
 byte-exact but for secrets, and no tool runs on a call from an unfinished stream, because calls are returned
-only by ``take_calls`` after the stream has really ended.
+only by ``take_tool_calls`` after the stream has really ended.
 """
 
 import json
@@ -118,7 +118,7 @@ class StreamProcessor:
         """Process one event of the stream, or of a tool that finished."""
         self._handlers[type(event)](_whole(event))
 
-    def take_calls(self) -> list[ToolCalled]:
+    def take_tool_calls(self) -> list[ToolCalled]:
         """Return the complete calls that wait to be run, once; provider-executed ones excluded."""
         calls, self._calls = self._calls, []
         return calls
@@ -318,7 +318,7 @@ class StreamProcessor:
         if patch is not None:
             self._put(patch)
 
-    def reported(self, event: StepFinished) -> None:
+    def finish_step(self, event: StepFinished) -> None:
         """Record usage, cost and finish reason as soon as the provider reports them, before tools run."""
         cost = self.message.cost
         if event.cost is not None:

@@ -182,7 +182,7 @@ class Session:
 
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        return attended(self._live, self.start(text, **options), self._app.take_words())
+        return attended(self._live, self.start(text, **options), self._app.take_notices())
 
     @property
     def aio(self) -> AsyncRuns:

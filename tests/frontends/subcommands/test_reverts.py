@@ -12,7 +12,7 @@ from palimpsest.frontends.magic.line_parser import OptionError, parse
 from palimpsest.frontends.protocol.commands import COMMANDS
 from palimpsest.frontends.subcommands.reverts import (
     answer_revert_command,
-    diff_words,
+    diff_text,
     fenced,
     run_revert_command,
     said,
@@ -111,7 +111,7 @@ async def test_the_diff_of_the_session(tmp_path: Path) -> None:
 
     assert plain == ("This session changed 2 files, +3 -1.\nM a.txt +2 -1\nA b.txt +1 -0")
     assert marked.count("```diff") == 2
-    assert diff_words((), "last")[1] == "That turn changed no file."
+    assert diff_text((), "last")[1] == "That turn changed no file."
 
 
 async def test_a_page_commands_the_same(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.harness.kernel import Kernel
 
 from palimpsest.frontends.magic.line_parser import MagicLine, parse
-from palimpsest.frontends.subcommands.storage import NOTHING, sweep_words
+from palimpsest.frontends.subcommands.storage import NOTHING, sweep_text
 from palimpsest.store.blobs.blob_sweep import DAY, Sweep, UnneededBlob
 
 OLD = UnneededBlob("a" * 64, 1_500_000, 0.0, 0.0)
@@ -25,13 +25,13 @@ def test_is_read_with_and_without_yes() -> None:
 def test_says_what_would_go_and_what_went() -> None:
     found = Sweep((OLD,), (NEW, NEW), 12)
 
-    assert sweep_words(Sweep(needed=3), 7, None) == NOTHING
-    assert sweep_words(found, 7, None).startswith(
+    assert sweep_text(Sweep(needed=3), 7, None) == NOTHING
+    assert sweep_text(found, 7, None).startswith(
         "1 kept text (1.5 MB) was not needed by any session for 7 days. %agent storage prune --yes deletes "
         "it, for good. 2 kept texts (1.3 kB) are no longer needed and kept for 7 days, until 19"
     )
-    assert sweep_words(found, 7, (OLD,)).startswith("Deleted 1 kept text (1.5 MB). 2 kept texts")
-    assert sweep_words(found, 7, None).endswith("12 others are needed by sessions and stay.")
+    assert sweep_text(found, 7, (OLD,)).startswith("Deleted 1 kept text (1.5 MB). 2 kept texts")
+    assert sweep_text(found, 7, None).endswith("12 others are needed by sessions and stay.")
 
 
 @pytest.fixture

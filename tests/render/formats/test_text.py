@@ -20,10 +20,10 @@ from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import (
     count,
     duration,
-    error_words,
+    error_texts,
     gauge_bar,
     money,
-    share_words,
+    share_text,
     size_text,
 )
 from palimpsest.render.formats.text import render_message, render_parts, render_session
@@ -83,9 +83,9 @@ def test_says_what_to_do_about_an_error() -> None:
         (size_text(12_345), "12.3 kB"),
         (size_text(4_000_000), "4.0 MB"),
         (count(1234567), "1,234,567"),
-        (share_words(46_000, 200_000), "23% of 200k"),
-        (share_words(100, 200_000), "under 1% of 200k"),
-        (share_words(1_500, 1_200_000), "under 1% of 1.2M"),
+        (share_text(46_000, 200_000), "23% of 200k"),
+        (share_text(100, 200_000), "under 1% of 200k"),
+        (share_text(1_500, 1_200_000), "under 1% of 1.2M"),
         (gauge_bar(0, 100, 4), "····"),
         (gauge_bar(50, 100, 4), "██··"),
         (gauge_bar(53, 100, 4), "██▏·"),
@@ -109,7 +109,7 @@ def test_names_the_provider_whose_key_is_missing() -> None:
 
 
 def test_says_once_where_a_key_belongs() -> None:
-    what, do = error_words(AuthError(provider="anthropic", message=auth_sentence("anthropic")))
+    what, do = error_texts(AuthError(provider="anthropic", message=auth_sentence("anthropic")))
 
     assert "Set the environment variable ANTHROPIC_API_KEY" in what
     assert do == "Then ask again, or use another model."

@@ -8,7 +8,7 @@ import pytest
 from tests.harness.session import SessionHarness, ask
 
 from palimpsest.model.script import calls, says
-from palimpsest.session.controls.spending_limit import NO_PRICE, spent_words
+from palimpsest.session.controls.spending_limit import NO_PRICE, spent_text
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.permissions.effective_rules import Approvals, EffectiveRules
 from palimpsest.session.permissions.grants import Grants
@@ -495,11 +495,11 @@ async def test_the_configured_mode_is_shown_in_the_session_and_follows_the_setti
 
 
 def test_what_was_spent_is_never_said_to_be_less_than_it_may_be() -> None:
-    assert spent_words(Spent(), "usd") == "$0"
-    assert spent_words(Spent(cost=1.5), "usd") == "$1.50"
+    assert spent_text(Spent(), "usd") == "$0"
+    assert spent_text(Spent(cost=1.5), "usd") == "$1.50"
     assert (
-        spent_words(Spent(cost=1.5, unpriced=1), "usd") == "$1.50, with 1 request of unknown price"
+        spent_text(Spent(cost=1.5, unpriced=1), "usd") == "$1.50, with 1 request of unknown price"
     )
     assert (
-        spent_words(Spent(unpriced=2), "usd") == "an unknown sum, with 2 requests of unknown price"
+        spent_text(Spent(unpriced=2), "usd") == "an unknown sum, with 2 requests of unknown price"
     )

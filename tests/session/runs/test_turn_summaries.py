@@ -13,7 +13,7 @@ from tests.session.revert.test_revert import writes
 
 from palimpsest.frontends.page_channel.sessions import row_of
 from palimpsest.frontends.subcommands.policy import PolicySection
-from palimpsest.frontends.subcommands.sessions import list_words
+from palimpsest.frontends.subcommands.sessions import list_lines
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
 from palimpsest.review.reconstruction.requests import Rebuilt, rebuild_all
@@ -452,7 +452,7 @@ async def test_the_list_says_what_a_session_is_about(tmp_path: Path) -> None:
     while not (found := await here.workspace.page(Query())).sessions[0].about:
         """The list is read from the disk, which the writer has not reached yet."""
 
-    [section] = list_words(found, Query(), session.id)
+    [section] = list_lines(found, Query(), session.id)
 
     assert isinstance(section, PolicySection)
     assert section.head[-1] == "about"

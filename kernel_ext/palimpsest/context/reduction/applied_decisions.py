@@ -30,11 +30,11 @@ CLEARED = "[Old tool result content cleared]"
 
 def apply_decisions(messages: Messages, view: View) -> Messages:
     """Return the messages with every effective decision applied and blobs loaded."""
-    holding = EffectiveDecisions(view.decisions)
-    newest = newest_visible_prompt(messages, holding)
+    effective = EffectiveDecisions(view.decisions)
+    newest = newest_visible_prompt(messages, effective)
     named = {name for one in view.decisions for name in (one.part_id, one.message_id)}
     shown = tuple(
-        _message(message, holding, view.texts, is_newest=message is newest)
+        _message(message, effective, view.texts, is_newest=message is newest)
         if named
         and (message.id in named or not named.isdisjoint([part.id for part in message.parts]))
         else _undecided(message, view.texts)
@@ -43,12 +43,12 @@ def apply_decisions(messages: Messages, view: View) -> Messages:
     return wrapped(shown, view.decisions)
 
 
-def newest_visible_prompt(messages: Messages, holding: EffectiveDecisions) -> Message | None:
+def newest_visible_prompt(messages: Messages, effective: EffectiveDecisions) -> Message | None:
     """Return the newest user message, not counting those that the engine itself dropped."""
     for message in reversed(messages):
         if not isinstance(message.info, UserMessage):
             continue
-        reductions = (holding.reduction(part.id, message.id) for part in message.parts)
+        reductions = (effective.reduction(part.id, message.id) for part in message.parts)
         taken_back = any(
             one is not None and one.action == "drop" and one.rule not in (EXCLUDE, MODE)
             for one in reductions
@@ -59,11 +59,11 @@ def newest_visible_prompt(messages: Messages, holding: EffectiveDecisions) -> Me
 
 
 def _message(
-    message: Message, holding: EffectiveDecisions, texts: Mapping[str, str], *, is_newest: bool
+    message: Message, effective: EffectiveDecisions, texts: Mapping[str, str], *, is_newest: bool
 ) -> Message:
     parts: list[Part] = []
     for part in message.parts:
-        decision = holding.reduction(part.id, message.id)
+        decision = effective.reduction(part.id, message.id)
         if decision is None or decision.action != "drop":
             parts.append(_part(part, decision, texts))
     if len(parts) < len(message.parts):

@@ -292,8 +292,8 @@ def _older_outputs(view: View, rule: PrunePolicy) -> Iterator[ToolPart | Noteboo
 
     Everything older than those was considered for pruning before.
     """
-    holding = effective_reductions(view.decisions)
-    cleared = {part_id for part_id, one in holding.items() if one.action == "clear"}
+    effective = effective_reductions(view.decisions)
+    cleared = {part_id for part_id, one in effective.items() if one.action == "clear"}
     turns = 0
     for message in reversed(view.messages):
         turns += isinstance(message.info, UserMessage)

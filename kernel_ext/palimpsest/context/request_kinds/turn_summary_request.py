@@ -87,14 +87,14 @@ def project_turn_summary(
 
 
 def _told(view: View, message_id: str) -> str:
-    holding = EffectiveDecisions(view.decisions)
-    kept = (_plain(one, holding) for one in turn_of(view.messages, message_id))
+    effective = EffectiveDecisions(view.decisions)
+    kept = (_plain(one, effective) for one in turn_of(view.messages, message_id))
     # Of a long output the head in the journal is enough, so no blob is loaded.
     shown = apply_decisions(tuple(one for one in kept if one.parts), replace(view, texts={}))
     return serialize(shown, RESULT_CHARS)
 
 
-def _plain(message: Message, holding: EffectiveDecisions) -> Message:
+def _plain(message: Message, effective: EffectiveDecisions) -> Message:
     """Return a message with its texts, files and calls only, without synthetic, ignored or dropped parts."""
     aside = (isinstance(message.info, AssistantMessage) and message.info.summary) or marker(message)
     parts: tuple[Part, ...] = ()
@@ -102,7 +102,7 @@ def _plain(message: Message, holding: EffectiveDecisions) -> Message:
         parts = tuple(
             part
             for part in message.parts
-            if _is_plain(part) and not _is_dropped(part, message, holding)
+            if _is_plain(part) and not _is_dropped(part, message, effective)
         )
     return message.model_copy(update={"parts": parts})
 
@@ -113,8 +113,8 @@ def _is_plain(part: Part) -> bool:
     return isinstance(part, FilePart | ToolPart)
 
 
-def _is_dropped(part: Part, message: Message, holding: EffectiveDecisions) -> bool:
-    decision = holding.reduction(part.id, message.id)
+def _is_dropped(part: Part, message: Message, effective: EffectiveDecisions) -> bool:
+    decision = effective.reduction(part.id, message.id)
     return decision is not None and decision.action == "drop"
 
 

@@ -307,7 +307,7 @@ def _with_argument(word: str, words: list[str], rest: str) -> MagicLine | None:
         and (about := permission_arguments.argument(words)) is not None
     ):
         return MagicLine(command=word, argument=about)  # type: ignore[arg-type]  # as above
-    if word in REVERT_COMMANDS and (given := revert_words(words)) is not None:
+    if word in REVERT_COMMANDS and (given := revert_argument(words)) is not None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
     if word in SESSION_COMMANDS and (given := session_argument(words, rest)) is not None:
         return MagicLine(command=word, argument=given)  # type: ignore[arg-type]  # as above
@@ -349,7 +349,7 @@ def _compact(rest: str) -> MagicLine | None:
     return MagicLine(MagicOptions(**values), command="compact") if not words else None
 
 
-def revert_words(words: list[str]) -> str | None:
+def revert_argument(words: list[str]) -> str | None:
     """Return the arguments of ``revert`` and related commands; None for a prompt that begins so."""
     name, *rest = words
     flags = [one for one in rest if one.startswith("--")]

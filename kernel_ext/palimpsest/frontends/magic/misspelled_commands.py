@@ -87,7 +87,7 @@ def misspelling_sentence(
     if name in BEGIN_PROMPTS and given and not any(map(_OPTION.fullmatch, given)):
         return None
     if name in commands:
-        return _wrong_words(rest, name, given, commands[name]) or _close(rest, name, is_command)
+        return _mistake_text(rest, name, given, commands[name]) or _close(rest, name, is_command)
     if given:
         near = difflib.get_close_matches(name, commands, 3, CLOSE_ENOUGH)
         slips = (one for one in near if _one_slip(name, one))
@@ -106,7 +106,7 @@ def misspelling_sentence(
     )
 
 
-def _wrong_words(rest: str, name: str, given: list[str], meant: str) -> str | None:
+def _mistake_text(rest: str, name: str, given: list[str], meant: str) -> str | None:
     """Return what is wrong with a command's arguments; None where the line is a prompt."""
     option = next((one for one in given if _OPTION.fullmatch(one)), None)
     if name in NAMES_A_SESSION and (option or len(given) == 1):

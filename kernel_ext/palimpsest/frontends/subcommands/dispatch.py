@@ -20,7 +20,7 @@ from palimpsest.frontends.subcommands.extensions import ExtensionCommands
 from palimpsest.frontends.subcommands.sessions import SessionCommands, SessionLines
 from palimpsest.frontends.subcommands.sharing import sharing_lines
 from palimpsest.frontends.subcommands.storage import StorageCommands
-from palimpsest.frontends.subcommands.todos import todo_words
+from palimpsest.frontends.subcommands.todos import todo_text
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.review.inspection.report_builder import build_context_report
@@ -206,7 +206,7 @@ class Subcommands:
         return CommandOutput(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")
 
     def _todo(self, _argument: str, place: CellPlace) -> CommandOutput:
-        return CommandOutput(*todo_words(self._current(place).snapshot().todos))
+        return CommandOutput(*todo_text(self._current(place).snapshot().todos))
 
     def _policy(self, argument: str, place: CellPlace) -> CommandOutput:
         session = self._current(place)
@@ -278,16 +278,14 @@ class Subcommands:
 
     def _config(self, argument: str, _place: CellPlace) -> CommandOutput:
         if argument == "trust":
-            return CommandOutput(
-                *permissions.trust_words(getattr(self._services, "trust", tuple)())
-            )
+            return CommandOutput(*permissions.trust_text(getattr(self._services, "trust", tuple)()))
         if argument == "distrust":
             gone = getattr(self._services, "distrust", bool)()
             return sentence("It waits for your trust again." if gone else "It was not trusted.")
         config = getattr(self._services, "config", None)
         if not callable(getattr(config, "rows", None)):
             return sentence("Nothing is configured; every setting has its built-in value.")
-        return CommandOutput(*permissions.config_words(config, _both))
+        return CommandOutput(*permissions.config_text(config, _both))
 
     def _storage(self, argument: str, place: CellPlace) -> CommandOutput:
         said = StorageCommands(self._services, self._pages).run(argument)

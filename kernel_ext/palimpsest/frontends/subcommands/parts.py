@@ -19,14 +19,14 @@ HOW = {"truncate": "cut", "clear": "cleared", "drop": "left out"}
 
 def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple[str, str, str]]:
     """Return rows for the newest parts that a person can edit the context of, newest first."""
-    holding = EffectiveDecisions(decisions)
+    effective = EffectiveDecisions(decisions)
     shown = {message.id for message in View(messages, decisions).folded()}
     rows: list[tuple[str, str, str]] = []
     for message in reversed(messages):
         for target in reversed(_targets(message)):
             if len(rows) == MOST_PARTS:
                 return rows
-            rows.append((short(target.id), describe(target), _how(holding, target, shown)))
+            rows.append((short(target.id), describe(target), _how(effective, target, shown)))
     return rows
 
 
@@ -42,15 +42,15 @@ def _targets(message: Message) -> list[Target]:
     ]
 
 
-def _how(holding: EffectiveDecisions, target: Target, shown: set[str]) -> str:
+def _how(effective: EffectiveDecisions, target: Target, shown: set[str]) -> str:
     if target.part is None:
         if not is_used(target.message):
             return "not used; nothing was cut"
-        return _how_summary(holding.edit(target.id), seen=target.id in shown)
+        return _how_summary(effective.edit(target.id), seen=target.id in shown)
     behind = "" if target.message.id in shown else "behind a summary"
-    if holding.pinned(target.part.id, target.message.id):
+    if effective.pinned(target.part.id, target.message.id):
         return "pinned, quoted after the summary" if behind else "pinned"
-    reduction = holding.reduction(target.part.id, target.message.id)
+    reduction = effective.reduction(target.part.id, target.message.id)
     if reduction is not None and (reduction.action == "drop" or not behind):
         return HOW.get(reduction.action, "whole")
     return behind or "whole"

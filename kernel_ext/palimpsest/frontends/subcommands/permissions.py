@@ -12,7 +12,7 @@ from palimpsest.frontends.magic.permission_arguments import amounts
 from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
 from palimpsest.render.safety.escaping import code_span, inline, one_line
 from palimpsest.session.controls.session_controls import Allowance, SessionControls
-from palimpsest.session.controls.spending_limit import reached_limit_text, spent_words
+from palimpsest.session.controls.spending_limit import reached_limit_text, spent_text
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.sessions import Budget, Measure, Spent
@@ -129,7 +129,7 @@ def _budget(argument: str, control: SessionControls) -> MarkdownAndText:
     budget, spent = control.budget, control.spent
     parts = [one for one in (_of(budget, spent, "usd"), _of(budget, spent, "tokens")) if one]
     if not parts:
-        so_far = f" So far: {spent_words(spent, 'usd')}, {spent_words(spent, 'tokens')}."
+        so_far = f" So far: {spent_text(spent, 'usd')}, {spent_text(spent, 'tokens')}."
         return _sentence(NO_LIMIT + so_far)
     whose = "of this session" if budget.own else "from the settings"
     words = (
@@ -142,10 +142,10 @@ def _of(budget: Budget, spent: Spent, measure: Measure) -> str:
     limit = budget.usd if measure == "usd" else budget.tokens
     if limit is None:
         return ""
-    return f"{spent_words(spent, measure).removesuffix(' tokens')} of {reached_limit_text(budget, measure)}"
+    return f"{spent_text(spent, measure).removesuffix(' tokens')} of {reached_limit_text(budget, measure)}"
 
 
-def config_words(config: Any, table: Table) -> MarkdownAndText:
+def config_text(config: Any, table: Table) -> MarkdownAndText:
     """Return every setting and where it comes from, what is wrong, and what waits for trust."""
     rows = [tuple(str(cell) for cell in row) for row in config.rows()]
     said = [table(("setting", "value", "from"), rows)]
@@ -163,7 +163,7 @@ def config_words(config: Any, table: Table) -> MarkdownAndText:
 MOST_NAMED = 6
 
 
-def waiting_words(held: Sequence[Any]) -> str:
+def waiting_text(held: Sequence[Any]) -> str:
     """Return one sentence about the project's settings that wait for trust; empty where none do."""
     names = list(dict.fromkeys(one.key for one in held))
     if not names:
@@ -176,7 +176,7 @@ def waiting_words(held: Sequence[Any]) -> str:
     )
 
 
-def trust_words(held: Sequence[Any]) -> MarkdownAndText:
+def trust_text(held: Sequence[Any]) -> MarkdownAndText:
     """Return the settings that are trusted now, as text."""
     if not held:
         return _sentence("This project's files say nothing that needs your trust.")

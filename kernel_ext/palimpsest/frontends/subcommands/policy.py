@@ -52,7 +52,7 @@ def changes(policy: Policy, origins: Mapping[str, str], *, own: bool) -> PolicyS
     for key, (before, now) in policy_differences(policy).items():
         found = (origins.get(name) for name in setting_names(f"policy.{key}"))
         origin = "this session" if own else next((one for one in found if one), "the settings")
-        rows.append((key, value_words(now), value_words(before), origin, meanings().get(key, "")))
+        rows.append((key, shown_value(now), shown_value(before), origin, meanings().get(key, "")))
     head = ("number", "value", f"in {policy.name}", "from", "meaning")
     return PolicySection("What differs", head, rows) if rows else None
 
@@ -62,7 +62,7 @@ def sections(policy: Policy) -> list[PolicySection]:
     by_section: dict[str, Rows] = {}
     for key, value in policy_numbers(policy).items():
         section = key.rpartition(".")[0]
-        row = (key, value_words(value), meanings().get(key, ""))
+        row = (key, shown_value(value), meanings().get(key, ""))
         by_section.setdefault(section, []).append(row)
     titles = section_meanings()
     return [
@@ -71,7 +71,7 @@ def sections(policy: Policy) -> list[PolicySection]:
     ]
 
 
-def value_words(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """Return a value as text, with digits grouped by thousands where it is a count."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"

@@ -56,7 +56,7 @@ def run_revert_command(
         case "cleanup":
             return _cleaned(submit(reverts.cleanup()))
         case _:
-            return diff_words(submit(reverts.diff(target)), target)
+            return diff_text(submit(reverts.diff(target)), target)
 
 
 async def answer_revert_command(command: Revert, reverts: RevertOperations) -> OutcomeNotice:
@@ -183,7 +183,7 @@ def _cleaned(removed: int) -> MarkdownAndText:
     return words, words
 
 
-def diff_words(diffs: Sequence[FileDiff], target: str = "") -> MarkdownAndText:
+def diff_text(diffs: Sequence[FileDiff], target: str = "") -> MarkdownAndText:
     """Return what a turn or the session changed in files, as text."""
     whose = "That turn" if target else "This session"
     if not diffs:

@@ -36,7 +36,7 @@ class SessionCommands:
         """List sessions."""
         query = read_query(argument)
         found = self._done(self._services.workspace.page(query))
-        return list_words(found, query, self._services.workspace.current_id(place.notebook))
+        return list_lines(found, query, self._services.workspace.current_id(place.notebook))
 
     def open(self, argument: str, place: CellPlace) -> SessionLines:
         """Make another session the notebook's current one."""
@@ -44,7 +44,7 @@ class SessionCommands:
             raise UserError(WHICH.format(name="open"))
         session = self._done(self._services.workspace.open(argument, place.notebook))
         self._pages.adopt(session)
-        return [opened_words(session)]
+        return [opened_text(session)]
 
     def title(self, argument: str, place: CellPlace) -> SessionLines:
         """Change the title of the notebook's session; without an argument, show it."""
@@ -96,7 +96,7 @@ class SessionCommands:
         workspace = self._services.workspace
         session = self._done(workspace.fork(session_id, message, notebook=place.notebook))
         self._pages.adopt(session)
-        return [f"Forked. {opened_words(session)}"]
+        return [f"Forked. {opened_text(session)}"]
 
     def children(self, argument: str, place: CellPlace) -> SessionLines:
         """List the sessions that tasks of a session began."""
@@ -147,7 +147,7 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def list_words(found: Page, query: Query, current: str) -> SessionLines:
+def list_lines(found: Page, query: Query, current: str) -> SessionLines:
     """Return a page of the session list as text."""
     if not found.sessions:
         return [_nothing(found, query)]
@@ -213,7 +213,7 @@ def day(milliseconds: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M}"
 
 
-def opened_words(session: KernelSession) -> str:
+def opened_text(session: KernelSession) -> str:
     """Return one sentence about which session is the notebook's current one."""
     picture = session.snapshot()
     title = picture.session.title if picture.session else ""

@@ -34,16 +34,16 @@ def sharing_lines(
     engine, sharing = services.engine, services.workspace.sharing
     match name:
         case "share":
-            return [share_words(engine, sharing, current())]
+            return [share_text(engine, sharing, current())]
         case "unshare":
-            return [unshare_words(engine, sharing, current())]
+            return [unshare_text(engine, sharing, current())]
         case "export":
-            return [export_words(engine, sharing, current(), argument)]
+            return [export_text(engine, sharing, current(), argument)]
         case _:
             return import_lines(engine, sharing, argument)
 
 
-def share_words(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
+def share_text(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
     """Share a session and return where the page is."""
     path: Path = engine.submit(sharing.share(session_id)).result()
     return (
@@ -52,14 +52,14 @@ def share_words(engine: EngineThread, sharing: SharingOperations, session_id: st
     )
 
 
-def unshare_words(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
+def unshare_text(engine: EngineThread, sharing: SharingOperations, session_id: str) -> str:
     """Delete the shared page and return a sentence about it."""
     if engine.submit(sharing.unshare(session_id)).result():
         return "The page is deleted. Copies that were passed on stay where they are."
     return "This session was not shared."
 
 
-def export_words(
+def export_text(
     engine: EngineThread, sharing: SharingOperations, session_id: str, argument: str
 ) -> str:
     """Export a session as the argument says, and return where the file is."""

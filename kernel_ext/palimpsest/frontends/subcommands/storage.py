@@ -84,8 +84,8 @@ class StorageCommands:
         kept = config.value.retention if config is not None else RetentionSettings()
         if not argument:
             found = done(weigh_storage(workspace, kept)).result()
-            said = storage_words(found.sizes, found.sessions)
-            return [*said, sweep_words(found.unneeded, kept.texts, None)]
+            said = storage_lines(found.sizes, found.sessions)
+            return [*said, sweep_text(found.unneeded, kept.texts, None)]
         wanted = read_prune(argument.partition(" ")[2])
         pruned = done(
             prune_storage(
@@ -101,12 +101,12 @@ class StorageCommands:
             for one in family.ids:
                 self._pages.forget(one)
         return [
-            *plan_words(pruned.plan, pruned.sessions_gone),
-            sweep_words(pruned.unneeded, kept.texts, pruned.texts_gone),
+            *plan_lines(pruned.plan, pruned.sessions_gone),
+            sweep_text(pruned.unneeded, kept.texts, pruned.texts_gone),
         ]
 
 
-def storage_words(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> SessionLines:
+def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> SessionLines:
     """Return the disk usage of the folder, the largest sessions first."""
     rows: Rows = [
         (
@@ -138,9 +138,9 @@ def storage_words(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Sess
     return said
 
 
-def plan_words(found: PrunePlan, gone: Sequence[SessionTree] | None) -> SessionLines:
+def plan_lines(found: PrunePlan, gone: Sequence[SessionTree] | None) -> SessionLines:
     """Return which sessions would be deleted, or were, and which are never deleted."""
-    limits = limits_words(found.limits)
+    limits = limits_text(found.limits)
     if not limits:
         return []
     if not found.due and not found.spared:
@@ -171,7 +171,7 @@ def plan_words(found: PrunePlan, gone: Sequence[SessionTree] | None) -> SessionL
     return said
 
 
-def limits_words(limits: RetentionLimits) -> str:
+def limits_text(limits: RetentionLimits) -> str:
     """Return the limits as text; empty where there are none."""
     said = []
     if limits.days is not None:
@@ -181,7 +181,7 @@ def limits_words(limits: RetentionLimits) -> str:
     return ", ".join(said)
 
 
-def sweep_words(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -> str:
+def sweep_text(found: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -> str:
     """Return which texts are unneeded, and which were deleted; ``gone`` is None if nothing was to be."""
     said = []
     if found.snapshot_bytes:

@@ -12,7 +12,7 @@ from palimpsest.transcript.values import Todo
 NONE = "The agent keeps no todo list in this session yet; it writes one for work of several steps."
 
 
-def todo_words(todos: Sequence[Todo]) -> tuple[str, str]:
+def todo_text(todos: Sequence[Todo]) -> tuple[str, str]:
     """Return the list as Markdown and as plain text."""
     if not todos:
         return inline(NONE), NONE

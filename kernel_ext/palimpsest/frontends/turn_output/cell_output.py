@@ -136,7 +136,7 @@ class CellOutput:
         self._cut(messages, snapshot)
         if self._holds_back(messages):
             return
-        words = self._stuck or self._waiting_words(snapshot, messages)
+        words = self._stuck or self._waiting_text(snapshot, messages)
         self._show(messages, self._segment, snapshot, status_line(words) or status_line("…"))
 
     def finish(self, answer: Answer) -> None:
@@ -279,7 +279,7 @@ class CellOutput:
         self._last[index] = data
         self._publish(data, {}, transient={"display_id": f"{self._prefix}-{index}"}, update=update)
 
-    def _waiting_words(self, snapshot: Snapshot, messages: Sequence[Message]) -> str:
+    def _waiting_text(self, snapshot: Snapshot, messages: Sequence[Message]) -> str:
         """Return what the agent waits for, if the parts do not show it."""
         status = snapshot.status
         if snapshot.problem:

@@ -31,7 +31,7 @@ def turn_changes(messages: Sequence[Message], turn: str) -> tuple[FileDiff, ...]
     return tuple(found)
 
 
-def changed_words(changes: Sequence[FileDiff]) -> str:
+def changed_text(changes: Sequence[FileDiff]) -> str:
     """Return "2 files changed, +3 -1: a.txt, b.txt"."""
     files = "file" if len(changes) == 1 else "files"
     added, gone = sum(one.additions for one in changes), sum(one.deletions for one in changes)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.frontends.protocol.page_records import with_sentence
-from palimpsest.frontends.turn_output.file_changes import changed_words, saved_changes
+from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes
 from palimpsest.frontends.turn_output.segments import Position, Segment, slices
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.formats import markdown, text
@@ -65,7 +65,7 @@ def bundle(
     # Shown once, where the turn begins.
     is_first = segment.start.part == 0 and segment.start.offset == 0
     above = f"*Permission mode: {inline(frame.mode)}*" if frame.mode and is_first else ""
-    below = status or (f"*{inline(changed_words(changes))}*" if changes else "")
+    below = status or (f"*{inline(changed_text(changes))}*" if changes else "")
     return {
         MIME: {
             "version": SEGMENT_VERSION,

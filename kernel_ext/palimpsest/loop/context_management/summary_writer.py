@@ -243,7 +243,7 @@ class SummaryWriter:
             words = TOO_SLOW.format(seconds=seconds)
             error = ApiError(message=words, retryable=True, metadata={TIMED_OUT: True})
             raise ModelFailed(error) from None
-        self._processor.take_calls()
+        self._processor.take_tool_calls()
         self._processor.handle(finished)
         self._account(finished, last=last)
         return assembled.record.id

@@ -81,8 +81,8 @@ def hook_decision(
     part, message = _target(view, wanted)
     if message is None:
         return f"there is no part or message {wanted.part_id or wanted.message_id!r}"
-    holding = EffectiveDecisions(view.decisions)
-    if _stands(holding, wanted, part, message):
+    effective = EffectiveDecisions(view.decisions)
+    if _stands(effective, wanted, part, message):
         return ""
     made = Decision(
         id=decision_id,
@@ -113,17 +113,19 @@ def _target(view: View, wanted: HookDecision) -> tuple[Part | None, Message | No
 
 
 def _stands(
-    holding: EffectiveDecisions, wanted: HookDecision, part: Part | None, message: Message
+    effective: EffectiveDecisions, wanted: HookDecision, part: Part | None, message: Message
 ) -> bool:
     """Return whether it already holds, or the user reversed it: a hook is called before each request."""
     name = part.id if part is not None else message.id
     if wanted.action == "pin":
-        return holding.pinned(name, message.id)
+        return effective.pinned(name, message.id)
     if wanted.action == "restore":
-        return holding.reduction(name, message.id) is None and not holding.pinned(name, message.id)
-    if name in holding.restored or holding.pinned(name, message.id):
+        return effective.reduction(name, message.id) is None and not effective.pinned(
+            name, message.id
+        )
+    if name in effective.restored or effective.pinned(name, message.id):
         return True
-    standing = holding.reduction(name, message.id)
+    standing = effective.reduction(name, message.id)
     if wanted.action == "truncate":
         return standing is not None
     return standing is not None and standing.action in (wanted.action, "drop")

@@ -12,13 +12,13 @@ from typing import assert_never
 from palimpsest.render.content import decision_reasons
 from palimpsest.render.content.excerpts import Excerpt, head, share
 from palimpsest.render.content.phrases import (
-    cells_words,
+    cells_text,
     duration,
-    error_words,
+    error_texts,
     first_code_line,
-    reply_words,
+    reply_text,
     size_text,
-    step_words,
+    step_text,
     subject,
 )
 from palimpsest.render.content.tool_calls import input_text, output_text
@@ -266,7 +266,7 @@ def _summary_title(part: Part) -> str:
 
 def outline_error(error: ErrorValue, scrub: Scrub = str) -> NoticeItem:
     """Return an error as one sentence and what to do."""
-    what, do = error_words(error)
+    what, do = error_texts(error)
     what = _without_traceback(what)
     if error.type == "aborted":
         return NoticeItem("■", one_line(scrub(what), 400), do)
@@ -315,7 +315,7 @@ class _OutlineBuilder:
                     NoticeItem("→", f"{self._line(part.agent)}: {self._line(part.description)}")
                 ]
             case NotebookPart():
-                return [NoticeItem("▤", cells_words(part)), *self._marks(part)]
+                return [NoticeItem("▤", cells_text(part)), *self._marks(part)]
             case StepStartPart() | SnapshotPart():
                 return []  # marks where a step began, used by a revert
             case _:
@@ -333,7 +333,7 @@ class _OutlineBuilder:
     def _step_end(self, part: StepFinishPart) -> list[Item]:
         number, self.step = self.step, self.step + 1
         window = part.window if part.window is not None and part.window >= 0 else None
-        items: list[Item] = [OutlineStep(step_words(part, number), part.context_tokens, window)]
+        items: list[Item] = [OutlineStep(step_text(part, number), part.context_tokens, window)]
         if part.reason == "length":
             items.append(
                 NoticeItem(
@@ -424,9 +424,9 @@ class _OutlineBuilder:
 
     def _reductions(self, part: Part) -> tuple[str, ...]:
         """Return sentences about how the model sees a part, where that differs from the part itself."""
-        holding = self.notes.standing
-        pinned = holding.pinned(part.id, part.message_id)
-        reduction = holding.reduction(part.id, part.message_id)
+        effective = self.notes.standing
+        pinned = effective.pinned(part.id, part.message_id)
+        reduction = effective.reduction(part.id, part.message_id)
         reduced = (self._line_of(reduction),) if reduction is not None else ()
         return (decision_reasons.PINNED, *reduced) if pinned else reduced
 
@@ -462,7 +462,7 @@ def _remark(part: ToolPart, reply: Reply | None) -> str:
     told = getattr(part.state, "metadata", {})
     stopped = isinstance(part.state, ToolFailed) and told.get("interrupted")
     # A call that was stopped while it waited for an answer was not refused by a person.
-    words = [reply_words(reply)] if reply and not (stopped and reply.by == "cancel") else []
+    words = [reply_text(reply)] if reply and not (stopped and reply.by == "cancel") else []
     if told.get("changed_by"):
         words.append(f"{told['changed_by']} changed what it was given")
     if told.get("output_changed_by"):

@@ -69,7 +69,7 @@ def money(cost: float | None) -> str:
     return f"${cost:.{2 if cost >= 1 else _CENT_DIGITS}f}" if cost >= 0.001 else "under $0.001"
 
 
-def step_words(part: StepFinishPart, number: int) -> str:
+def step_text(part: StepFinishPart, number: int) -> str:
     """Return the numbers of one step in one line."""
     tokens = part.tokens
     about = "about " if tokens.estimated else ""
@@ -87,7 +87,7 @@ def step_words(part: StepFinishPart, number: int) -> str:
     return " · ".join(words)
 
 
-def cells_words(part: NotebookPart) -> str:
+def cells_text(part: NotebookPart) -> str:
     """Return which of the user's cells the agent was told of, in a sentence."""
     cells = part.cells
     numbers = [one.number for one in cells if one.number is not None]
@@ -110,7 +110,7 @@ def cells_words(part: NotebookPart) -> str:
     return f"What you ran was told: {', '.join(one for one in facts if one)}"
 
 
-def share_words(used: int, window: int) -> str:
+def share_text(used: int, window: int) -> str:
     """Return how much of the window is used: ``23% of 200k``; ``46k tokens`` where it has no limit."""
     if not window:
         return f"{short_count(used)} tokens"
@@ -132,7 +132,7 @@ def gauge_bar(used: int, window: int, width: int = 16, free: str = "·") -> str:
     return bar + free * (width - len(bar))
 
 
-def reply_words(reply: Reply) -> str:
+def reply_text(reply: Reply) -> str:
     """Return the answer of a person, or of a rule or program, to a permission question as text."""
     if reply.answer == "reject":
         said = f": {reply.feedback}" if reply.feedback else ""
@@ -159,7 +159,7 @@ def first_code_line(code: str) -> str:
     return next(telling, lines[0])
 
 
-def error_words(error: ErrorValue) -> tuple[str, str]:
+def error_texts(error: ErrorValue) -> tuple[str, str]:
     """Return what went wrong, and what to do."""
     what = error.message.strip() or "Something failed that gave no reason."
     match error.type:
@@ -187,6 +187,6 @@ def error_words(error: ErrorValue) -> tuple[str, str]:
     return what, do
 
 
-def thought_words(title: str, seconds: float | None) -> str:
+def thought_text(title: str, seconds: float | None) -> str:
     """Return the heading of a reasoning part, or of a text shown like one."""
     return title or ("Thought" if seconds is None else f"Thought for {duration(seconds)}")

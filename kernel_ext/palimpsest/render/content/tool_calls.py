@@ -32,7 +32,7 @@ def input_text(part: ToolPart) -> tuple[str, str]:
     diff = getattr(state, "metadata", {}).get("diff")
     if isinstance(diff, str) and diff.strip():
         return diff, "diff"
-    own = _own_words(part)
+    own = _own_text(part)
     if own is not None:
         return own, "text"
     values = dict(state.input)
@@ -45,7 +45,7 @@ def input_text(part: ToolPart) -> tuple[str, str]:
     return (_json(values), "json") if values else ("", "")
 
 
-def _own_words(part: ToolPart) -> str | None:
+def _own_text(part: ToolPart) -> str | None:
     """Return the input as text, for tools whose JSON is hard to read; None for any other."""
     given = part.state.input
     if part.tool == "task" and isinstance(given.get("prompt"), str):

@@ -27,7 +27,7 @@ from palimpsest.render.content.outline import (
     outline_error,
     outline_message,
 )
-from palimpsest.render.content.phrases import SIGNS, duration, share_words, size_text, thought_words
+from palimpsest.render.content.phrases import SIGNS, duration, share_text, size_text, thought_text
 from palimpsest.render.reports.gauge import TokenShare, gauge
 from palimpsest.render.safety.escaping import clean, in_html, one_line
 from palimpsest.render.safety.markdown_to_html import to_html
@@ -136,7 +136,7 @@ def _item(item: Item) -> str:
 
 
 def _thought(item: ReasoningItem) -> str:
-    head = thought_words(item.title, item.seconds)
+    head = thought_text(item.title, item.seconds)
     if not item.text.strip():
         return _muted(head)
     return (
@@ -206,7 +206,7 @@ def _step(item: OutlineStep) -> str:
     made = f"<span>{f'{HARD}· '.join(facts)}</span>"
     if item.used is not None and item.window is not None:
         bar = f" {gauge([TokenShare('used', item.used)], item.window)}" if item.window else ""
-        made += f"{bar} <span>{_words(share_words(item.used, item.window))}</span>"
+        made += f"{bar} <span>{_words(share_text(item.used, item.window))}</span>"
     return f'<p class="step">{made}</p>'
 
 

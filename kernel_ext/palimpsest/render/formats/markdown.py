@@ -30,9 +30,9 @@ from palimpsest.render.content.phrases import (
     SIGNS,
     duration,
     gauge_bar,
-    share_words,
+    share_text,
     size_text,
-    thought_words,
+    thought_text,
 )
 from palimpsest.render.safety.escaping import code_block, code_span, inline, one_line
 from palimpsest.render.safety.safe_markdown import safe_markdown
@@ -115,7 +115,7 @@ def _item(item: Item) -> str:
 
 
 def _thought(item: ReasoningItem) -> str:
-    head = thought_words(item.title, item.seconds)
+    head = thought_text(item.title, item.seconds)
     words = one_line(item.text, THOUGHT_CHARS)
     return f"> *{head}*" + (f" · {inline(words)}" if words else "")
 
@@ -152,7 +152,7 @@ def _step(item: OutlineStep) -> str:
     if item.used is None or item.window is None:
         return row
     bar = gauge_bar(item.used, item.window, free="\u00a0")  # the code's tint shows what is free
-    share = f"*{share_words(item.used, item.window)}*"
+    share = f"*{share_text(item.used, item.window)}*"
     return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 
 

@@ -27,9 +27,9 @@ from palimpsest.render.content.phrases import (
     SIGNS,
     duration,
     gauge_bar,
-    share_words,
+    share_text,
     size_text,
-    thought_words,
+    thought_text,
 )
 from palimpsest.render.safety.escaping import clean, one_line
 from palimpsest.transcript.messages import Message, Messages
@@ -110,7 +110,7 @@ def _item(item: Item) -> str:
 
 
 def _thought(item: ReasoningItem) -> str:
-    head = thought_words(item.title, item.seconds)
+    head = thought_text(item.title, item.seconds)
     # Reasoning is not shown in full; a text with a title is a summary, which is.
     return f"{head}\n{_indent(clean(item.text).strip(), '  ')}" if item.title else head
 
@@ -141,5 +141,5 @@ def _step(item: OutlineStep) -> str:
     if item.used is None or item.window is None:
         return item.words
     bar = gauge_bar(item.used, item.window)
-    share = share_words(item.used, item.window)
+    share = share_text(item.used, item.window)
     return f"{item.words} · {bar} {share}" if bar else f"{item.words} · {share}"

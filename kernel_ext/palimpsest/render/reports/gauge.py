@@ -8,7 +8,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.render.content.phrases import count, share_words
+from palimpsest.render.content.phrases import count, share_text
 
 KINDS = (
     "system",
@@ -50,7 +50,7 @@ def gauge(
     )
     used = sum(share.tokens for share in known)
     scale = width / max(window, used)
-    words = f"{share_words(used, window)} tokens used" + (
+    words = f"{share_text(used, window)} tokens used" + (
         f": {', '.join(f'{share.kind} {count(share.tokens)}' for share in known)}" if known else ""
     )
     bars = [_bar(0, width, height, "free")]

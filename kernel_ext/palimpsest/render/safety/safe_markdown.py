@@ -262,13 +262,13 @@ def _image(match: re.Match[str]) -> str:
     plain = read_by_browser(to)
     if host := _HOST.match(plain):
         name = html.escape(host["host"].rpartition("@")[2], quote=False)
-        return f"[image at {_host_words(name)}{': ' + alt if alt else ''}]({to})"
+        return f"[image at {_host_text(name)}{': ' + alt if alt else ''}]({to})"
     if may_lead(plain, local=True):
         return f"[image: {alt or html.escape(plain, quote=False)}]({to})"
     return f"[image: {alt or 'not shown'}]"
 
 
-def _host_words(host: str) -> str:
+def _host_text(host: str) -> str:
     return re.sub(r"[^A-Za-z0-9.:\-\u00a0-\U0010ffff]", "", host)
 
 

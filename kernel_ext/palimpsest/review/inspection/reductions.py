@@ -178,10 +178,10 @@ class _ReductionBuilder:
 
     def of_parts(self, seen: Messages) -> Iterator[Reduction]:
         """Yield the single parts that are cleared, cut or left out."""
-        holding = EffectiveDecisions(self._basis.view.decisions)
+        effective = EffectiveDecisions(self._basis.view.decisions)
         for message in seen:
             for part in message.parts:
-                decision = holding.reduction(part.id, message.id)
+                decision = effective.reduction(part.id, message.id)
                 if isinstance(part, CompactionPart | StepStartPart | StepFinishPart):
                     continue
                 if decision is not None:

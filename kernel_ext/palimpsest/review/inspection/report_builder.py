@@ -66,7 +66,7 @@ def build_context_report(
         session_id=basis.session_id,
         request_id=basis.request_id,
         model=basis.model.ref.id,
-        policy=_policy_words(basis.policy),
+        policy=_policy_text(basis.policy),
         window=basis.facts.window,
         window_assumed=basis.model.window_assumed,
         reserve=basis.facts.reserve,
@@ -119,7 +119,7 @@ def _notes(basis: RequestInputs) -> list[NotebookPart]:
     return [part for one in messages for part in one.parts if isinstance(part, NotebookPart)]
 
 
-def _policy_words(policy: Policy) -> str:
+def _policy_text(policy: Policy) -> str:
     """Return a policy's name, and how many of its numbers were changed."""
     try:
         number = len(policy_differences(policy))
@@ -152,7 +152,7 @@ class _Source:
     @classmethod
     def of(cls, basis: RequestInputs, scrub: Scrub) -> "_Source":
         messages = basis.view.messages
-        holding = effective_reductions(basis.view.decisions)
+        effective = effective_reductions(basis.view.decisions)
         ways: dict[str, Shown] = {"truncate": "truncated", "clear": "cleared"}
         return cls(
             parts={part.id: part for message in messages for part in message.parts},
@@ -161,7 +161,7 @@ class _Source:
                 for message in messages
                 if isinstance(message.info, AssistantMessage) and message.info.summary
             ),
-            shown={name: ways[one.action] for name, one in holding.items() if one.action in ways},
+            shown={name: ways[one.action] for name, one in effective.items() if one.action in ways},
             pinned=pinned_parts(messages, basis.view.decisions),
             scrub=scrub,
         )

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from palimpsest.render.content.phrases import count, share_words
+from palimpsest.render.content.phrases import count, share_text
 from palimpsest.render.reports.context_window import (
     ContextReportView,
     KindShare,
@@ -88,7 +88,7 @@ def _head(ledger: "WindowContents") -> tuple[str, ...]:
 def _full(ledger: "WindowContents") -> str:
     if not ledger.window:
         return f"{count(ledger.used)} tokens, no limit"
-    percent = share_words(ledger.used, ledger.window).partition(" of ")[0]
+    percent = share_text(ledger.used, ledger.window).partition(" of ")[0]
     return f"{count(ledger.used)} of {count(ledger.window)} tokens ({percent})"
 
 

@@ -64,7 +64,7 @@ class ContextEditor:
         self._decisions = decisions
         self._new_id = new_id
         self._weigh = weigh
-        self._holding = EffectiveDecisions(decisions)
+        self._effective = EffectiveDecisions(decisions)
 
     def edit_context(self, action: ContextEditAction, name: str) -> ContextEdit:
         """Return the decisions of an edit; raises UserError or NotFound when it cannot be made."""
@@ -85,7 +85,7 @@ class ContextEditor:
         """Exempt a part, or every part of a message, from every reduction."""
         target = self._meant(target, "kept")
         what = describe(target)
-        if all(self._holding.pinned(part.id, target.message.id) for part in target.parts):
+        if all(self._effective.pinned(part.id, target.message.id) for part in target.parts):
             return ContextEdit(target.id, f"{_begin(what)} is pinned already.")
         return ContextEdit(
             target.id,
@@ -98,11 +98,11 @@ class ContextEditor:
         """Remove a pin."""
         target = self._meant(target, "unpinned")
         what = describe(target)
-        wish = self._holding.edit(target.id)
+        wish = self._effective.edit(target.id)
         if wish is not None and wish.action == "pin":
             made = (self._decision(target, "restore", UNPIN),)
             return ContextEdit(target.id, f"{_begin(what)} is no longer pinned.", made)
-        if target.part and self._holding.pinned(target.part.id, target.message.id):
+        if target.part and self._effective.pinned(target.part.id, target.message.id):
             home = short(target.message.id)
             return ContextEdit(target.id, f"Its whole message is pinned: %agent unpin {home}.")
         return ContextEdit(target.id, f"{_begin(what)} is not pinned.")
@@ -218,7 +218,7 @@ class ContextEditor:
 
     def _chosen(self, target: Target, action: Literal["pin", "drop"]) -> tuple[Decision, ...]:
         """Return a pin or an exclusion; an opposite edit of the same target is reversed first."""
-        before = self._holding.edit(target.id)
+        before = self._effective.edit(target.id)
         made = [self._decision(target, action, RULES[action])]
         if before is not None and before.action != action:
             rule = UNPIN if before.action == "pin" else RESTORE
@@ -228,11 +228,11 @@ class ContextEditor:
     def _taken(self, target: Target) -> Iterator[Decision]:
         """Yield a restoring decision for each reduction that hides part of the target."""
         if target.part is None:
-            wish = self._holding.edit(target.id)
+            wish = self._effective.edit(target.id)
             if wish is not None and wish.action == "drop":
                 yield self._decision(target, "restore", RESTORE)
         for part in target.parts:
-            reduction = self._holding.reduction(part.id, target.message.id)
+            reduction = self._effective.reduction(part.id, target.message.id)
             is_cut = reduction is not None and reduction.action == "truncate"
             if reduction is None or reduction.part_id is None or (is_cut and target.part is None):
                 continue
@@ -252,18 +252,18 @@ class ContextEditor:
 
     def _tokens(self, target: Target, decisions: tuple[Decision, ...]) -> int:
         """Return the tokens of the target in a request under these decisions."""
-        holding = EffectiveDecisions(decisions)
+        effective = EffectiveDecisions(decisions)
         shown = tuple(
             part
             for part in target.parts
-            if not _drops(holding.reduction(part.id, target.message.id))
+            if not _drops(effective.reduction(part.id, target.message.id))
         )
         alone = target.message.model_copy(update={"parts": shown})
         return self._weigh(apply_decisions((alone,), View((alone,), decisions))) if shown else 0
 
     def _is_gone(self, target: Target) -> bool:
         return all(
-            _drops(self._holding.reduction(part.id, target.message.id)) for part in target.parts
+            _drops(self._effective.reduction(part.id, target.message.id)) for part in target.parts
         )
 
     def _newest_question(self) -> str | None:

@@ -130,8 +130,8 @@ class SpendingLimit:
         budget, spent = self.budget, self.spent
         words = {
             "limit": reached_limit_text(budget, measure),
-            "spent": spent_words(spent, measure),
-            "more": amount_words(budget, measure),
+            "spent": spent_text(spent, measure),
+            "more": amount_text(budget, measure),
             "model": info.ref.id,
         }
         title = (NO_PRICE if measure == "price" else REACHED).format(**words)
@@ -184,12 +184,12 @@ def reached_limit_text(budget: Budget, measure: Measure) -> str:
     return money(budget.usd_until or budget.usd)
 
 
-def amount_words(budget: Budget, measure: Measure) -> str:
+def amount_text(budget: Budget, measure: Measure) -> str:
     """Return by how much the session may continue, as text."""
     return f"{count(budget.tokens or 0)} tokens" if measure == "tokens" else money(budget.usd)
 
 
-def spent_words(spent: Spent, measure: Measure) -> str:
+def spent_text(spent: Spent, measure: Measure) -> str:
     """Return what was spent, as text; requests of unknown price are mentioned."""
     if measure == "tokens":
         return f"{count(spent.all_tokens)} tokens"

@@ -349,7 +349,7 @@ class ProjectMove:
     @property
     def question(self) -> str:
         """The question for the user, with the old path and the grants."""
-        names = [grant_words(one) for one in self.grants[:MOST_NAMED]]
+        names = [grant_text(one) for one in self.grants[:MOST_NAMED]]
         said = MOVE_QUESTION.format(before=one_line(str(self.before), 200), names="; ".join(names))
         left = len(self.grants) - MOST_NAMED
         return said + (MOVE_LEFT.format(count=left) if left > 0 else "")
@@ -409,11 +409,11 @@ def _move(file: Path, here: Path, known: str) -> ProjectMove | None:
     is_it = data.get("number") == known and file.name == grants_file(file.parent, before).name
     if not is_it or before == here or os.path.lexists(before):
         return None
-    found = tuple(one for one in grants_of(data) if grant_words(one))
+    found = tuple(one for one in grants_of(data) if grant_text(one))
     return ProjectMove(before, file, found) if found else None
 
 
-def grant_words(one: Grant) -> str:
+def grant_text(one: Grant) -> str:
     """Return a short text for a grant; empty for one that allows nothing."""
     where = " in one session" if one.session is not None else ""
     match one.key:

@@ -67,8 +67,8 @@ class SessionArchive:
                 f"There is no output {name!r} in this session. The note in the place of an output names it; "
                 "a pattern without a name searches all that was taken out."
             ) from None
-        holding = EffectiveDecisions(decisions)
-        kept = tuple(part for part in target.parts if _is_open(holding, part, target.message))
+        effective = EffectiveDecisions(decisions)
+        kept = tuple(part for part in target.parts if _is_open(effective, part, target.message))
         if not kept:
             raise UserError(
                 "The user left this out of the conversation, so it can't be recalled. If it is needed, ask "
@@ -78,11 +78,11 @@ class SessionArchive:
 
     def _hidden(self) -> list[ArchivedText]:
         messages, decisions = self._everything()
-        holding = EffectiveDecisions(decisions)
+        effective = EffectiveDecisions(decisions)
         found = [self._earlier(messages, decisions)]
         for message in View(messages, decisions).folded():
             for part in message.parts:
-                reduction = holding.reduction(part.id, message.id)
+                reduction = effective.reduction(part.id, message.id)
                 if reduction is not None and reduction.action in {"truncate", "clear"}:
                     target = Target(message, part)
                     found.append(
@@ -96,12 +96,12 @@ class SessionArchive:
         covered = tuple(one for one in messages if one.id not in shown)
         if not covered:
             return None
-        holding = EffectiveDecisions(decisions)
+        effective = EffectiveDecisions(decisions)
         told = tuple(
             one.model_copy(
                 update={
                     "parts": tuple(
-                        self._whole(part) for part in one.parts if _is_open(holding, part, one)
+                        self._whole(part) for part in one.parts if _is_open(effective, part, one)
                     )
                 }
             )
@@ -156,9 +156,9 @@ class SessionArchive:
         return state.messages(), state.decisions
 
 
-def _is_open(holding: EffectiveDecisions, part: Part, message: Message) -> bool:
+def _is_open(effective: EffectiveDecisions, part: Part, message: Message) -> bool:
     """Return whether the user has not excluded a part from the context."""
-    reduction = holding.reduction(part.id, message.id)
+    reduction = effective.reduction(part.id, message.id)
     return reduction is None or reduction.action != "drop"
 
 

@@ -64,7 +64,7 @@ class SystemPrompts:
         self, agent: Agent, info: ModelInfo, user: UserMessage, finish: SystemPromptExtender
     ) -> tuple[str, ...]:
         """Return the system prompt, made or taken from the journal, and keep it for the session's whole life."""
-        key = (agent.name, info.ref.id, _added_words(user))
+        key = (agent.name, info.ref.id, _added_text(user))
         found = self._settled.get(key)
         if found is None and not self._is_fixed:
             found = self._recorded(key) or await off_loop(lambda: self._earlier(key))
@@ -76,7 +76,7 @@ class SystemPrompts:
 
     def known(self, agent: Agent, info: ModelInfo, user: UserMessage) -> tuple[str, ...]:
         """Return the system prompt as it would be now, without keeping it."""
-        key = (agent.name, info.ref.id, _added_words(user))
+        key = (agent.name, info.ref.id, _added_text(user))
         found = self._settled.get(key)
         if found is None and not self._is_fixed:
             found = self._recorded(key) or self._earlier(key)
@@ -147,7 +147,7 @@ class SystemPrompts:
             self.left_out,
         )
         note = SUBAGENT_NOTE if is_child(session) else ""
-        extra = (services.extra_system or "", agent.note or "", note, _added_words(user) or "")
+        extra = (services.extra_system or "", agent.note or "", note, _added_text(user) or "")
         return system_prompt(
             surroundings,
             agent_prompt=agent.prompt,
@@ -173,10 +173,10 @@ def _asked_for(
     user = infos.get(answer.parent_id) if isinstance(answer, AssistantMessage) else None
     if request.purpose != "step" or not isinstance(user, UserMessage):
         return None
-    return user.agent, request.model.ref.id, _added_words(user)
+    return user.agent, request.model.ref.id, _added_text(user)
 
 
-def _added_words(user: UserMessage) -> str | None:
+def _added_text(user: UserMessage) -> str | None:
     """Return the prompt's own text for the system prompt, and the note that a structured answer is wanted."""
     words = [user.system, ANSWER_BY_TOOL if user.format else None]
     return "\n\n".join(one for one in words if one) or None

@@ -51,7 +51,7 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
     Those that a revert hides are included, since OpenCode keeps them until the next prompt.
     """
     state = store.load(session_id)
-    holding = EffectiveDecisions(state.decisions)
+    effective = EffectiveDecisions(state.decisions)
     cleared = cleared_moments(store, session_id)
     for slot in state.slots():
         message = state.message(slot.id)
@@ -59,7 +59,7 @@ def messages_json(store: Store, session_id: str) -> Iterator[tuple[Json, list[Js
         slot.parts.clear()
         if message is not None:
             info = info_json(message.info)
-            known = [part_value(store, part, holding, cleared) for part in message.parts]
+            known = [part_value(store, part, effective, cleared) for part in message.parts]
             parts = with_unread(info, known)
             if message.info.session_id != session_id:  # inherited by a fork from its parent's log
                 for one in (info, *parts):
@@ -75,12 +75,12 @@ def cleared_moments(store: Store, session_id: str) -> dict[str, int]:
 
 
 def part_value(
-    store: Store, part: Part, holding: EffectiveDecisions, cleared: Mapping[str, int]
+    store: Store, part: Part, effective: EffectiveDecisions, cleared: Mapping[str, int]
 ) -> Json:
     """Return a part as OpenCode's JSON, with long texts in full and the time at which it was cleared."""
     made = part_json(full_part(store, part))
     if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-        reduction = holding.reduction(part.id, part.message_id)
+        reduction = effective.reduction(part.id, part.message_id)
         time = made["state"]["time"]
         if reduction is None or reduction.action != "clear":
             time.pop("compacted", None)

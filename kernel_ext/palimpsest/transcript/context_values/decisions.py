@@ -246,14 +246,14 @@ def _stacks(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
 
 def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
     """Return the reduction that holds for each part that has a decision of its own."""
-    holding = EffectiveDecisions(decisions)
+    effective = EffectiveDecisions(decisions)
     homes: dict[str, str | None] = {}
     for one in decisions:
         if one.part_id is not None:
             homes[one.part_id] = one.message_id or homes.get(one.part_id)
     found = {}
     for part_id, message_id in homes.items():
-        reduction = holding.reduction(part_id, message_id)
+        reduction = effective.reduction(part_id, message_id)
         if reduction is not None:
             found[part_id] = reduction
     return found
@@ -261,14 +261,14 @@ def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]
 
 def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
     """Return the parts that nothing may reduce: those that a person pinned, alone or by message."""
-    holding = EffectiveDecisions(decisions)
-    edited = holding.edited
+    effective = EffectiveDecisions(decisions)
+    edited = effective.edited
     return frozenset(
         part.id
         for message in messages
         for part in message.parts
         if (
-            holding.pinned(part.id, message.id)
+            effective.pinned(part.id, message.id)
             if part.id in edited or message.id in edited
             else says_pinned(part)
         )

@@ -9,7 +9,7 @@ from palimpsest.model.rehearsal.generation.result_text import (
     grouped_rows,
     merged,
     table,
-    table_words,
+    table_text,
     where,
 )
 from palimpsest.model.rehearsal.parsing import tool_outputs
@@ -29,7 +29,7 @@ CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart
 
 def plot_result_text(spec: QuerySpec, result: ToolResult, chart: str | None = None) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
-    return _plot(spec, result, chart) if spec.op == "plot" else table_words(spec, result)
+    return _plot(spec, result, chart) if spec.op == "plot" else table_text(spec, result)
 
 
 def _plot(spec: QuerySpec, result: ToolResult, chart: str | None) -> str | None:

@@ -28,7 +28,7 @@ NOTHING = ("Empty DataFrame", "Series([]")
 """How pandas shows a result without rows."""
 
 
-def table_words(spec: QuerySpec, result: ToolResult) -> str | None:
+def table_text(spec: QuerySpec, result: ToolResult) -> str | None:
     """Return the answer, or None when the output's numbers cannot be read."""
     if spec.op not in {"rows", "describe"} and result.value.startswith(NOTHING):
         return f"Nothing fits{where(spec)}."
