@@ -386,11 +386,34 @@ def test_loads_by_itself_where_the_magic_is_declared_lazily(tmp_path: Path) -> N
         assert "So lazy." in kernel.run("%%agent\nhi").markdown()
 
 
-@pytest.mark.soak
-def test_the_oldest_ipykernel_runs_the_blocking_magic_and_asks(tmp_path: Path) -> None:
-    old = tmp_path / "old"
-    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(old)]
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the oldest supported ipykernel."""
+    folder = tmp_path_factory.mktemp("old")
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
     subprocess.run([*install, "ipykernel==6.31.0"], check=True)
+    return folder
+
+
+@pytest.mark.soak
+def test_the_oldest_ipykernel_passes_the_tests_of_cells(old: Path) -> None:
+    tests = [
+        "tests/frontends/kernel/test_user_cells.py",
+        "tests/frontends/cell_turn/test_recorded_prompts.py",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        cwd=ROOT,
+        env={**os.environ, "PALIMPSEST_TEST_KERNEL_PACKAGES": str(old)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+@pytest.mark.soak
+def test_the_oldest_ipykernel_runs_the_blocking_magic_and_asks(old: Path, tmp_path: Path) -> None:
     path = f"{old}:{ROOT / 'kernel_ext'}:{ROOT}"
     with Kernel(cwd=tmp_path, env={"PYTHONPATH": path}, fresh=True) as kernel:
         assert kernel.value("__import__('ipykernel').__version__") == "'6.31.0'"

@@ -87,7 +87,11 @@ class Frontend:
         found = self._look(request, place)
         if isinstance(found, ReplayedTurn):
             answer = found.run()
-            return answered_before(*given, answer) if _apart(request) else _none_of(request, answer)
+            return (
+                answered_before(*given, answer, place)
+                if _apart(request)
+                else _none_of(request, answer)
+            )
         if _apart(request):
             handle = send_background_prompt(*given, request, place)
             self._recorded.sent(handle.session)

@@ -92,6 +92,25 @@ def test_cells_without_ids_are_told_apart_by_their_order() -> None:
     assert found(talk, "Go on.", None, reached=1) == "msg_3"
 
 
+def test_a_loop_in_one_cell_gets_its_answers_in_order() -> None:
+    def run(first: int, count: int) -> tuple[Message, ...]:
+        talk: list[Message] = []
+        for at in range(first, first + 6, 2):
+            origin = Origin(kind="cell", cell_id="a", execution_count=count)
+            talk += [prompt(at, "Go on.", "a", origin=origin), reply(at + 1)]
+        return tuple(talk)
+
+    once = run(1, 4)
+    assert [found(once, "Go on.", "a", reached) for reached in (0, 1, 3, 5)] == [
+        "msg_1",
+        "msg_3",
+        "msg_5",
+        "moved",
+    ]
+    twice = (*once, *run(9_001, 4))
+    assert found(twice, "Go on.", "a") == "msg_9001"
+
+
 def test_the_panels_prompts_belong_to_no_cell_and_end_a_turn() -> None:
     talk = (
         prompt(1, "Add.", "a"),

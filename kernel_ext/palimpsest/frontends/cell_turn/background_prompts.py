@@ -201,10 +201,15 @@ def send_background_prompt(
 
 
 def answered_before(
-    services: FrontendServices, main_thread: MainThread, pages: Pages, answer: AgentAnswer
+    services: FrontendServices,
+    main_thread: MainThread,
+    pages: Pages,
+    answer: AgentAnswer,
+    place: CellPlace,
 ) -> Background:
     """Return the handle of a prompt whose recorded answer was shown."""
-    session = services.engine.submit(services.workspace.open(answer.session)).result()
+    opening = services.workspace.open(answer.session, place.notebook)
+    session = services.engine.submit(opening).result()
     future: Future[Answer] = Future()
     future.set_result(answer.as_value())
     return Background(session, future, BackgroundWait(services, main_thread, pages))

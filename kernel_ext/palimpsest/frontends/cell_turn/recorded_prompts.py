@@ -172,7 +172,11 @@ class RecordedPrompts:
     def _find(self, request: MagicLine, place: CellPlace) -> FoundAnswer:
         workspace, options = self._services.workspace, request.options
         named = options.session
-        current = named or workspace.current_id(place.notebook)
+        if named is not None:
+            opening = workspace.open(named, place.notebook)
+            current = self._services.engine.submit(opening).result().id
+        else:
+            current = workspace.current_id(place.notebook)
         text = request.prompt
         if request.command == "compact":
             text = compaction_prompt(request.argument or None)

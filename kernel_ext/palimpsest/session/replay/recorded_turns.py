@@ -38,6 +38,10 @@ def is_same(prompt: CellPrompt, turn: RecordedTurn) -> bool:
     )
 
 
+LOOP_MS = 2_000
+"""A cell that asks again sooner after an answer, under the same number, is still the same run of it."""
+
+
 def recorded_turns(session_id: str, messages: Messages) -> tuple[RecordedTurn, ...]:
     """Return the turns of a session that cells asked for, oldest first."""
     return tuple(_turns(session_id, messages))
@@ -60,9 +64,31 @@ def find_recorded(
     finished = [one for one in same if is_answered(one)]
     if not finished:
         return "unfinished"
-    newest = {one.cell_id: one for one in finished}  # a cell's later answer is its answer
-    ahead = sorted((one for one in newest.values() if one.asked > reached), key=_asked)
+    newest = {one.cell_id: _last_run(finished, one.cell_id) for one in finished}
+    ahead = sorted(
+        (one for run in newest.values() for one in run if one.asked > reached), key=_asked
+    )
     return ahead[0] if ahead else "moved"
+
+
+def _last_run(turns: Sequence[RecordedTurn], cell_id: str | None) -> list[RecordedTurn]:
+    """Return what a cell asked when it ran last: one turn, or those of a loop in it. Its earlier answers are past."""
+    own = [one for one in turns if one.cell_id == cell_id]
+    found = own[-1:]
+    for one in reversed(own[:-1]):
+        count = one.info.origin.execution_count if one.info.origin is not None else None
+        next_count = (
+            found[0].info.origin.execution_count if found[0].info.origin is not None else None
+        )
+        if count is None or count != next_count or found[0].asked - _ended(one) > LOOP_MS:
+            break
+        found.insert(0, one)
+    return found
+
+
+def _ended(turn: RecordedTurn) -> int:
+    ends = [one.info.time.completed or one.info.time.created for one in turn.messages]
+    return max(ends, default=turn.asked)
 
 
 def _asked(turn: RecordedTurn) -> int:
