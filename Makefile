@@ -64,6 +64,7 @@ hosts: $(VENV)/.installed $(FRONT) ## Test the built wheel in older releases of 
 picture: $(VENV)/.installed $(FRONT) ## Photograph the pictures of README and docs anew, in a browser
 	@$(PYTHON) -m scripts.picture
 	@$(PYTHON) -m scripts.picture_context
+	@$(PYTHON) -m scripts.picture_notebook
 
 screens: $(VENV)/.installed $(FRONT) ## Photograph 00-start in a browser at three widths and in all themes, to be looked at
 	@$(PYTHON) -m scripts.screens

@@ -113,6 +113,7 @@ def test_restart_and_run_all_sends_nothing(notebook: Notebook) -> None:
     assert "again" not in texts(runs[4]).split("anew")[1]
 
 
+@pytest.mark.soak
 def test_run_all_again_in_the_same_kernel_sends_nothing(notebook: Notebook) -> None:
     notebook.server.script(*ANSWERS)
     with notebook.kernel() as kernel:
@@ -197,7 +198,7 @@ def alone(kernel: Kernel) -> None:
     ("mode", "sends", "words"),
     [
         ("", 0, "nobody is here to be asked"),
-        ("prefer", 1, "It is 6"),
+        pytest.param("prefer", 1, "It is 6", marks=pytest.mark.soak),
         ("only", 0, "only recorded answers are shown here"),
     ],
 )
@@ -258,6 +259,7 @@ def test_python_that_was_not_approved_on_this_machine_asks_first(
     assert notebook.server.requests == []
 
 
+@pytest.mark.soak
 def test_a_rule_that_denies_python_now_counts(notebook: Notebook) -> None:
     first_run(notebook)
 
@@ -346,6 +348,7 @@ def test_figures_tables_background_prompts_and_summaries_come_back(notebook: Not
     assert "('Now nothing.', True)" in texts(runs[5])
 
 
+@pytest.mark.soak
 def test_a_session_of_its_own_and_the_notebooks_first_one_are_both_found(
     notebook: Notebook,
 ) -> None:
@@ -369,6 +372,7 @@ def test_a_session_of_its_own_and_the_notebooks_first_one_are_both_found(
     ]
 
 
+@pytest.mark.soak
 def test_a_new_notebook_is_run_whole_without_a_question(notebook: Notebook) -> None:
     notebook.server.script(says("One."), says("Two."))
 

@@ -482,7 +482,8 @@ def _explained(report: ErrorReport, finding: Finding | None) -> str:
 
 def _sentence(what: str, report: ErrorReport) -> str:
     place = f"{report.where[0].upper()}{report.where[1:]}"
-    return f"{place}{_quoted_line(report)}, raised {span(report.said)}: {what}."
+    line = _quoted_line(report)
+    return f"{place}{f'{line},' if line else ''} raised {span(report.said)}: {what}."
 
 
 def _quoted_line(report: ErrorReport) -> str:

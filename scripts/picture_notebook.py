@@ -1,0 +1,119 @@
+"""Take the pictures of docs/notebook.md and docs/run-all.md: a mended error, named cells, a recorded answer.
+
+A real JupyterLab in a headless Chromium runs short notebooks; the rehearsal model answers.
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+from PIL import Image
+from playwright.sync_api import Locator, Page, sync_playwright
+from scripts.picture import few_colours
+from scripts.screens import SETTLE_MS, rehearse
+from tests.e2e.jupyterlab import (
+    BUILT,
+    FLAGS,
+    READY,
+    ROOT,
+    Lab,
+    browser_path,
+    open_notebook,
+    running,
+)
+from tests.e2e.test_first_notebook import RUN_ALL, run_all
+from tests.e2e.test_fix_error import panel_of
+from tests.e2e.test_panel import COMMAND, composer
+
+IMAGES = ROOT / "docs" / "images"
+WIDTH, HEIGHT, SCALE = 1000, 1400, 1.5
+TIMEOUT_MS = 60_000
+LOAD = "%load_ext palimpsest"
+DATA = 'import pandas as pd\n\npenguins = pd.read_csv("data/penguins.csv")\n%xmode Minimal'
+FAILING = 'penguins["bill_length"].mean()'
+PLOT = "%%agent\nPlot bill_length_mm against flipper_length_mm by species."
+
+
+def opened(page: Page, lab: Lab, name: str, *cells: str) -> None:
+    """Open a new notebook with these cells, of which one that fails ends no run."""
+    made = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    for source in cells:
+        tags = {"tags": ["raises-exception"]} if source == FAILING else {}
+        made.cells.append(nbformat.v4.new_code_cell(source, metadata=tags))  # type: ignore[no-untyped-call]
+    nbformat.write(made, lab.folder / "notebooks" / f"{name}.ipynb")  # type: ignore[no-untyped-call]
+    open_notebook(page, lab, f"notebooks/{name}.ipynb")
+    page.evaluate(READY)
+
+
+def mended_error(page: Page, lab: Lab) -> Locator:
+    """A cell that failed, and below it the answer with its buttons."""
+    opened(page, lab, "mended", LOAD, DATA, FAILING, "%agent fix")
+    page.evaluate(f"void {RUN_ALL}")
+    page.get_by_role("button", name="Replace the cell").wait_for()
+    return page.locator(".jp-WindowedPanel-viewport").first
+
+
+def named_cells(page: Page, lab: Lab) -> Locator:
+    """The panel with a prompt that names an error and a variable, the list open."""
+    opened(page, lab, "named", LOAD, DATA, FAILING)
+    page.evaluate(f"void {RUN_ALL}")
+    page.get_by_role("button", name="Fix").wait_for()
+    page.evaluate(COMMAND, "jupyter-palimpsest:focus-composer")
+    panel = panel_of(page)
+    composer(panel).press_sequentially("Why does @error not know @penguins ? Compare @")
+    panel.get_by_role("option").first.wait_for()
+    panel.locator(".plm-MentionChip", has_text="tokens").nth(1).wait_for()
+    return panel
+
+
+def recorded_answer(page: Page, lab: Lab) -> Locator:
+    """An answer that Run All showed again."""
+    opened(page, lab, "recorded", LOAD, DATA, PLOT)
+    run_all(page)
+    run_all(page)
+    page.get_by_text("Recorded answer of").wait_for()
+    return page.locator(".jp-CodeCell").last
+
+
+PICTURES: dict[str, Callable[[Page, Lab], Locator]] = {
+    "mended-error": mended_error,
+    "named-cells": named_cells,
+    "recorded-answer": recorded_answer,
+}
+
+
+def main() -> None:
+    """Take every picture, and reduce its colours."""
+    program = browser_path()
+    if program is None:
+        sys.exit("No browser was found. Install chromium, or name one with PALIMPSEST_BROWSER.")
+    rehearse()
+    with (
+        tempfile.TemporaryDirectory() as home,
+        running(Path(home), BUILT) as lab,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS])
+        for name, show in PICTURES.items():
+            page = browser.new_page(
+                viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE
+            )
+            page.set_default_timeout(TIMEOUT_MS)
+            shown = show(page, lab)
+            page.mouse.move(0, 0)
+            page.wait_for_timeout(SETTLE_MS)
+            path = IMAGES / f"{name}.png"
+            shown.screenshot(path=path)
+            with Image.open(path) as picture:
+                few = few_colours(picture.convert("RGB"))
+            few.save(path, optimize=True)
+            print(f"Written: {path.relative_to(ROOT)} ({path.stat().st_size // 1000} kB)")
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
