@@ -15,18 +15,18 @@ ERRORS = "[data-mime-type='application/vnd.jupyter.stderr']"
 """JupyterLab draws errors as it draws what was printed to stderr."""
 CLEAR = "window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')"
 ENDED = (
-    "window.ran && [...document.querySelectorAll('.jp-CodeCell')].at(-1)"
+    "window.cellsRan && [...document.querySelectorAll('.jp-CodeCell')].at(-1)"
     ".querySelector('.jp-OutputArea-output') !== null"
 )
 """The command ended, which it does early at a cell that raises, and the last cell has an output."""
-RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.ran = true; })"
+RUN_ALL = "window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.cellsRan = true; })"
 
 
 def run_all(page: Page) -> int:
     """Run every cell, answer every permission question with "allow once", and return their number."""
     page.evaluate(READY)
     page.evaluate(CLEAR)
-    page.evaluate(f"window.ran = false; void {RUN_ALL}")
+    page.evaluate(f"window.cellsRan = false; void {RUN_ALL}")
     asked = 0
     while True:
         try:

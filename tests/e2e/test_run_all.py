@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.usefixture
 
 FIGURES = "[...document.querySelectorAll('.jp-CodeCell img')].map(i => i.src.slice(-2000))"
 AGAIN = "notebooks/run-again.ipynb"
-RESTART = "window.jupyterapp.commands.execute('notebook:restart-run-all').then(() => { window.ran = true; })"
+RESTART = "window.jupyterapp.commands.execute('notebook:restart-run-all').then(() => { window.cellsRan = true; })"
 
 
 def requests(folder: Path) -> int:
@@ -29,7 +29,7 @@ def requests(folder: Path) -> int:
 
 def again(page: Page, command: str, confirm: Callable[[], None]) -> None:
     page.evaluate(CLEAR)
-    page.evaluate(f"window.ran = false; void {command}")
+    page.evaluate(f"window.cellsRan = false; void {command}")
     confirm()
     page.wait_for_function(ENDED, timeout=120_000)
 

@@ -1,6 +1,8 @@
 """Variables are described in text without calling any of the user's code."""
 
 import math
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -340,3 +342,17 @@ def test_no_list_calls_it_and_nothing_that_is_no_plain_function_of_the_type() ->
 
     assert Model.calls == []
     assert "property" not in Tricky.ran
+
+
+def test_a_time_limit_leaves_nothing_behind_that_stops_a_profiler() -> None:
+    code = (
+        "import sys\nfrom palimpsest.frontends.kernel.variables import _within\n"
+        "assert _within(5.0, lambda: 3) == 3\n"
+        "sys.setprofile(lambda *_: None)\nsorted([3, 1, 2], key=lambda n: -n)\nsys.setprofile(None)\n"
+        "print('ended')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.stdout == "ended\n", done.stderr

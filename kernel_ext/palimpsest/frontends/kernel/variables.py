@@ -12,8 +12,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -169,8 +168,7 @@ def _told_by_its_class(value: Any) -> str | None:
     if method is None:
         return None
     try:
-        with _time_limit(LLM_SECONDS):
-            found = method(value)
+        found = _within(LLM_SECONDS, lambda: method(value))
     except _TookTooLong:
         return f"Its _repr_llm_ took longer than {LLM_SECONDS:g} s and was stopped."
     except Exception as error:  # noqa: BLE001  # the user's classes may raise anything
@@ -184,28 +182,40 @@ class _TookTooLong(BaseException):  # no ``except Exception`` of the user's code
     """Code of the user ran too long."""
 
 
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise _TookTooLong in this thread after so many seconds, as soon as Python code runs in it."""
+def _within(seconds: float, call: Callable[[], Any]) -> Any:
+    """Return what a call returns; raises _TookTooLong after so many seconds, as soon as Python code runs in it.
+
+    A pending exception is never taken back: Python 3.11 would look for it at each instruction from then on, which
+    slows this thread down and never ends under a debugger or profiler.
+    """
     thread = ctypes.c_ulong(threading.get_ident())
     lock = threading.Lock()
-    ended = False
+    ended = fired = False
 
     def stop() -> None:
+        nonlocal fired
         with lock:
             if not ended:
+                fired = True
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_TookTooLong))
 
     timer = threading.Timer(seconds, stop)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        return call()
     finally:
         with lock:
             ended = True
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)
         timer.cancel()
+        if fired:
+            _let_come()
+
+
+def _let_come() -> None:
+    """Run code for a moment, so that an exception that is pending is raised here and nowhere else."""
+    for _ in range(1_000):
+        pass
 
 
 def _item(key: Any, value: Any) -> str:

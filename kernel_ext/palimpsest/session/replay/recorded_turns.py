@@ -38,7 +38,7 @@ def is_same(prompt: CellPrompt, turn: RecordedTurn) -> bool:
     )
 
 
-LOOP_MS = 2_000
+LOOP_MS = 300
 """A cell that asks again sooner after an answer, under the same number, is still the same run of it."""
 
 
