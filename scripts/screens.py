@@ -21,6 +21,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from tests.e2e.jupyterlab import (
+from tests.e2e.test_first_notebook import ENDED
     BUILT,
     FLAGS,
     READY,
@@ -52,8 +53,8 @@ RUN = """index => {
   content.activeCellIndex = index;
   void window.jupyterapp.commands.execute('notebook:run-cell');
 }"""
-RUN_ALL = """window.ran = false;
-void window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.ran = true; })"""
+RUN_ALL = """window.cellsRan = false;
+void window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.cellsRan = true; })"""
 SCROLL = """([selector, share]) => {
   const node = document.querySelector(selector);
   const last = [...node.querySelectorAll('.jp-Cell, .plm-Turn')].at(-1);
@@ -183,7 +184,7 @@ def walk(page: Page, lab: Lab, camera: Camera) -> None:
         question = allow.evaluate(QUESTION)
         allow.click()
         page.locator(f"[data-ask='{question}']").first.wait_for(state="detached")
-    page.wait_for_function("window.ran", timeout=PATIENCE_SECONDS * 1000)
+    page.wait_for_function(ENDED, timeout=PATIENCE_SECONDS * 1000)
     panel.get_by_role("button", name="Stop", exact=True).wait_for(state="detached")
     camera.tour("finished")
     closed = page.locator(f"{ANSWER_CELL} .plm-Disclosure-head[aria-expanded='false']")
