@@ -21,7 +21,6 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 from tests.e2e.jupyterlab import (
-from tests.e2e.test_first_notebook import ENDED
     BUILT,
     FLAGS,
     READY,
@@ -33,6 +32,7 @@ from tests.e2e.test_first_notebook import ENDED
     open_notebook,
     running,
 )
+from tests.e2e.test_first_notebook import ENDED
 
 from palimpsest.model.script import fails, says
 from palimpsest.testing import FaultServer
