@@ -380,3 +380,19 @@ def test_a_new_notebook_is_run_whole_without_a_question(notebook: Notebook) -> N
         runs = run_all(kernel, [LOAD, ("one", "%agent First."), ("two", "%agent Second.")])
 
     assert ["One." in texts(runs[1]), "Two." in texts(runs[2])] == [True, True]
+
+
+def test_a_loop_in_one_cell_shows_its_answers_in_order(notebook: Notebook) -> None:
+    loop = "for _ in range(3):\n    answer = %agent Go on.\n    print(answer.text)"
+    cells: Cells = [LOAD, ("loop", loop), ("after", "%agent And now?")]
+    notebook.server.script(says("One."), says("Two."), says("Three."), says("Done."))
+    with notebook.kernel() as kernel:
+        assert run_all(kernel, cells)[1].stream().split() == ["One.", "Two.", "Three."]
+    notebook.server.requests.clear()
+
+    with notebook.kernel() as kernel:
+        runs = run_all(kernel, cells)
+
+    assert runs[1].stream().split() == ["One.", "Two.", "Three."]
+    assert "Done." in texts(runs[2])
+    assert notebook.server.requests == []

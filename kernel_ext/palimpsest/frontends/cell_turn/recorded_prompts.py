@@ -100,8 +100,8 @@ class RecordedPrompts:
         self._reached: dict[str, int] = {}
         """By session, when the newest turn was asked that the notebook has reached in this kernel."""
         self._batch = 0
-        self._cells: set[str] = set()
-        """The cells of this batch that asked."""
+        self._cells: dict[str | None, int | None] = {}
+        """The cells of this batch that asked, with their execution counts."""
         self._may_spend: bool | None = None
         """Whether the user lets the prompts of this batch be sent; None before the question."""
         self._may_run_all = False
@@ -113,7 +113,7 @@ class RecordedPrompts:
         again = request.options.again
         if again and mode == "only":
             raise UsageError(ONLY_AGAIN)
-        self._begin_batch(place.cell_id)
+        self._begin_batch(place)
         # A console, or a program that names no notebook, has no cells to come back to.
         if again or mode == "never" or (mode == "ask" and place.notebook is None):
             return Sending()
@@ -141,15 +141,17 @@ class RecordedPrompts:
         if sending.earlier:
             self._say(EARLIER.format(turn=sending.earlier))
 
-    def _begin_batch(self, cell_id: str | None) -> None:
+    def _begin_batch(self, place: CellPlace) -> None:
         """Begin anew at the notebook's top with the first prompt of a run of several cells."""
-        batches = self._batches
-        # A cell that comes a second time belongs to another run, which was begun before the first had ended.
-        if batches.number == self._batch and cell_id not in self._cells:
-            self._cells |= {cell_id} if cell_id is not None else set()
+        batches, cell_id, count = self._batches, place.cell_id, place.execution_count
+        # A cell that runs a second time belongs to another run, which was begun before the first had ended. One
+        # that asks in a loop still has its number.
+        if batches.number == self._batch and self._cells.get(cell_id, count) == count:
+            if cell_id is not None:
+                self._cells[cell_id] = count
             return
         self._batch = batches.number
-        self._cells = {cell_id} if cell_id is not None else set()
+        self._cells = {cell_id: count} if cell_id is not None else {}
         self._may_spend = None
         if batches.several:
             self._reached.clear()
@@ -235,14 +237,19 @@ class RecordedPrompts:
                 verdicts.append(
                     engine.submit(replay.may_run(call, turn.info.agent, yes=yes)).result()
                 )
-        asked = [call for call, verdict in zip(calls, verdicts, strict=True) if verdict == "ask"]
-        allowed = bool(asked) and (self._may_run_all or self._ask_to_run(asked))
+        asked = [
+            call for call, one in zip(calls, verdicts, strict=True) if one in ("ask", "locked")
+        ]
+        # What an administrator's lock has asked is asked each time.
+        answered = self._may_run_all and "locked" not in verdicts
+        allowed = bool(asked) and (answered or self._ask_to_run(asked))
         chosen = [
             call
             for call, verdict in zip(calls, verdicts, strict=True)
-            if verdict == "yes" or (verdict == "ask" and allowed)
+            if verdict == "yes" or (call in asked and allowed)
         ]
-        why = {"denied": DENIED, "key": KEY_IN_IT} | ({} if allowed else {"ask": UNAPPROVED})
+        unapproved = {} if allowed else {"ask": UNAPPROVED, "locked": UNAPPROVED}
+        why = {"denied": DENIED, "key": KEY_IN_IT} | unapproved
         notes = [
             _not_run(verdicts.count(verdict), words)
             for verdict, words in why.items()
@@ -252,7 +259,8 @@ class RecordedPrompts:
 
     def _must_ask(self, found: FoundAnswer, request: MagicLine, place: CellPlace) -> bool:
         """Return whether the user must be asked before a prompt is sent."""
-        if not self._batches.several or (found.why == "new" and not found.has_history):
+        # Without an answer from before this run, what was recorded is this run's own: it runs for the first time.
+        if not self._batches.several or not found.has_history:
             return False
         workspace = self._services.workspace
         current = request.options.session or workspace.current_id(place.notebook)

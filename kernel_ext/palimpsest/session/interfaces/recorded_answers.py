@@ -12,8 +12,9 @@ from palimpsest.transcript.parts import ToolPart
 Unanswered = Literal["new", "changed", "moved", "unfinished"]
 """Why no recorded answer holds: the cell never asked; its prompt is another one than it asked; its starting
 point is another one; or its turn did not finish."""
-MayRun = Literal["yes", "ask", "denied"]
-"""Whether recorded Python may run again: it may, the user is asked, or a rule denies it."""
+MayRun = Literal["yes", "ask", "locked", "denied"]
+"""Whether recorded Python may run again: it may, the user is asked, is asked each time since an administrator locked
+the question, or a rule denies it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ class RecordedAnswers:
             return "denied"
         asking = [one for one in verdicts if isinstance(one, MustAsk)]
         if any(one.locked for one in asking):
-            return "ask"
+            return "locked"
         approved = not asking or yes or services.approved_code.has(call.session_id, call.code)
         return "yes" if approved else "ask"
 
