@@ -79,6 +79,7 @@ class Frontend:
             return await_background_prompt(*given, place)
         if request.command == "retry":
             self._begin(request)
+            self._recorded.refuse_sending(place)
             CellTurn(*self._parts(request, place)).run()
             return None
         if request.command not in (None, "compact"):

@@ -212,6 +212,11 @@ def test_where_nobody_is_there_the_policy_counts(
     with notebook.kernel(**({"PALIMPSEST_REPLAY": mode} if mode else {})) as kernel:
         runs = run_all(kernel, cells[:3], stdin=False)
 
+        if mode == "only":
+            for line in ("%agent --again Hi.", "%agent retry"):
+                refused = kernel.run(line).reply["content"]
+                assert "only recorded answers are shown here" in refused["evalue"]
+
     assert len(notebook.server.requests) == sends
     assert words in texts(runs[2]) + str(runs[2].reply["content"])
 

@@ -41,7 +41,7 @@ WHY: dict[Unanswered, str] = {
 }
 ONLY = "{why}, and only recorded answers are shown here (replay = only), so nothing was sent. {do}"
 ONLY_DO = "Run the notebook where the model may be asked, and keep its sessions."
-ONLY_AGAIN = "--again asks the model, and only recorded answers are shown here (replay = only), so nothing was sent."
+ONLY_AGAIN = "This asks the model, and only recorded answers are shown here (replay = only), so nothing was sent."
 DECLINED = "{why}; nothing was sent. Run the cell by itself, or with --again, to ask the model."
 NOBODY = (
     "{why}, and nobody is here to be asked whether the model may be; nothing was sent. Set PALIMPSEST_REPLAY=prefer "
@@ -111,8 +111,8 @@ class RecordedPrompts:
         replay = self._services.workspace.replay
         mode = replay.mode(place.notebook)
         again = request.options.again
-        if again and mode == "only":
-            raise UsageError(ONLY_AGAIN)
+        if again:
+            self.refuse_sending(place)
         self._begin_batch(place)
         # A console, or a program that names no notebook, has no cells to come back to.
         if again or mode == "never" or (mode == "ask" and place.notebook is None):
@@ -131,6 +131,11 @@ class RecordedPrompts:
         if mode == "ask" and self._must_ask(found, request, place):
             self._ask_to_spend(found.why)
         return Sending(found.earlier if found.why == "changed" else "")
+
+    def refuse_sending(self, place: CellPlace) -> None:
+        """Raise UsageError where only recorded answers are shown."""
+        if self._services.workspace.replay.mode(place.notebook) == "only":
+            raise UsageError(ONLY_AGAIN)
 
     def sent(self, session_id: str) -> None:
         """Record that a turn was asked just now: what was recorded before it does not follow it any more."""

@@ -6,10 +6,11 @@ find its variables, where the user approved it; its outputs are shown below its 
 Border: publishes into the cell and runs jobs on the main thread; sends nothing and writes nothing to the session.
 """
 
+import contextvars
 import os
 import re
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from IPython.core.error import UsageError
@@ -76,7 +77,7 @@ class ReplayedTurn:
         self._scrub = scrubber(os.environ)
         self._publish = main_thread.shell.display_pub.publish
         self._abort = Abort()
-        self._host = _CellHost(shows=not quiet)
+        self._host = _CellHost(self._say, shows=not quiet)
         self._failed = ""
 
     def run(self) -> AgentAnswer:
@@ -174,7 +175,7 @@ class ReplayedTurn:
             return
         line, metadata = first_line(call.code), state.metadata or {}
         if outcome.error is not None and not metadata.get("failed"):
-            why = outcome.error.strip().splitlines()[-1]
+            why = outcome.error.strip().rpartition("\n")[2]
             self._failed = FAILED_NOW.format(line=line, why=why)
             return
         recorded = metadata.get("inputs")
@@ -183,9 +184,9 @@ class ReplayedTurn:
             others = [name for name, mark in recorded.items() if now.get(name, mark) != mark]
             if others:
                 self._notes.append(OTHER_INPUTS.format(line=line, names=", ".join(others)))
-        if not metadata.get("truncated") and _plain(self._scrub(outcome_text(outcome))) != _plain(
-            state.output
-        ):
+        is_whole = state.blob is None and not metadata.get("truncated")
+        now_text = self._scrub(outcome_text(outcome))
+        if is_whole and _plain(now_text) != _plain(state.output):
             self._notes.append(OTHER_OUTPUT.format(line=line))
 
     def _ended(self) -> AgentAnswer:
@@ -205,9 +206,12 @@ class ReplayedTurn:
 class _CellHost:
     """Lets the outputs of the code that runs appear in the cell, below the call's card."""
 
-    def __init__(self, *, shows: bool) -> None:
+    def __init__(self, say: Callable[[str], None], *, shows: bool) -> None:
         self.shows = shows
         self.shown = 0
+        self._say = say
+        # Outputs follow the context of the cell, and code that does not stop is told of on another thread.
+        self._context = contextvars.copy_context()
 
     def before(self, call_id: str) -> None:
         """Show nothing: the call's card is shown already."""
@@ -218,7 +222,8 @@ class _CellHost:
         return self.shows
 
     def stuck(self, words: str) -> None:
-        """Show nothing: the cell's stop button was pressed, and its cell says that it runs."""
+        """Show that the code does not stop."""
+        self._context.run(self._say, words)
 
 
 def _is_about(record: Record, ids: Collection[str]) -> bool:

@@ -5,6 +5,7 @@ own. Native outputs come from the log too: figures as it keeps them, and no HTML
 folder may become a page's own markup.
 """
 
+import base64
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ from palimpsest.frontends.turn_output.segments import (
     parts_of,
 )
 from palimpsest.render.content.outline import OutlineNotes
+from palimpsest.render.safety.allowed_elements import PICTURES
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Message
@@ -143,12 +146,23 @@ def _figures(part: ToolPart, picture: Callable[[str], str]) -> list[dict[str, An
     attached = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
     found: list[dict[str, Any]] = []
     for one in attached:
-        named = f"<{one.mime}>"
+        named = f"<{one_line(one.mime, 40)}>"
         try:
             address = one.url if one.url.startswith("data:") else picture(one.url)
         except UserError as problem:
             found.append({"text/plain": f"{named} {problem}"})
             continue
         mime, _, content = address.removeprefix("data:").partition(";base64,")
-        found.append({mime: content, "text/plain": named})
+        # The log may come from anybody: what is no picture, such as HTML, must not become an output that a page trusts.
+        if mime in PICTURES and _is_base64(content):
+            found.append({mime: content, "text/plain": named})
+        else:
+            found.append({"text/plain": f"{named} This is no picture, so it is not shown."})
     return found
+
+
+def _is_base64(content: str) -> bool:
+    try:
+        return bool(base64.b64decode(content, validate=True))
+    except ValueError:
+        return False
