@@ -225,6 +225,7 @@ class RecordedPrompts:
             session,
             self._pages,
             calls=chosen,
+            records=engine.submit(workspace.replay.notes(turn)).result(),
             notes=notes,
             quiet=request.options.quiet,
         )

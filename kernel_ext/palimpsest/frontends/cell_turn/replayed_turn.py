@@ -10,7 +10,7 @@ import contextvars
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from IPython.core.error import UsageError
@@ -30,12 +30,7 @@ from palimpsest.tools.execution.python import first_line, outcome_text
 from palimpsest.tools.tool import Abort, PythonOutcome
 from palimpsest.transcript.parts import ToolCompleted
 from palimpsest.transcript.redaction.secret_removal import scrubber
-from palimpsest.transcript.session_record.events import (
-    DecisionMade,
-    PermissionAsked,
-    PromptDelivered,
-    Record,
-)
+from palimpsest.transcript.session_record.events import Record
 
 SHOWN = "Recorded answer of {when}; nothing was sent."
 AGAIN = "asks the model anew."
@@ -47,7 +42,6 @@ FAILED_NOW = (
     "The Python of the recorded answer that begins with {line!r} ran when it was recorded, and fails now: {why} "
     "--again asks the model anew."
 )
-_NOTES = ("permission.asked", "permission.replied", "decision.made", "prompt.delivered")
 
 
 class ReplayedTurn:
@@ -62,16 +56,18 @@ class ReplayedTurn:
         pages: Pages,
         *,
         calls: Sequence[RecordedCall] = (),
+        records: Sequence[Record] = (),
         notes: Sequence[str] = (),
         quiet: bool = False,
     ) -> None:
-        """``calls`` are run again; ``notes`` are sentences about those that are not."""
+        """``calls`` are run again; ``notes`` are sentences about those that are not; ``records`` are the turn's."""
         self._services = services
         self._main_thread = main_thread
         self._turn = turn
         self._session = session
         self._pages = pages
         self._calls = calls
+        self._records = records
         self._notes = list(notes)
         self._quiet = quiet
         self._scrub = scrubber(os.environ)
@@ -141,13 +137,11 @@ class ReplayedTurn:
     def _pieces(self) -> Iterator[ShownSegment | ShownCall]:
         turn, session = self._turn, self._session
         snapshot = replace(session.snapshot(), messages=(turn.begun, *turn.messages))
-        records = session.records_after(0, _NOTES) if session.id == turn.session_id else ()
-        ids = {turn.id} | {one.id for one in turn.messages}
         return turn_pieces(
             turn.session_id,
             turn.id,
             snapshot,
-            [one for one in records if _is_about(one, ids)],
+            self._records,
             scrub=self._scrub,
             picture=session.picture,
             below={one.shown_in for one in self._calls},
@@ -224,19 +218,6 @@ class _CellHost:
     def stuck(self, words: str) -> None:
         """Show that the code does not stop."""
         self._context.run(self._say, words)
-
-
-def _is_about(record: Record, ids: Collection[str]) -> bool:
-    event = record.event
-    match event:
-        case PromptDelivered():
-            return event.message_id in ids
-        case PermissionAsked():
-            return event.ask.message_id in ids
-        case DecisionMade():
-            return event.decision.message_id in ids
-        case _:
-            return True
 
 
 def _plain(text: str) -> str:

@@ -8,6 +8,7 @@ from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.session_record.events import Record
 
 Unanswered = Literal["new", "changed", "moved", "unfinished"]
 """Why no recorded answer holds: the cell never asked; its prompt is another one than it asked; its starting
@@ -112,6 +113,10 @@ class ReplayOperations(Protocol):
 
     async def calls(self, turn: RecordedTurn) -> tuple[RecordedCall, ...]:
         """Return the Python that a turn and its tasks ran to its end, in order."""
+        ...
+
+    async def notes(self, turn: RecordedTurn) -> tuple[Record, ...]:
+        """Return the records of a turn's questions, answers and decisions, and of its prompt's delivery."""
         ...
 
     async def may_run(self, call: RecordedCall, agent: str, *, yes: bool) -> MayRun:

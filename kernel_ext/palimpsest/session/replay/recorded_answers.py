@@ -4,9 +4,11 @@ Border: reads logs and rules; sends nothing, runs nothing and changes no session
 """
 
 import asyncio
+import functools
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.session.config.settings import ReplayMode
@@ -25,8 +27,14 @@ from palimpsest.store.session_state.state import State
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
 from palimpsest.tools.permission_rules.permissions import Denied, MustAsk, decide
 from palimpsest.transcript.errors import PalimpsestError
-from palimpsest.transcript.messages import Message, Messages
+from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import ToolPart
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    PermissionAsked,
+    PromptDelivered,
+    Record,
+)
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 SWITCH = "replay"
@@ -35,6 +43,8 @@ MOST_SESSIONS = 20
 """Sessions of the notebook that are looked through, the newest first."""
 LOOK_SECONDS = 1.0
 """Time for looking through other sessions than the one that the prompt would go to."""
+NOTED = ("permission.asked", "permission.replied", "decision", "prompt.delivered")
+"""Types of the records that a shown turn needs beside its messages."""
 NESTED = 4
 """How deep the sessions of tasks within tasks are looked through for Python."""
 
@@ -56,6 +66,8 @@ class RecordedAnswers:
         self._services = services
         self._settled = settled
         self._held = held
+        self._loaded: dict[str, _LoadedTurns] = {}
+        self._notes: dict[str, list[Record]] = {}
 
     def mode(self, notebook: str | None) -> ReplayMode:
         """Return whether the notebook's cells show recorded answers; a setting counts before its own switch."""
@@ -129,8 +141,7 @@ class RecordedAnswers:
         allow it, or where the cell says yes to questions; what the rules deny by now may not.
         """
         services = self._services
-        state = await self._state(call.session_id)
-        session = state.session if state is not None else None
+        session = await self._session(call.session_id)
         rules = _rules(services, session, agent)
         answers = services.effective_rules.answers_of(session)
         if session is not None:
@@ -152,8 +163,7 @@ class RecordedAnswers:
 
     async def costs_nothing(self, model: str | None, session_id: str) -> bool:
         """Return whether the rehearsal model would answer a prompt to a session, which spends nothing."""
-        state = await self._state(session_id) if session_id else None
-        session = state.session if state is not None else None
+        session = await self._session(session_id) if session_id else None
         known = session.model.id if session is not None and session.model is not None else None
         try:
             name = model or known or self._services.default_model()
@@ -172,10 +182,7 @@ class RecordedAnswers:
     async def _in(
         self, session_id: str, prompt: CellPrompt, reached: int, began: int, *, first: bool = False
     ) -> FoundAnswer:
-        state = await self._state(session_id)
-        if state is None:
-            return FoundAnswer()
-        turns = recorded_turns(session_id, _visible(state))
+        turns = await self._turns(session_id)
         among = turns[:1] if first else turns
         verdict = find_recorded(among, prompt, reached)
         own = [one for one in turns if one.cell_id is not None and one.cell_id == prompt.cell_id]
@@ -185,6 +192,58 @@ class RecordedAnswers:
         asked = session_id if verdict != "new" else ""
         before = any(one.asked < began for one in turns)
         return FoundAnswer(None, verdict, asked, has_history=before, earlier=earlier)
+
+    async def notes(self, turn: RecordedTurn) -> tuple[Record, ...]:
+        """Return the records of a turn's questions, answers and decisions, and of its prompt's delivery."""
+        known = self._notes.setdefault(turn.session_id, [])
+        read = functools.partial(
+            self._services.store.read,
+            turn.session_id,
+            after=known[-1].seq if known else 0,
+            only=NOTED,
+        )
+        with suppress(PalimpsestError, OSError):
+            full = await self._settled(turn.session_id)
+            if full == turn.session_id:
+                known += await asyncio.to_thread(lambda: list(read()))
+        ids = {turn.id} | {one.id for one in turn.messages}
+        return tuple(one for one in known if _is_about(one, ids))
+
+    async def _turns(self, session_id: str) -> tuple[RecordedTurn, ...]:
+        """Return the turns of a session that cells asked for and that are not reverted.
+
+        A session that was compacted holds only its newest messages; what is older is read from its log once, since
+        that takes seconds where there are ten thousand.
+        """
+        held = self._held(session_id)
+        if held is not None and not held.partial:
+            return _visible(recorded_turns(session_id, held.messages()), held)
+        known = self._loaded.get(session_id)
+        revert = _revert(held)
+        if held is None or known is None or known.revert != revert:
+            try:
+                full = await self._settled(session_id)
+                state = await asyncio.to_thread(self._services.store.load, full)
+                turns = await asyncio.to_thread(
+                    lambda: recorded_turns(session_id, state.messages())
+                )
+            except (PalimpsestError, OSError):
+                return ()  # deleted meanwhile, or not readable
+            if held is None:
+                return _visible(turns, state)
+            known = self._loaded[session_id] = _LoadedTurns(turns, revert)
+        newer = {one.id: one for one in recorded_turns(session_id, held.messages())}
+        whole = {one.id: one for one in known.turns} | newer
+        return _visible(tuple(whole.values()), held)
+
+    async def _session(self, session_id: str) -> SessionInfo | None:
+        """Return a session's own record; None where it cannot be read."""
+        held = self._held(session_id)
+        if held is not None:
+            return held.session
+        with suppress(PalimpsestError, OSError):
+            return (await asyncio.to_thread(self._services.store.open_live, session_id)).session
+        return None
 
     async def _state(self, session_id: str) -> State | None:
         held = self._held(session_id)
@@ -227,13 +286,43 @@ def _child(part: ToolPart) -> str:
     return named if part.tool == "task" and isinstance(named, str) else ""
 
 
-def _visible(state: State) -> tuple[Message, ...]:
-    """Return a session's messages without those that are reverted."""
-    messages = state.messages()
-    revert = state.session.revert if state.session is not None else None
-    first = (revert or {}).get("message_id")
-    places = [at for at, message in enumerate(messages) if message.id == first]
-    return messages[: places[0]] if places else messages
+@dataclass(frozen=True, slots=True)
+class _LoadedTurns:
+    """The turns of a compacted session as they were in its log."""
+
+    turns: tuple[RecordedTurn, ...]
+    revert: str | None
+    """The first message that was reverted then; what a revert removes for good is gone once that changes."""
+
+
+def _revert(state: State | None) -> str | None:
+    """Return the first message that is reverted; None where none is."""
+    session = state.session if state is not None else None
+    revert = (session.revert if session is not None else None) or {}
+    named = revert.get("message_id")
+    return named if isinstance(named, str) else None
+
+
+def _visible(turns: tuple[RecordedTurn, ...], state: State) -> tuple[RecordedTurn, ...]:
+    """Return a session's turns without those that are reverted, in whole or in part."""
+    first = _revert(state)
+    if first is None:
+        return turns
+    ids = [{one.id, *(message.id for message in one.messages)} for one in turns]
+    return turns[: next((at for at, own in enumerate(ids) if first in own), len(turns))]
+
+
+def _is_about(record: Record, ids: Collection[str]) -> bool:
+    event = record.event
+    match event:
+        case PromptDelivered():
+            return event.message_id in ids
+        case PermissionAsked():
+            return event.ask.message_id in ids
+        case DecisionMade():
+            return event.decision.message_id in ids
+        case _:
+            return True
 
 
 def _rules(services: Services, session: SessionInfo | None, agent: str) -> Any:
