@@ -9,11 +9,11 @@ from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Locator, Page
 from tests.e2e.jupyterlab import READY, ROOT, Lab, open_notebook
 
-SETUP = f"""import sys
+_SETUP = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
 from palimpsest.model.script import says, calls
 from tests.harness.kernel_session import load
-harness = load(get_ipython())"""
+harness = load(get_ipython(), notebook={{notebook}})"""
 RUN = """cell => {
   const { content } = window.jupyterapp.shell.currentWidget;
   content.activeCellIndex = cell;
@@ -27,6 +27,11 @@ TELLS = """([cell, words]) => {
   return [first?.data['text/markdown'] ?? ''].flat().join('').includes(words);
 }"""
 """Returns whether a cell's first output contains a text in its Markdown."""
+
+
+def setup(*, told: bool = False) -> str:
+    """Return the first cell: it loads the agent with a scripted model, and may tell it of the cells."""
+    return _SETUP.format(notebook=told)
 
 
 @dataclass
@@ -71,9 +76,11 @@ class Notebook:
         return Notebook(page, self.path)
 
 
-def begin(page: Page, lab: Lab, name: str, *cells: str, kernel: str = "python3") -> Notebook:
-    """Write a notebook, open it, and load the agent with a scripted model."""
-    made = new_notebook(cells=[new_code_cell(code) for code in (SETUP, *cells)])
+def begin(
+    page: Page, lab: Lab, name: str, *cells: str, kernel: str = "python3", told: bool = False
+) -> Notebook:
+    """Write a notebook, open it, and load the agent with a scripted model; ``told``: it is told of the cells."""
+    made = new_notebook(cells=[new_code_cell(code) for code in (setup(told=told), *cells)])
     made.metadata.kernelspec = {"name": kernel, "display_name": "Python 3", "language": "python"}
     path = lab.folder / f"{name}.ipynb"
     nbformat.write(made, path)

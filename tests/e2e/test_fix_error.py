@@ -13,11 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 FAILING = "total = 12\ntotal / 0"
 FIXED = "total = 12\ntotal / 4"
 ANSWER = f"You divide by zero.\n\n```python\n{FIXED}\n```\n\nNow it is three."
-SCRIPT = f"""from palimpsest.ipython_extension import extension_of
-recorder = harness.notebook_runs = extension_of(get_ipython()).recorder
-object.__setattr__(harness.services, 'notebook', recorder)
-harness.script(says({ANSWER!r}))"""
-"""Tells the agent of cells, which the harness does only here, and gives it its answer."""
+SCRIPT = f"harness.script(says({ANSWER!r}))"
 SOURCES = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(
   ({ model }) => model.sharedModel.getSource()
 )"""
@@ -35,7 +31,7 @@ FIX = "Fix this error with the agent"
 
 def failed(page: Page, lab: Lab, name: str) -> Notebook:
     """A notebook whose third cell has failed."""
-    notebook = begin(page, lab, name, SCRIPT, FAILING)
+    notebook = begin(page, lab, name, SCRIPT, FAILING, told=True)
     notebook.run(1)
     notebook.run(2)
     return notebook
@@ -112,7 +108,7 @@ def test_a_cell_that_was_changed_meanwhile_is_not_replaced(page: Page, lab: Lab)
 
 
 def test_the_answer_in_a_cell_has_the_buttons_too(page: Page, lab: Lab) -> None:
-    notebook = begin(page, lab, "fix-magic", SCRIPT, FAILING, "%agent fix")
+    notebook = begin(page, lab, "fix-magic", SCRIPT, FAILING, "%agent fix", told=True)
     for number in (1, 2, 3):
         notebook.run(number)
     answer = notebook.cell(3)

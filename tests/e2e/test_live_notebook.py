@@ -9,16 +9,10 @@ from tests.e2e.test_fix_error import CHANGE
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 RAN = "total = 'RAN-' + 'BEFORE'\ntotal"
-SCRIPT = """from palimpsest.ipython_extension import extension_of
-recorder = harness.notebook_runs = extension_of(get_ipython()).recorder
-object.__setattr__(harness.services, 'notebook', recorder)
-import palimpsest.session.turn_setup.notebook_updates as updates
+SCRIPT = """import palimpsest.session.turn_setup.notebook_updates as updates
 updates.PAGE_SECONDS = 60
 harness.script(says('Ready.'), calls('notebook'), calls('notebook', cell='3'), says('Read.'))"""
-"""Tells the agent of cells, which the harness does only here.
-
-The page answers in time, except on a machine that has more to do than it can.
-"""
+"""The page answers in time, also on a machine that has more to do than it can."""
 SENT = "print('SENT', harness.model.requests[-1].messages)"
 HIDE = """() => {
   const { content } = window.jupyterapp.shell.currentWidget;
@@ -43,7 +37,7 @@ def test_an_edited_cell_is_read_from_the_live_page(page: Page, lab: Lab, seen: P
         "never = 'HID-DEN'",
         SENT,
     )
-    notebook = begin(page, lab, "live-cells", *cells)
+    notebook = begin(page, lab, "live-cells", *cells, told=True)
     page.evaluate(HIDE)
     for number in (1, 2, 3):
         notebook.run(number)

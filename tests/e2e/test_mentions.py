@@ -22,7 +22,7 @@ WIDTHS = (1280, 800, 400)
 
 def opened(page: Page, lab: Lab, name: str, *cells: str) -> tuple[Notebook, Locator]:
     """A notebook with two cells that ran, the second in vain, and the open panel."""
-    notebook = begin(page, lab, name, SCRIPT, BIRDS, FAILING, *cells)
+    notebook = begin(page, lab, name, SCRIPT, BIRDS, FAILING, *cells, told=True)
     for number in (1, 2, 3):
         notebook.run(number)
     page.evaluate(COMMAND, "jupyter-palimpsest:focus-composer")

@@ -19,8 +19,9 @@ from tests.e2e.jupyterlab import (
     running,
     seen_for_a_while,
 )
-from tests.e2e.running_notebook import SETUP, begin
+from tests.e2e.running_notebook import begin, setup
 from tests.e2e.saved_notebooks import MIME
+from tests.e2e.test_first_notebook import CLEAR
 from tests.e2e.test_panel import (
     BEGIN,
     BLOCKS,
@@ -33,6 +34,7 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
+from tests.e2e.test_run_all import requests
 
 from palimpsest.frontends.page_channel.channel import GREETING_SECONDS
 
@@ -147,9 +149,34 @@ def test_a_question_is_answered_while_its_cell_runs(
     assert ours(seen) == []
 
 
+def test_restart_and_run_all_shows_what_was_recorded(
+    page: Page, classic: Notebook7, seen: PageErrors
+) -> None:
+    asking = ("%%agent --yes\ncalculate 17*23", "%agent --yes calculate 6*7")
+    path = book(classic, "again.ipynb", "%load_ext palimpsest", *asking)
+    open_notebook(page, classic, path)
+    page.evaluate(READY)
+    choose(page, "Run", "Run All Cells")
+    cells = page.locator(".jp-CodeCell")
+    expect(cells.nth(1).locator(".plm-Segment")).to_contain_text("391")
+    expect(cells.nth(2).locator(".plm-Segment")).to_contain_text("42")
+    expect(cells.nth(2).locator(".jp-InputPrompt")).to_have_text("[3]:")
+    sent = requests(classic.folder)
+    page.evaluate(CLEAR)
+
+    choose(page, "Kernel", "Restart Kernel and Run All Cells…")
+    confirm(page, "Restart")
+
+    expect(page.get_by_text("Recorded answer of")).to_have_count(2)
+    expect(cells.nth(2).locator(".jp-InputPrompt")).to_have_text("[3]:")
+    photograph(page, "notebook7-run-again")
+    assert requests(classic.folder) == sent > 0
+    assert ours(seen) == []
+
+
 @pytest.mark.soak
 def test_run_all_asks_in_the_card_only(page: Page, classic: Notebook7) -> None:
-    open_notebook(page, classic, book(classic, "all.ipynb", f"{SETUP}\n{ASKS}", GO))
+    open_notebook(page, classic, book(classic, "all.ipynb", f"{setup()}\n{ASKS}", GO))
     page.evaluate(READY)
     choose(page, "Run", "Run All Cells")
     cell = page.locator(".jp-CodeCell").nth(1)

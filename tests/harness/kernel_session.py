@@ -39,9 +39,16 @@ class KernelHarness:
     """A minimal application for ``Frontend``: services with a scripted model."""
 
     def __init__(
-        self, shell: Any, model: ScriptedModel, rules: Any = None, *, snapshots: bool = False
+        self,
+        shell: Any,
+        model: ScriptedModel,
+        rules: Any = None,
+        *,
+        snapshots: bool = False,
+        recorder: CellRecorder | None = None,
     ) -> None:
         self.model = model
+        self.notebook_runs = recorder
         self.engine = EngineThread()
         self.main_thread = MainThread(shell, lambda: self.engine.loop, main_loop_of(shell))
         root = Path.cwd()
@@ -65,6 +72,7 @@ class KernelHarness:
             namespace=self.main_thread.runner,
             quiet_namespace=self.main_thread.quiet_reader,
             snapshots=make_snapshots(root) if snapshots else None,
+            notebook=recorder,
         )
         owner = Owner(host=socket.gethostname(), pid=os.getpid(), kernel_id="test-kernel")
         self.workspace = Workspace(self.services, owner, project_id="prj_test")
@@ -81,13 +89,27 @@ def make_snapshots(root: Path) -> Snapshots:
 
 
 def load(
-    shell: Any, *answers: ModelAnswer, rules: Any = None, snapshots: bool = False
+    shell: Any,
+    *answers: ModelAnswer,
+    rules: Any = None,
+    snapshots: bool = False,
+    notebook: bool = False,
 ) -> KernelHarness:
-    """Load the extension with a model that gives these answers; return the harness."""
+    """Load the extension with a model that gives these answers; return the harness.
+
+    With ``notebook`` the agent is told of the notebook's cells, from the first session on: a page may
+    open one as soon as the extension is loaded.
+    """
     made: list[KernelHarness] = []
 
-    def build(shell: Any, cells: RunningCells, _recorder: CellRecorder) -> Frontend:
-        harness = KernelHarness(shell, ScriptedModel(*answers), rules, snapshots=snapshots)
+    def build(shell: Any, cells: RunningCells, recorder: CellRecorder) -> Frontend:
+        harness = KernelHarness(
+            shell,
+            ScriptedModel(*answers),
+            rules,
+            snapshots=snapshots,
+            recorder=recorder if notebook else None,
+        )
         made.append(harness)
         return Frontend(
             harness, harness.main_thread, shell=shell, cells_running=lambda: cells.running
