@@ -1,0 +1,135 @@
+"""Read JSON of any size from untrusted files: lines, whole documents, and items out of large documents.
+
+A line that is too long, too deep or broken is reported and costs only itself. Nothing but regular files
+is opened, and a link only where the user named it.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ijson
+
+from palimpsest.review.importing.importer import Head, Report
+from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
+from palimpsest.transcript.errors import UserError
+
+MOST_LINE_BYTES = 64_000_000
+MOST_DOCUMENT_BYTES = 64_000_000
+"""A document that is read whole may be no larger; larger ones are read by ``json_items``."""
+HEAD_BYTES = 65_536
+MOST_DEPTH = 100
+"""Levels of nesting that are believed; recorded sessions have about ten."""
+_PIECE = 1 << 20
+
+
+def head_of(path: Path) -> Head:
+    """Return what a format is recognised by; raises UserError for what is neither file nor folder."""
+    if path.is_dir():
+        names = sorted(one.name for one, _ in zip(path.iterdir(), range(1_000), strict=False))
+        return Head(path, names=tuple(names))
+    try:
+        with open_regular(path, follow=True) as file:
+            return Head(path, start=file.read(HEAD_BYTES) or b"")
+    except OSError as error:
+        raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def json_lines(path: Path, report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a file with one JSON object a line, with their line numbers, from 1."""
+    for number, line in _lines(path, report):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            report(f"line {number}", "It is no JSON and was left out.")
+            continue
+        if not isinstance(value, dict):
+            report(f"line {number}", "It is no JSON object and was left out.")
+        elif too_deep(value):
+            report(f"line {number}", "It is nested too deeply and was left out.")
+        else:
+            yield number, value
+
+
+def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
+    with open_regular(path, follow=True) as file:
+        pieces: list[bytes] = []
+        number, length = 1, 0
+        while piece := file.read(_PIECE):
+            *ended, rest = piece.split(b"\n")
+            for end in ended:
+                whole, skip = b"".join((*pieces, end)), length > MOST_LINE_BYTES
+                pieces, length = [], 0
+                if skip or len(whole) > MOST_LINE_BYTES:
+                    report(
+                        f"line {number}",
+                        f"It is longer than {MOST_LINE_BYTES >> 20} MB and was left out.",
+                    )
+                else:
+                    yield number, whole
+                number += 1
+            length += len(rest)
+            if rest and length <= MOST_LINE_BYTES:
+                pieces.append(rest)
+        if length > MOST_LINE_BYTES:
+            report(
+                f"line {number}", f"It is longer than {MOST_LINE_BYTES >> 20} MB and was left out."
+            )
+        elif pieces:
+            yield number, b"".join(pieces)
+
+
+def json_document(path: Path) -> Any:
+    """Return a whole JSON document; raises UserError with one sentence where it cannot be read."""
+    try:
+        value = json.loads(read_small(path, MOST_DOCUMENT_BYTES, follow=True))
+    except TooLarge as error:
+        raise UserError(
+            f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and cannot be read whole."
+        ) from error
+    except NoFile as error:
+        raise UserError(f"{str(path)!r} is no file.") from error
+    except OSError as error:
+        raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{str(path)!r} holds no JSON that can be read.") from error
+    if too_deep(value):
+        raise UserError(f"{str(path)!r} is nested too deeply to be a recorded session.")
+    return value
+
+
+def json_items(path: Path, prefix: str, report: Report) -> Iterator[Any]:
+    """Yield the values at a prefix of a document of any size, such as ``history.item``; one at a time.
+
+    A document that breaks off is read up to there, and that is reported.
+    """
+    try:
+        with open_regular(path, follow=True) as file:
+            for value in ijson.items(file, prefix, use_float=True):
+                if too_deep(value):
+                    report(prefix, "It is nested too deeply and was left out.")
+                else:
+                    yield value
+    except (ijson.JSONError, ValueError, RecursionError):
+        report(prefix, "The document is broken here; what follows was left out.")
+    except OSError as error:
+        raise UserError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
+
+
+def too_deep(value: Any, levels: int = MOST_DEPTH) -> bool:
+    """Return whether a value is nested deeper than is believed."""
+    layer = [value]
+    for _ in range(levels):
+        layer = [
+            inner
+            for one in layer
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, dict | list)
+        ]
+        if not layer:
+            return False
+    return True
