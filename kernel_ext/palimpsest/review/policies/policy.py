@@ -1,0 +1,174 @@
+"""The interface of a context policy over a timeline, and what it answers.
+
+A policy is a value; what it remembers between requests is the state it returns. It sees the past only, by
+the view that it is given, reads no clock and keeps nothing else, so that the same session gives the same
+decisions again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from palimpsest.transcript.timeline import ItemState, Timeline, TimelineItem, TimelineRequest
+
+When = Literal["request", "turn end"]
+"""``request``: before each request; ``turn end``: before the first request of the next turn, without its prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A decision: from this request on an item is shown in another state."""
+
+    item: int
+    state: ItemState
+    shown: str = ""
+    """The text that stands in its place."""
+    chars: int | None = None
+    """Its length, where the text itself is not needed."""
+    tokens: int | None = None
+    """Its size in tokens, where it is no text: a summary of a stated size."""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        """Characters of what is shown instead."""
+        return len(self.shown) if self.chars is None else self.chars
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a rule looked at and its threshold; it acts where the value exceeds that."""
+
+    signal: str
+    """Such as ``tokens of tool results that may be cleared``."""
+    value: float
+    threshold: float
+    unit: str = "tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a policy answers at one request."""
+
+    state: Any
+    """What it will be given at the next request: a value that is never changed in place."""
+    changes: Sequence[Change] = ()
+    probe: Probe | None = None
+    """Also where it does nothing: it shows how far it was from acting."""
+    fired: bool = False
+    """The rule acted as a whole, once, whatever number of items it changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """What is known of a session before its first request."""
+
+    timeline: Timeline
+    window: int
+    """Tokens of context, of the recorded model or as the caller assumes; 0 for none."""
+    unseen: int
+    """Tokens that every request holds besides the items, by the policy's estimator."""
+
+
+class PolicyView(Protocol):
+    """What a policy sees at a request: the items so far, as they are shown now; no future."""
+
+    @property
+    def timeline(self) -> Timeline:
+        """The session; only what lies before this request may be looked at."""
+        ...
+
+    @property
+    def request(self) -> TimelineRequest:
+        """The request that is about to be sent."""
+        ...
+
+    @property
+    def count(self) -> int:
+        """Items so far; a policy looks at those numbered below."""
+        ...
+
+    @property
+    def outputs(self) -> Sequence[int]:
+        """The results of calls among them, oldest first."""
+        ...
+
+    @property
+    def turn(self) -> int:
+        """The turn to which this moment belongs."""
+        ...
+
+    @property
+    def gap_seconds(self) -> float | None:
+        """Seconds since the request before; None where it is the first, or times are not known."""
+        ...
+
+    def item(self, index: int) -> TimelineItem:
+        """Return an item."""
+        ...
+
+    def weight(self, index: int) -> int:
+        """Return an item's tokens, whole."""
+        ...
+
+    def tokens(self, index: int) -> int:
+        """Return the tokens of what is shown of an item now."""
+        ...
+
+    def chars(self, index: int) -> int:
+        """Return the characters of what is shown of an item now."""
+        ...
+
+    def state(self, index: int) -> ItemState:
+        """Return what is shown of an item now."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """Tokens of the request as it stands, with what is not seen."""
+        ...
+
+    @property
+    def raw_total(self) -> int:
+        """The same, with every item whole."""
+        ...
+
+    def raw_after(self, index: int) -> int:
+        """Return the tokens of the items from this one on, whole."""
+        ...
+
+    def read(self, index: int) -> str:
+        """Return the whole text of an item."""
+        ...
+
+
+class ContextPolicy(Protocol):
+    """Decides, request by request, what is shown of each item."""
+
+    @property
+    def name(self) -> str:
+        """Its name with the numbers that differ from the preset's: ``sweagent.last_n n=10``."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """Where its rule and numbers come from, with the version."""
+        ...
+
+    @property
+    def estimator(self) -> str:
+        """How it counts tokens: ``chars/4``, or a tokenizer's name."""
+        ...
+
+    @property
+    def when(self) -> When:
+        """When it decides."""
+        ...
+
+    def start(self, facts: SessionFacts) -> Any:
+        """Return its state before the first request."""
+        ...
+
+    def step(self, state: Any, view: PolicyView) -> Decided:
+        """Return what it decides at a request."""
+        ...

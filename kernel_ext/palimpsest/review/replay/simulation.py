@@ -1,0 +1,335 @@
+"""Replay a timeline under a policy: what every request would have shown, read from the cache and written to it.
+
+No model is called: the actions are the recorded ones. Until the first request that differs from the record
+this is what happened; from there on it is an estimate, since the model would have acted otherwise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from palimpsest.review.policies.policy import (
+    Change,
+    ContextPolicy,
+    Decided,
+    Probe,
+    SessionFacts,
+)
+from palimpsest.review.replay.ruler import Ruler
+from palimpsest.transcript.timeline import (
+    CHARS4,
+    ItemState,
+    Timeline,
+    TimelineEvent,
+    TimelineItem,
+    TimelineRequest,
+    Transition,
+)
+
+GONE: frozenset[str] = frozenset({"out", "reverted"})
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSize:
+    """One request of a replay, in tokens by the ruler."""
+
+    total: float
+    prefix: float
+    """What it has in common with the request before, from its beginning on."""
+    read: float
+    """What the provider's cache held of that; the rest was written."""
+    output: float
+    first_changed: int | None = None
+    """The first item that was sent before and is shown otherwise now; None where the request only grew."""
+
+    @property
+    def written(self) -> float:
+        """Tokens that the cache did not hold."""
+        return self.total - self.read
+
+    @property
+    def depth(self) -> float:
+        """Tokens after the first change that the request before held, too."""
+        return self.total - self.prefix
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAt:
+    """What a rule looked at, at a request."""
+
+    request: int
+    probe: Probe
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A session under a policy."""
+
+    timeline: Timeline
+    """With the policy's transitions."""
+    policy: str
+    ruler: Ruler
+    sizes: tuple[RequestSize, ...]
+    fired: tuple[int, ...]
+    """The requests at which the policy's rule acted."""
+    probes: tuple[ProbeAt, ...] = ()
+    """As runs: one for each request at which the signal rose to a new maximum, and the last."""
+    problems: tuple[str, ...] = ()
+
+    @property
+    def facts_until(self) -> int | None:
+        """The first request that differs from the recorded one; None where none does."""
+        return self.timeline.facts_until
+
+
+class _Scale:
+    """Tokens of the items by one estimator, as they are shown now."""
+
+    def __init__(self, timeline: Timeline, estimator: str, unseen: float) -> None:
+        self.estimator = estimator
+        self.weights = timeline.weights(estimator)
+        self.shown = list(self.weights)
+        self.unseen = unseen
+        self.count = 0
+        self.total = unseen
+        self.raw = unseen
+        self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
+
+    def add(self, until: int) -> None:
+        """Let the items up to this one exist."""
+        more = sum(self.weights[self.count : until])
+        self.raw += more
+        self.total += more
+        self.count = until
+
+    def change(self, change: Change) -> None:
+        """Show an item otherwise."""
+        tokens = self._tokens(change)
+        self.total += tokens - self.shown[change.item]
+        self.shown[change.item] = tokens
+
+    def _tokens(self, change: Change) -> int:
+        if change.state == "whole":
+            return self.weights[change.item]
+        if change.tokens is not None:
+            return change.tokens
+        if change.state in GONE:
+            return 0
+        if self._count is not None and change.shown:
+            return self._count(change.shown)
+        return -(-change.length // 4)
+
+
+class _View:
+    """What a policy sees; see ``PolicyView``."""
+
+    def __init__(self, timeline: Timeline, scale: _Scale) -> None:
+        self.timeline = timeline
+        self.outputs: list[int] = []
+        self.count = 0
+        self.turn = 0
+        self.request: TimelineRequest = timeline.requests[0]
+        self.gap_seconds: float | None = None
+        self.states: list[ItemState] = ["whole"] * len(timeline.items)
+        self.lengths = [item.chars for item in timeline.items]
+        self._scale = scale
+
+    def item(self, index: int) -> TimelineItem:
+        return self.timeline.items[index]
+
+    def weight(self, index: int) -> int:
+        return self._scale.weights[index]
+
+    def tokens(self, index: int) -> int:
+        return self._scale.shown[index]
+
+    def chars(self, index: int) -> int:
+        return self.lengths[index]
+
+    def state(self, index: int) -> ItemState:
+        return self.states[index]
+
+    @property
+    def total(self) -> int:
+        return round(self._scale.total)
+
+    @property
+    def raw_total(self) -> int:
+        return round(self._scale.raw)
+
+    def raw_after(self, index: int) -> int:
+        return sum(self._scale.weights[index : self.count])
+
+    def read(self, index: int) -> str:
+        if index >= self.count:
+            raise IndexError("A policy sees no item of the future.")
+        return self.timeline.read(index)
+
+    def add(self, until: int) -> None:
+        items = self.timeline.items
+        self.outputs.extend(i for i in range(self.count, until) if items[i].kind == "output")
+        self.count = until
+
+
+@dataclass(slots=True)
+class _Trace:
+    """What is collected while a session is replayed."""
+
+    transitions: list[Transition] = field(default_factory=list)
+    events: list[TimelineEvent] = field(default_factory=list)
+    sizes: list[RequestSize] = field(default_factory=list)
+    fired: list[int] = field(default_factory=list)
+    probes: list[ProbeAt] = field(default_factory=list)
+    highest: float = float("-inf")
+
+
+def simulate(
+    timeline: Timeline, policy: ContextPolicy | None, ruler: Ruler, window: int = 0
+) -> Simulation:
+    """Return a session under a policy; None replays it with every item whole."""
+    return _Replay(timeline, policy, ruler, window).run()
+
+
+class _Replay:
+    def __init__(
+        self, timeline: Timeline, policy: ContextPolicy | None, ruler: Ruler, window: int
+    ) -> None:
+        self._timeline = timeline
+        self._policy = policy
+        self._ruler = ruler
+        self._measure = _Scale(timeline, ruler.estimator, 0)
+        own = ruler.estimator if policy is None else policy.estimator
+        unseen = ruler.unseen / ruler.factor
+        self._scale = _Scale(timeline, own, unseen)
+        self._view = _View(timeline, self._scale)
+        self._trace = _Trace()
+        self._state = (
+            None if policy is None else policy.start(SessionFacts(timeline, window, round(unseen)))
+        )
+        self._blocks = [item.block for item in timeline.items]
+        self._low = len(timeline.items)
+        """The lowest item that was shown otherwise since the request before."""
+
+    def run(self) -> Simulation:
+        """Replay every request."""
+        before: TimelineRequest | None = None
+        for request in self._timeline.requests:
+            self._low = len(self._blocks)
+            sent = self._view.count
+            self._view.request = request
+            self._view.gap_seconds = _gap(before, request)
+            if before is not None and request.turn != before.turn and self._decides("turn end"):
+                self._add(self._turn_end(request, sent))
+                self._view.turn = before.turn
+                self._step(request)
+            self._add(request.items)
+            self._view.turn = request.turn
+            if self._decides("request"):
+                self._step(request)
+            self._trace.sizes.append(self._size(before, request, sent))
+            before = request
+        return self._result()
+
+    def _decides(self, when: str) -> bool:
+        return self._policy is not None and self._policy.when == when
+
+    def _turn_end(self, request: TimelineRequest, sent: int) -> int:
+        """Return where the items of the new turn begin."""
+        items = self._timeline.items
+        until = sent
+        while until < request.items and items[until].turn < request.turn:
+            until += 1
+        return until
+
+    def _add(self, until: int) -> None:
+        self._measure.add(until)
+        if self._scale is not self._measure:
+            self._scale.add(until)
+        self._view.add(until)
+
+    def _step(self, request: TimelineRequest) -> None:
+        policy = self._policy
+        if policy is None:
+            return
+        decided: Decided = policy.step(self._state, self._view)
+        self._state = decided.state
+        for change in decided.changes:
+            self._apply(change, request, policy.name)
+        if decided.fired:
+            self._trace.fired.append(request.index)
+        probe = decided.probe
+        if probe is not None and probe.value > self._trace.highest:
+            self._trace.highest = probe.value
+            self._trace.probes.append(ProbeAt(request.index, probe))
+
+    def _apply(self, change: Change, request: TimelineRequest, rule: str) -> None:
+        item = change.item
+        self._measure.change(change)
+        self._scale.change(change)
+        self._view.states[item] = change.state
+        whole = change.state == "whole"
+        self._view.lengths[item] = self._timeline.items[item].chars if whole else change.length
+        self._low = min(self._low, item)
+        self._trace.transitions.append(
+            Transition(
+                item=item,
+                request=request.index,
+                state=change.state,
+                tokens=self._measure.shown[item],
+                chars=change.length,
+                rule=rule,
+                numbers=change.numbers,
+                shown=change.shown or None,
+            )
+        )
+
+    def _size(
+        self, before: TimelineRequest | None, request: TimelineRequest, sent: int
+    ) -> RequestSize:
+        ruler, measure = self._ruler, self._measure
+        total = ruler.unseen + ruler.factor * measure.total
+        first, answer = request.answer
+        output = float(sum(measure.weights[first:answer])) * ruler.factor
+        if before is None:
+            return RequestSize(total, 0, 0, output)
+        last = self._trace.sizes[-1]
+        changed = self._low if self._low < sent else None
+        if changed is None:
+            prefix = last.total
+        else:
+            cut = changed
+            if ruler.prefix == "message":
+                while cut and self._blocks[cut - 1] == self._blocks[changed]:
+                    cut -= 1
+            prefix = ruler.unseen + ruler.factor * sum(measure.shown[:cut])
+        gap = self._view.gap_seconds
+        warm = (
+            (gap is None or gap <= ruler.lifetime_seconds)
+            and request.model == before.model
+            and prefix >= ruler.minimum
+        )
+        return RequestSize(total, prefix, prefix if warm else 0, output, changed)
+
+    def _result(self) -> Simulation:
+        trace = self._trace
+        first = next((one.request for one in trace.transitions), None)
+        name = "raw" if self._policy is None else self._policy.name
+        return Simulation(
+            timeline=self._timeline.with_transitions(trace.transitions, trace.events, first),
+            policy=name,
+            ruler=self._ruler,
+            sizes=tuple(trace.sizes),
+            fired=tuple(trace.fired),
+            probes=tuple(trace.probes),
+        )
+
+
+def _gap(before: TimelineRequest | None, request: TimelineRequest) -> float | None:
+    if before is None:
+        return None
+    start, end = request.started, before.ended or before.started
+    return None if start is None or end is None else (start - end) / 1000
+
+
+def total_of(sizes: Sequence[RequestSize]) -> float:
+    """Return all input tokens."""
+    return sum(one.total for one in sizes)

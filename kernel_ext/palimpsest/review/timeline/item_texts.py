@@ -1,0 +1,96 @@
+"""The texts of a timeline's items, read from the session's log when they are asked for."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from palimpsest.store.interface import Store
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.parts import (
+    COMPACTED,
+    FilePart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCompleted,
+    ToolFailed,
+    ToolPart,
+)
+from palimpsest.transcript.values import BlobRef
+
+RESULT = "/result"
+"""Ends the id of the item that is the result of a call."""
+
+
+def call_text(tool: str, given: Mapping[str, Any]) -> str:
+    """Return a call as text: its tool and its input as JSON."""
+    return tool + json.dumps(given)
+
+
+def part_text(part: Part) -> str:
+    """Return what stands for a part in a request, without the result of a call."""
+    match part:
+        case TextPart() | ReasoningPart():
+            return part.text
+        case ToolPart():
+            return call_text(part.tool, part.state.input)
+        case FilePart():
+            return part.filename or part.mime
+        case _:
+            return part.words_for_model("user")
+
+
+def result_of(part: ToolPart) -> tuple[str, BlobRef | None, bool] | None:
+    """Return a call's result: its text, the blob that holds it whole, and whether it failed; None before it ended."""
+    match part.state:
+        case ToolCompleted() as state:
+            return state.output, state.blob, False
+        case ToolFailed() as state:
+            return state.error, None, True
+        case _:
+            return None
+
+
+class ItemTexts:
+    """Reads the texts of items by their ids; the log is read once, at the first question.
+
+    Errors: a text whose blob is gone is what the log itself keeps of it.
+    """
+
+    def __init__(self, store: Store, session_id: str, ids: Callable[[int], str]) -> None:
+        self._store = store
+        self._session_id = session_id
+        self._ids = ids
+        self._parts: dict[str, Part] | None = None
+        self.blobs: dict[str, str] = {}
+        """Blobs of the items that are no parts: system prompts and tools."""
+
+    def __call__(self, index: int) -> str:
+        """Return the whole text of an item; empty where the log has none."""
+        name = self._ids(index)
+        if name in self.blobs:
+            return self._blob(self.blobs[name], "")
+        is_result = name.endswith(RESULT)
+        part = self._known().get(name.removesuffix(RESULT).rpartition("/")[2])
+        if part is None:
+            return ""
+        if not is_result:
+            text = part_text(part)
+            return text or (COMPACTED if part.type == "compaction" else "")
+        found = result_of(part) if isinstance(part, ToolPart) else None
+        if found is None:
+            return ""
+        text, blob, _ = found
+        return text if blob is None else self._blob(blob.sha256, text)
+
+    def _blob(self, name: str, otherwise: str) -> str:
+        try:
+            return self._store.get_blob(name).decode("utf-8", "replace")
+        except (OSError, NotFound):
+            return otherwise
+
+    def _known(self) -> dict[str, Part]:
+        if self._parts is None:
+            state = self._store.load(self._session_id)
+            self._parts = {part.id: part for message in state.messages() for part in message.parts}
+        return self._parts

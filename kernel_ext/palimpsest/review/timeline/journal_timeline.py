@@ -1,0 +1,585 @@
+"""Make the timeline of a session from its log, whether it was recorded here or imported.
+
+One pass over the records, which are not kept: an item holds its length and its digest, and its text is read
+from the log when it is asked for. A message's items come when the next request is made, its calls before
+their results, which is the order in which a request holds them.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from palimpsest.render.content.phrases import subject
+from palimpsest.review.timeline.item_texts import RESULT, ItemTexts, call_text, part_text, result_of
+from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.decisions import (
+    RESTORE,
+    Decision,
+    StepRequest,
+)
+from palimpsest.transcript.messages import AssistantMessage, MessageInfo, UserMessage
+from palimpsest.transcript.parts import (
+    COMPACTED,
+    CompactionPart,
+    FilePart,
+    NotebookPart,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolPart,
+)
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    MessageRemoved,
+    MessageUpdated,
+    PartDelta,
+    PartRemoved,
+    PartUpdated,
+    Record,
+    SessionCreated,
+    SessionUpdated,
+    StepRequested,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.timeline import (
+    ItemState,
+    RequestStatus,
+    Timeline,
+    TimelineEvent,
+    TimelineItem,
+    TimelineRequest,
+    Transition,
+)
+from palimpsest.transcript.values import Price
+
+LABEL_CHARS = 80
+_STATES: dict[str, ItemState] = {"truncate": "truncated", "clear": "cleared", "drop": "out"}
+READ = frozenset(
+    {
+        "session.created",
+        "session.updated",
+        "message.updated",
+        "message.removed",
+        "message.part.updated",
+        "message.part.removed",
+        "message.part.delta",
+        "decision",
+        "step.requested",
+    }
+)
+"""The types of records that a timeline is made of."""
+
+
+def timeline_of(
+    store: Store,
+    session_id: str,
+    count: Callable[[str], Callable[[str], int]] | None = None,
+    price: Callable[[str], Price | None] = lambda _model: None,
+) -> Timeline:
+    """Return the timeline of a session; raises NotFound.
+
+    ``count`` returns the counter of an estimator, ``price`` what a model costs, where the log does not say.
+    """
+    builder = _Builder(price)
+    for record in store.read(session_id, only=READ):
+        builder.take(record)
+    return builder.timeline(store, session_id, count)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A message whose items are not made yet, or not all of them."""
+
+    info: MessageInfo
+    parts: dict[str, Part] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Request:
+    """A request whose answer may still come."""
+
+    made: TimelineRequest
+    message: str
+
+
+class _Builder:
+    """Collects items, requests and transitions from records."""
+
+    def __init__(self, price: Callable[[str], Price | None]) -> None:
+        self._price = price
+        self._session: SessionInfo | None = None
+        self._items: list[TimelineItem] = []
+        self._requests: list[_Request] = []
+        self._transitions: list[Transition] = []
+        self._events: list[TimelineEvent] = []
+        self._open: dict[str, _Open] = {}
+        self._infos: dict[str, MessageInfo] = {}
+        self._places: dict[str, int] = {}
+        """Item of each part, and of each result as ``part/result``."""
+        self._first: dict[str, int] = {}
+        """First item of each message."""
+        self._waiting: dict[str, ToolPart] = {}
+        """Calls whose results are still to come."""
+        self._decisions: list[Decision] = []
+        self._markers: dict[str, CompactionPart] = {}
+        self._turn = 0
+        self._block = 0
+        self._sections: dict[str, int] = {}
+        self._blobs: dict[str, str] = {}
+        self._removed: list[str] = []
+
+    @property
+    def _imported(self) -> dict[str, Any]:
+        metadata = self._session.metadata if self._session is not None else None
+        found = (metadata or {}).get("imported")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def _origin(self) -> str:
+        return str(self._imported.get("from", "palimpsest"))
+
+    def take(self, record: Record) -> None:
+        """Take one record."""
+        match record.event:
+            case SessionCreated(session=session) | SessionUpdated(session=session):
+                self._session = session
+            case MessageUpdated(info=info):
+                self._message(info)
+            case PartUpdated(part=part):
+                self._part(part)
+            case PartDelta() as delta:
+                self._delta(delta)
+            case DecisionMade(decision=decision):
+                self._decisions.append(decision)
+            case StepRequested(request=request) if request.purpose == "step":
+                self._sent(request, record.ts)
+            case MessageRemoved(message_id=gone):
+                self._open.pop(gone, None)
+                self._removed.append(gone)
+            case PartRemoved(message_id=message, part_id=gone):
+                if message in self._open:
+                    self._open[message].parts.pop(gone, None)
+            case _:
+                pass
+
+    # Messages and parts
+
+    def _message(self, info: MessageInfo) -> None:
+        known = info.id in self._infos
+        self._infos[info.id] = info
+        if info.id in self._open:
+            self._open[info.id].info = info
+        elif not known:
+            if self._asks(info):
+                self._request(info)
+            self._open[info.id] = _Open(info)
+        if isinstance(info, AssistantMessage):
+            self._answered(info)
+
+    def _asks(self, info: MessageInfo) -> bool:
+        """Return whether an answer of an imported session stands for a request."""
+        is_answer = isinstance(info, AssistantMessage) and not info.summary
+        return is_answer and bool(self._imported) and self._origin != "palimpsest"
+
+    def _part(self, part: Part) -> None:
+        if isinstance(part, CompactionPart):
+            self._markers[part.message_id] = part
+        at = self._open.get(part.message_id)
+        if at is not None:
+            at.parts[part.id] = part
+        elif part.id in self._waiting and isinstance(part, ToolPart):
+            self._waiting[part.id] = part
+
+    def _delta(self, delta: PartDelta) -> None:
+        at = self._open.get(delta.message_id)
+        part = at.parts.get(delta.part_id) if at is not None else None
+        if at is not None and delta.field == "text" and isinstance(part, TextPart | ReasoningPart):
+            at.parts[part.id] = part.model_copy(update={"text": part.text + delta.delta})
+
+    def _flush(self, but: str = "") -> None:
+        """Make the items of all messages so far, except one."""
+        for part_id in [one for one, part in self._waiting.items() if result_of(part) is not None]:
+            self._result(self._waiting.pop(part_id))
+        for message_id in [one for one in self._open if one != but]:
+            self._items_of(self._open.pop(message_id))
+
+    def _items_of(self, message: _Open) -> None:
+        info = message.info
+        if isinstance(info, AssistantMessage) and info.summary:
+            self._summary(info, message)
+            return
+        self._block += 1
+        if isinstance(info, UserMessage) and not info.by_engine and not info.joins:
+            self._turn += 1
+        self._first.setdefault(info.id, len(self._items))
+        calls: list[ToolPart] = []
+        for part in message.parts.values():
+            if isinstance(part, ToolPart):
+                calls.append(part)
+                self._call(part, info)
+            elif self._is_sent(part):
+                self._item(part.id, info, _kind(part, info), part_text(part), part=part)
+        for part in calls:
+            if result_of(part) is None:
+                self._waiting[part.id] = part
+            else:
+                self._result(part)
+
+    def _is_sent(self, part: Part) -> bool:
+        match part:
+            case TextPart():
+                return bool(part.text) and not part.ignored
+            case ReasoningPart():
+                return bool(part.text) or bool(part.metadata)
+            case FilePart() | NotebookPart():
+                return True
+            case CompactionPart():
+                return False
+            case _:
+                return bool(part.words_for_model("user"))
+
+    def _call(self, part: ToolPart, info: MessageInfo) -> None:
+        given = part.state.input
+        text = call_text(part.tool, given)
+        trimmed = {
+            key: value.strip() if isinstance(value, str) else value for key, value in given.items()
+        }
+        digest = _digest(part.tool + json.dumps(trimmed, sort_keys=True, default=str))
+        self._item(
+            part.id,
+            info,
+            "call",
+            text,
+            label=subject(given) or part.tool,
+            tool=part.tool,
+            group=part.call_id,
+            input_hash=digest,
+        )
+
+    def _result(self, part: ToolPart) -> None:
+        found = result_of(part)
+        info = self._infos.get(part.message_id)
+        if found is None or info is None:
+            return
+        text, blob, failed = found
+        self._block += 1
+        self._item(
+            part.id + RESULT,
+            info,
+            "output",
+            text,
+            chars=len(text) if blob is None else blob.chars or blob.bytes,
+            digest="" if blob is None else blob.sha256[:32],
+            label=subject(part.state.input) or part.tool,
+            tool=part.tool,
+            group=part.call_id,
+            is_error=failed,
+            pinned=part.pinned,
+            created=getattr(getattr(part.state, "time", None), "end", None),
+        )
+        self._block += 1
+
+    def _item(
+        self,
+        name: str,
+        info: MessageInfo,
+        kind: str,
+        text: str,
+        *,
+        part: Part | None = None,
+        chars: int | None = None,
+        digest: str = "",
+        created: int | None = None,
+        label: str = "",
+        **more: Any,
+    ) -> None:
+        index = len(self._items)
+        encrypted = isinstance(part, ReasoningPart) and not part.text
+        self._places[name] = index
+        self._items.append(
+            TimelineItem(
+                index=index,
+                id=f"{info.id}/{name}",
+                kind=kind,
+                message=info.id,
+                turn=self._turn,
+                entered=len(self._requests),
+                chars=len(text) if chars is None else chars,
+                label=_label(label or text),
+                block=self._block,
+                hash=digest or _digest(text),
+                text="encrypted" if encrypted else "kept",
+                created=created if created is not None else info.time.created,
+                **more,
+            )
+        )
+
+    # Compactions
+
+    def _summary(self, info: AssistantMessage, message: _Open) -> None:
+        """Make the item of a summary, which stands where the first item was that it replaced."""
+        texts = [
+            part for part in message.parts.values() if isinstance(part, TextPart) and part.text
+        ]
+        marker = self._markers.get(info.parent_id)
+        if not texts or info.error is not None:
+            return
+        tail = marker.tail_start_id if marker is not None else None
+        until = self._first.get(tail, len(self._items)) if tail is not None else len(self._items)
+        covered = tuple(
+            one.index for one in self._items[:until] if one.kind not in ("system", "tools")
+        )
+        text = "\n".join(part.text for part in texts)
+        self._block += 1
+        self._item(
+            texts[0].id,
+            info,
+            "summary",
+            COMPACTED + text,
+            covers=covered,
+            before=covered[0] if covered else None,
+        )
+        now = len(self._requests)
+        for one in covered:
+            self._show(one, "summarised", 0, "compact")
+        numbers = {"covers": len(covered), "summary": info.id}
+        cause = "automatic" if marker is None or marker.auto else "by hand"
+        self._events.append(TimelineEvent(now, "compact", cause, numbers))
+
+    # Requests
+
+    def _request(self, info: MessageInfo) -> None:
+        """Begin the request that an imported answer stands for."""
+        self._flush()
+        window = self._imported.get("window")
+        self._begin(
+            info,
+            window=window if isinstance(window, int) else 0,
+            seen="rebuilt",
+            price=self._price(info.model.id),
+        )
+
+    def _sent(self, request: StepRequest, ts: int) -> None:
+        """Begin a request that was recorded when it was sent."""
+        info = self._infos.get(request.message_id or "")
+        if info is None:
+            return
+        self._flush(but=info.id)
+        self._section("tools", request.tools.sha256, request.kinds.get("tools", 0))
+        self._section("system", request.system.sha256, request.kinds.get("system", 0))
+        self._begin(
+            info,
+            window=request.facts.window,
+            reserve=request.facts.reserve,
+            price=request.model.price,
+            seen="partial" if request.opaque is not None else "exact",
+            started=ts,
+            system_hash=request.system.sha256,
+            tools_hash=request.tools.sha256,
+        )
+
+    def _section(self, kind: str, sha256: str, tokens: int) -> None:
+        """Make the item of a system prompt or of the tools, and end the one that it replaces."""
+        known = self._sections.get(kind)
+        if known is not None:
+            if self._blobs[self._items[known].id] == sha256:
+                return
+            self._show(known, "out", 0, f"another {kind}")
+        name = f"{kind}/{sha256[:16]}/{len(self._items)}"
+        self._blobs[name] = sha256
+        self._sections[kind] = len(self._items)
+        self._block += 1
+        self._items.append(
+            TimelineItem(
+                index=len(self._items),
+                id=name,
+                kind=kind,
+                message="",
+                turn=self._turn,
+                entered=len(self._requests),
+                chars=tokens * 4,
+                label="System prompt" if kind == "system" else "Tool definitions",
+                block=self._block,
+                hash=sha256[:32],
+                before=0,
+            )
+        )
+        self._block += 1
+
+    def _begin(self, info: MessageInfo, *, started: int | None = None, **more: Any) -> None:
+        self._take_decisions()
+        self._take_removed()
+        index = len(self._requests)
+        request = TimelineRequest(
+            index=index,
+            id=info.id,
+            turn=self._turn,
+            items=len(self._items),
+            answer=(len(self._items), len(self._items)),
+            started=info.time.created if started is None else started,
+            model=info.model.id,
+            effort=info.model.variant or "",
+            **more,
+        )
+        self._requests.append(_Request(request, info.id))
+
+    def _answered(self, info: AssistantMessage) -> None:
+        """Note what is known of the answer of a request."""
+        for at in reversed(self._requests):
+            if at.message == info.id:
+                break
+        else:
+            return
+        usage = None if info.tokens.estimated or not info.tokens.prompt else info.tokens
+        status: RequestStatus = "ok"
+        if info.error is not None:
+            status = "aborted" if info.error.type == "aborted" else "refused"
+        made = at.made
+        cost = info.cost if info.cost is not None or usage is None else _cost(usage, made.price)
+        at.made = replace(made, usage=usage, cost=cost, status=status, ended=info.time.completed)
+
+    def _take_decisions(self) -> None:
+        """Make transitions of what was decided since the request before."""
+        left: list[Decision] = []
+        for decision in self._decisions:
+            item = self._item_of(decision)
+            if item is None:
+                left.append(decision)
+                continue
+            if decision.action == "restore" or decision.rule == RESTORE:
+                self._show(item, "whole", None, decision.rule)
+            elif decision.action in _STATES:
+                shown = decision.numbers.get("shown")
+                self._show(
+                    item,
+                    _STATES[decision.action],
+                    decision.tokens_after if decision.action != "drop" else 0,
+                    str(decision.numbers.get("rule") or decision.rule),
+                    shown=shown if isinstance(shown, str) else None,
+                    numbers=decision.numbers,
+                )
+        self._decisions = [one for one in left if one.part_id is not None]
+
+    def _item_of(self, decision: Decision) -> int | None:
+        part = decision.part_id or ""
+        found = self._places.get(part + RESULT)
+        return self._places.get(part) if found is None else found
+
+    def _show(
+        self,
+        item: int,
+        state: ItemState,
+        tokens: int | None,
+        rule: str,
+        *,
+        shown: str | None = None,
+        numbers: Any = None,
+    ) -> None:
+        known = self._items[item]
+        chars = len(shown) if shown is not None else (tokens or 0) * 4
+        self._transitions.append(
+            Transition(
+                item=item,
+                request=len(self._requests),
+                state=state,
+                tokens=tokens,
+                chars=known.chars if state == "whole" else chars,
+                rule=rule,
+                numbers=numbers or {},
+                shown=shown,
+            )
+        )
+
+    def _take_removed(self) -> None:
+        gone = frozenset(self._removed)
+        self._removed = []
+        items = [one.index for one in self._items if one.message in gone] if gone else []
+        for index in items:
+            self._show(index, "reverted", 0, "undo")
+        if items:
+            self._events.append(
+                TimelineEvent(len(self._requests), "undo", "by hand", {"items": len(items)})
+            )
+
+    # The end
+
+    def timeline(
+        self,
+        store: Store,
+        session_id: str,
+        count: Callable[[str], Callable[[str], int]] | None,
+    ) -> Timeline:
+        """Return the timeline of what was taken."""
+        self._flush()
+        items = tuple(self._items)
+        texts = ItemTexts(store, session_id, lambda index: items[index].id)
+        texts.blobs = self._blobs
+        session = self._session
+        gaps = self._imported.get("gaps")
+        requests = tuple(self._finished(items))
+        return Timeline(
+            session=session_id,
+            title=session.title if session is not None else "",
+            origin=self._origin,
+            items=items,
+            requests=requests,
+            transitions=tuple(one for one in self._transitions if one.request < len(requests)),
+            events=tuple(sorted([*self._events, *_changes(requests)], key=lambda one: one.request)),
+            parent=session.parent_id if session is not None else None,
+            gaps=tuple(str(one) for one in gaps) if isinstance(gaps, list) else (),
+            read=texts,
+            count=count,
+        )
+
+    def _finished(self, items: tuple[TimelineItem, ...]) -> Iterable[TimelineRequest]:
+        """Yield the requests with the items of their answers."""
+        answers: dict[str, tuple[int, int]] = {}
+        for item in items:
+            if item.kind not in ("output", "summary"):
+                first, _ = answers.get(item.message, (item.index, 0))
+                answers[item.message] = (first, item.index + 1)
+        for at in self._requests:
+            answer = answers.get(at.message, (at.made.items, at.made.items))
+            yield replace(at.made, answer=answer)
+
+
+def _changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEvent]:
+    """Yield the changes of model and reasoning effort between requests, and the long pauses."""
+    before: TimelineRequest | None = None
+    for request in requests:
+        if before is not None:
+            if request.model != before.model:
+                numbers = {"from": before.model, "to": request.model}
+                yield TimelineEvent(request.index, "model", "", numbers)
+            elif request.effort != before.effort:
+                numbers = {"from": before.effort, "to": request.effort}
+                yield TimelineEvent(request.index, "effort", "", numbers)
+        before = request
+
+
+def _kind(part: Part, info: MessageInfo) -> str:
+    match part:
+        case ReasoningPart():
+            return "reasoning"
+        case NotebookPart():
+            return "notebook"
+        case FilePart():
+            return "media"
+        case _:
+            return "assistant" if isinstance(info, AssistantMessage) else "user"
+
+
+def _label(text: str) -> str:
+    line = next((one.strip() for one in text[:2_000].splitlines() if one.strip()), "")
+    return line if len(line) <= LABEL_CHARS else f"{line[: LABEL_CHARS - 1]}…"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _cost(usage: Any, price: Price | None) -> float | None:
+    found: float | None = None if price is None else usage.cost(price)
+    return found

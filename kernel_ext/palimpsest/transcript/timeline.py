@@ -1,0 +1,247 @@
+"""The timeline of a session: items, requests and what each request showed of each item.
+
+One form for every session, recorded here, imported or simulated; nothing that reads it asks where it came
+from. Items are numbered in the order of their first appearance and never renumbered; requests likewise.
+What a request shows is not stored as a table: an item is whole from the request at which it entered,
+until a transition says otherwise.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from palimpsest.transcript.values import Price, Usage
+
+TIMELINE_VERSION = 1
+CHARS4 = "chars/4"
+"""The estimator of most agents: four characters are a token, rounded up for each message."""
+
+ItemState = Literal[
+    "whole", "truncated", "cleared", "masked", "summarised", "offloaded", "out", "reverted"
+]
+"""``summarised`` and ``out`` items take no tokens; the others take those of what is shown instead."""
+Seen = Literal["exact", "rebuilt", "partial"]
+"""How a request is known: as it was sent, from the messages before it, or in part."""
+RequestStatus = Literal["ok", "aborted", "refused"]
+EventKind = Literal["prune", "compact", "undo", "fork", "model", "effort", "idle"]
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineItem:
+    """A piece of the context: a section of the system prompt, a text, a call, a result, a summary."""
+
+    index: int
+    id: str
+    """``message/part`` in the session's log, with ``/result`` for the result of a call."""
+    kind: str
+    """One of the kinds of the window's gauge, or ``call``, ``media``, ``summary``."""
+    message: str
+    """Id of its message in the log; empty for system prompt and tools."""
+    turn: int
+    """The prompt to which it belongs, from 1; 0 before the first."""
+    entered: int
+    """The first request that could show it."""
+    chars: int
+    label: str = ""
+    """At most 80 characters: its first line, or the subject of a call."""
+    tool: str = ""
+    group: str = ""
+    """Id that a call and its result share."""
+    block: int = 0
+    """Number of the provider's message that holds it: the cache is kept by whole messages."""
+    hash: str = ""
+    """Digest of its content, the same for equal contents."""
+    text: Literal["kept", "none", "encrypted", "not recorded"] = "kept"
+    created: int | None = None
+    is_error: bool = False
+    covers: tuple[int, ...] = ()
+    """Of a summary: the items that it replaced."""
+    before: int | None = None
+    """The item in front of which it stands, if that is not its own place: a summary stands where the first
+    item was that it replaced, system prompt and tools stand in front of all (0)."""
+    pinned: bool = False
+    input_hash: str = ""
+    """Of a call: digest of its tool and input, with keys sorted and blanks at the ends removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRequest:
+    """One model call of the session's own turns."""
+
+    index: int
+    id: str
+    """Of the answer's message in the log."""
+    turn: int
+    items: int
+    """How many items existed when it was sent: it could show those numbered below."""
+    answer: tuple[int, int] = (0, 0)
+    """The items of its answer, as a range; empty where nothing was answered."""
+    started: int | None = None
+    """Milliseconds since 1970."""
+    ended: int | None = None
+    model: str = ""
+    effort: str = ""
+    window: int = 0
+    """0 where no limit is known."""
+    reserve: int = 0
+    price: Price | None = None
+    status: RequestStatus = "ok"
+    seen: Seen = "rebuilt"
+    usage: Usage | None = None
+    """As reported; None where nothing was."""
+    cost: float | None = None
+    """US dollars, as recorded or from the price; None where unknown."""
+    purpose: str = "step"
+    system_hash: str = ""
+    tools_hash: str = ""
+
+    @property
+    def reported(self) -> int | None:
+        """Tokens of the whole prompt, as reported."""
+        return self.usage.prompt if self.usage is not None and self.usage.prompt else None
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """From this request on an item is shown in another state."""
+
+    item: int
+    request: int
+    state: ItemState
+    tokens: int | None = None
+    """Tokens of what is shown instead, by the estimator of whoever decided; None where it is not known."""
+    chars: int = 0
+    """Characters of what is shown instead."""
+    rule: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    shown: str | None = None
+    """The text that stands in its place, where it is short or known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEvent:
+    """Something that happened to the context as a whole."""
+
+    request: int
+    """The first request that it affects."""
+    kind: EventKind
+    cause: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """A session as items, requests, transitions and events."""
+
+    session: str
+    title: str = ""
+    origin: str = "palimpsest"
+    """The agent that recorded it: ``palimpsest``, or the name of a format."""
+    items: tuple[TimelineItem, ...] = ()
+    requests: tuple[TimelineRequest, ...] = ()
+    transitions: tuple[Transition, ...] = ()
+    """In the order of requests."""
+    events: tuple[TimelineEvent, ...] = ()
+    parent: str | None = None
+    started_by: str | None = None
+    """The parent's call that began it as a subagent."""
+    gaps: tuple[str, ...] = ()
+    """What the recording lacks, a sentence each."""
+    read: Callable[[int], str] = field(default=lambda _index: "", repr=False, compare=False)
+    """Returns the whole text of an item; for a call its name and input."""
+    count: Callable[[str], Callable[[str], int]] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """Returns the counter of an estimator; None where only characters can be counted."""
+    version: int = TIMELINE_VERSION
+    facts_until: int | None = None
+    """Of a simulated one: the first request that differs from the recorded; what follows is an estimate."""
+    _weights: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def weights(self, estimator: str = CHARS4) -> tuple[int, ...]:
+        """Return each item's tokens, whole, by an estimator; counted once."""
+        known = self._weights.get(estimator)
+        if known is None:
+            known = self._weights[estimator] = tuple(self._weigh(estimator))
+        return known
+
+    def _weigh(self, estimator: str) -> list[int]:
+        if estimator == CHARS4 or self.count is None:
+            return self._quarters()
+        count = self.count(estimator)
+        known: dict[str, int] = {}
+        found = []
+        for item in self.items:
+            tokens = known.get(item.hash) if item.hash else None
+            if tokens is None:
+                text = self.read(item.index) if item.text == "kept" else ""
+                tokens = count(text) if text else -(-item.chars // 4)
+                known[item.hash] = tokens
+            found.append(tokens)
+        return found
+
+    def _quarters(self) -> list[int]:
+        """Return a quarter of each item's characters, so rounded that a message is rounded up once."""
+        found, block, chars, tokens = [], -1, 0, 0
+        for item in self.items:
+            if item.block != block:
+                block, chars, tokens = item.block, 0, 0
+            chars += item.chars
+            found.append(-(-chars // 4) - tokens)
+            tokens = -(-chars // 4)
+        return found
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """Each item's place in a request that holds all of them."""
+        order = sorted(
+            range(len(self.items)),
+            key=lambda one: (
+                (one, 1, one) if (before := self.items[one].before) is None else (before, 0, one)
+            ),
+        )
+        found = [0] * len(order)
+        for rank, index in enumerate(order):
+            found[index] = rank
+        return tuple(found)
+
+    @cached_property
+    def by_item(self) -> Mapping[int, Sequence[Transition]]:
+        """Transitions of each item that has some, in the order of requests."""
+        found: dict[int, list[Transition]] = {}
+        for one in self.transitions:
+            found.setdefault(one.item, []).append(one)
+        return found
+
+    def at(self, item: int, request: int) -> Transition | None:
+        """Return the transition that holds for an item at a request; None while it is whole."""
+        those = self.by_item.get(item)
+        if not those:
+            return None
+        place = bisect_right(those, request, key=lambda one: one.request)
+        found = those[place - 1] if place else None
+        return None if found is None or found.state == "whole" else found
+
+    def state(self, item: int, request: int) -> ItemState | None:
+        """Return what a request showed of an item; None where it did not exist yet."""
+        if item >= self.requests[request].items:
+            return None
+        found = self.at(item, request)
+        return "whole" if found is None else found.state
+
+    def with_transitions(
+        self,
+        transitions: Sequence[Transition],
+        events: Sequence[TimelineEvent],
+        facts_until: int | None,
+    ) -> "Timeline":
+        """Return a simulated timeline, which shares items and requests and has no reported usage."""
+        return replace(
+            self,
+            transitions=tuple(transitions),
+            events=tuple(events),
+            facts_until=facts_until,
+            _weights=self._weights,
+        )
