@@ -19,6 +19,9 @@ def sample(name: str, into: Path) -> Path:
         target.write_bytes(lzma.decompress(packed.read_bytes()))
     elif (FOLDER / name).is_dir():
         shutil.copytree(FOLDER / name, target)
+        for one in [*target.rglob("*.xz")]:
+            one.with_suffix("").write_bytes(lzma.decompress(one.read_bytes()))
+            one.unlink()
     else:
         shutil.copyfile(FOLDER / name, target)
     return target

@@ -3,6 +3,7 @@
 Border: pure; values in, values out.
 """
 
+import re
 from typing import Any, TypeVar
 
 from palimpsest.review.importing.open_calls import data_url
@@ -18,6 +19,8 @@ IMPORTED = "imported"
 """Key of what is known of the origin: in the metadata of a session, and as an extra field of its messages."""
 TITLE_CHARS = 80
 UNKNOWN = "unknown"
+_TAG = re.compile(r"</?[a-z]+(?:-[a-z]+)+>")
+"""Tags that a program puts around a command, such as ``<command-name>``; they are no words of a title."""
 NOTHING_SAID = "The recording does not say what went wrong."
 
 
@@ -67,7 +70,8 @@ def title_of(value: MessageRead) -> str:
     words = " ".join(
         part.text for part in value.parts if isinstance(part, Text) and not part.synthetic
     )
-    line = " ".join(words[: TITLE_CHARS * 10].split())
+    words = _TAG.sub(" ", words[: TITLE_CHARS * 10])
+    line = " ".join(words.split())
     return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 1]}…"
 
 

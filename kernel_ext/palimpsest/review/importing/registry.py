@@ -105,16 +105,18 @@ class ImporterRegistry:
             )
         except OSError:
             return
+        files = [one for one in inside if one.suffix in ENDINGS and not one.is_symlink()]
+        files = [one for one in files if one.is_file()]
+        named = {one.stem for one in files if self._recognised(one) is not None}
+        yield from files
         for path in inside:
-            if path.is_symlink():
+            # A folder beside a recording of its name holds what belongs to it, such as its subagents.
+            if path.is_symlink() or not path.is_dir() or path.name in named:
                 continue
-            if path.is_file() and path.suffix in ENDINGS:
+            if self._recognised(path) is not None:
                 yield path
-            elif path.is_dir():
-                if self._recognised(path) is not None:
-                    yield path
-                elif depth > 1:
-                    yield from self._recordings(path, depth - 1)
+            elif depth > 1:
+                yield from self._recordings(path, depth - 1)
 
     def _recognised(self, path: Path) -> Importer | None:
         try:
