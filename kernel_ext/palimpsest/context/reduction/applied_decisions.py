@@ -11,7 +11,12 @@ from operator import is_
 from palimpsest.context.engine_text.reminders import MODE, wrapped
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.visible_messages import View, whole_output
-from palimpsest.transcript.context_values.decisions import EXCLUDE, Decision, EffectiveDecisions
+from palimpsest.transcript.context_values.decisions import (
+    EXCLUDE,
+    Decision,
+    EffectiveDecisions,
+    OwnRule,
+)
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
     FilePart,
@@ -24,6 +29,7 @@ from palimpsest.transcript.parts import (
     ToolPart,
 )
 
+IMPORT: OwnRule = "import"
 CLEARED = "[Old tool result content cleared]"
 """Shown instead of a cleared output where the decision has no text of its own."""
 
@@ -124,9 +130,9 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
         case None:
             shown = whole
         case Decision(action="clear"):
-            shown, attachments = str(decision.numbers.get("text", CLEARED)), ()
+            shown, attachments = _placeholder(decision), ()
         case _:
-            shown = shorten(whole, decision.numbers)
+            shown = recorded_text(decision) or shorten(whole, decision.numbers)
             if decision.numbers.get("without_media"):
                 attachments = ()
     return part.model_copy(
@@ -134,10 +140,21 @@ def _part(part: Part, decision: Decision | None, texts: Mapping[str, str]) -> Pa
     )
 
 
+def _placeholder(decision: Decision) -> str:
+    said = recorded_text(decision)
+    return str(decision.numbers.get("text", CLEARED)) if said is None else said
+
+
+def recorded_text(decision: Decision) -> str | None:
+    """Return what another agent's recording says stood in an output's place; None for our own decisions."""
+    shown = decision.numbers.get("shown") if decision.rule == IMPORT else None
+    return shown if isinstance(shown, str) else None
+
+
 def _reduced_cells(part: NotebookPart, decision: Decision) -> NotebookPart:
     """Return a note about the user's cells as it is shown after a reduction."""
     if decision.action == "clear":
-        shown = str(decision.numbers.get("text", CLEARED))
+        shown = _placeholder(decision)
     else:
         shown = shorten(part.text, decision.numbers)
     return part.model_copy(update={"text": shown})

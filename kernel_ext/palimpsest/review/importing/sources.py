@@ -5,7 +5,9 @@ is opened, and a link only where the user named it.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,9 @@ HEAD_BYTES = 65_536
 MOST_DEPTH = 100
 """Levels of nesting that are believed; recorded sessions have about ten."""
 _PIECE = 1 << 20
+
+COUNTED: ContextVar[Callable[[int], None] | None] = ContextVar("COUNTED", default=None)
+"""Called with the bytes of each piece that is read, for the progress of an import."""
 
 
 def head_of(path: Path) -> Head:
@@ -58,7 +63,7 @@ def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
     with open_regular(path, follow=True) as file:
         pieces: list[bytes] = []
         number, length = 1, 0
-        while piece := file.read(_PIECE):
+        while piece := _counted(file.read(_PIECE)):
             *ended, rest = piece.split(b"\n")
             for end in ended:
                 whole, skip = b"".join((*pieces, end)), length > MOST_LINE_BYTES
@@ -82,10 +87,27 @@ def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
             yield number, b"".join(pieces)
 
 
+def _counted(piece: bytes | None) -> bytes:
+    count, content = COUNTED.get(), piece or b""
+    if count is not None and content:
+        count(len(content))
+    return content
+
+
+class _CountedFile:
+    """A file whose reads are counted; ijson asks for nothing but ``read``."""
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        return _counted(self._file.read(size))
+
+
 def json_document(path: Path) -> Any:
     """Return a whole JSON document; raises UserError with one sentence where it cannot be read."""
     try:
-        value = json.loads(read_small(path, MOST_DOCUMENT_BYTES, follow=True))
+        value = json.loads(_counted(read_small(path, MOST_DOCUMENT_BYTES, follow=True)))
     except TooLarge as error:
         raise UserError(
             f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and cannot be read whole."
@@ -108,7 +130,7 @@ def json_items(path: Path, prefix: str, report: Report) -> Iterator[Any]:
     """
     try:
         with open_regular(path, follow=True) as file:
-            for value in ijson.items(file, prefix, use_float=True):
+            for value in ijson.items(_CountedFile(file), prefix, use_float=True):
                 if too_deep(value):
                     report(prefix, "It is nested too deeply and was left out.")
                 else:

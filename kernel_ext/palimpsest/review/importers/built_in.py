@@ -1,0 +1,14 @@
+"""The importers that come with Palimpsest, in the order in which they are asked.
+
+Formats whose beginning is unmistakable come first; those that resemble others come last.
+"""
+
+from palimpsest.review.importers.claude_code import CLAUDE_CODE
+from palimpsest.review.importers.codex import CODEX
+from palimpsest.review.importers.pi import PI
+from palimpsest.review.importing.importer import Importer
+from palimpsest.review.importing.registry import ImporterRegistry
+
+BUILT_IN: tuple[Importer, ...] = (PI, CODEX, CLAUDE_CODE)
+
+REGISTRY = ImporterRegistry(BUILT_IN)

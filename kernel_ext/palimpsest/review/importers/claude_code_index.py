@@ -1,0 +1,211 @@
+"""Index a Claude Code file: which records belong to one message, and which messages follow which.
+
+Records form a tree by uuid and parentUuid, but a second child is not always another branch: the results of
+parallel calls hang on the records of one answer, and reminders on both. So records are joined to messages first.
+Only ids are kept, no content.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.review.importing.json_fields import as_object, as_objects, as_text
+
+Json = dict[str, Any]
+
+BOUNDARY = "compact_boundary"
+CONTENT = frozenset({"assistant", "user", "system", "attachment"})
+PROMPT_CHARS = 400
+"""By so much of its prompt a subagent of an older version is known to its call."""
+
+
+@dataclass(slots=True)
+class ClaudeNode:
+    """One message: the records of one answer, one message of the user, or a compaction."""
+
+    name: str
+    kind: str
+    """``user``, ``assistant`` or ``compaction``."""
+    parent: str | None
+    last_record: int
+    """Line of its newest record; results and what is said beside them are none of an answer's own."""
+
+
+@dataclass(slots=True)
+class ClaudeThread:
+    """The messages of a session, or of one subagent in the same file."""
+
+    nodes: dict[str, ClaudeNode] = field(default_factory=dict)
+    newest: str | None = None
+    """The message that the file's newest record belongs to."""
+    root: str = ""
+    """The uuid of its first record."""
+    prompt: str = ""
+    """The beginning of its first prompt, by which an older version's call is found."""
+    agent: str = ""
+
+
+class ClaudeIndex:
+    """The index of one file.
+
+    Responsibilities: the node of each record; main path and branches; which call began which subagent.
+    """
+
+    def __init__(self) -> None:
+        self.threads: dict[str, ClaudeThread] = {}
+        self.lines: dict[int, tuple[str, str]] = {}
+        """Thread and node of the records that hold content, by line."""
+        self.gaps: set[int] = set()
+        """Lines before which records are missing."""
+        self.agent_calls: dict[str, str] = {}
+        """The call that began each subagent, by the subagent's id."""
+        self.prompts: dict[str, str] = {}
+        """The call of each task by the beginning of its prompt."""
+        self._anchors: dict[str, tuple[str, str]] = {}
+        """Thread and node of every record, by uuid."""
+        self._calls: dict[str, str] = {}
+        """Node of each call."""
+
+    def add(self, number: int, record: Json) -> None:
+        """Take the next record."""
+        name = as_text(record.get("uuid"))
+        kind = as_text(record.get("type"))
+        if not name or name in self._anchors:
+            return
+        thread_name, thread, before = self._place(record, name, number)
+        message = as_object(record.get("message"))
+        node = before
+        if kind == "assistant":
+            node = as_text(message.get("id")) or name
+            self._join(thread, node, "assistant", before, number)
+            self._note_calls(node, message)
+        elif kind == "user":
+            node = self._user(thread, record, name, before, number)
+        elif kind == "system" and record.get("subtype") == BOUNDARY:
+            node = name
+            self._join(thread, node, "compaction", before, number)
+        elif kind == "progress":
+            self._note_agent(as_object(record.get("data")).get("agentId"), record)
+        self._anchors[name] = thread_name, node or ""
+        if node and node in thread.nodes:
+            thread.newest = node
+            if kind in CONTENT:
+                self.lines[number] = thread_name, node
+            if kind == thread.nodes[node].kind:
+                thread.nodes[node].last_record = number
+
+    def node_of(self, uuid: str) -> str:
+        """Return the node of a record; empty where there is none."""
+        return self._anchors.get(uuid, ("", ""))[1]
+
+    def _place(self, record: Json, name: str, number: int) -> tuple[str, ClaudeThread, str | None]:
+        """Return the thread of a record, and the node that it follows."""
+        parent = record.get("parentUuid") or record.get("logicalParentUuid")
+        aside = record.get("isSidechain") is True
+        agent = as_text(record.get("agentId"))
+        known = self._anchors.get(parent) if isinstance(parent, str) else None
+        if known is not None and bool(known[0]) is aside:
+            return known[0], self.threads[known[0]], known[1] or None
+        thread_name = (agent or name) if aside else ""
+        thread = self.threads.get(thread_name)
+        if thread is None:
+            thread = self.threads[thread_name] = ClaudeThread(root=name, agent=agent)
+        elif parent is not None:
+            self.gaps.add(number)
+        # What it follows is missing, so it follows what stands before it.
+        return thread_name, thread, thread.newest if parent is not None else None
+
+    def _join(
+        self, thread: ClaudeThread, node: str, kind: str, before: str | None, number: int
+    ) -> None:
+        if node not in thread.nodes:
+            thread.nodes[node] = ClaudeNode(node, kind, before, number)
+
+    def _user(
+        self, thread: ClaudeThread, record: Json, name: str, before: str | None, number: int
+    ) -> str | None:
+        message = as_object(record.get("message"))
+        content = message.get("content")
+        results = [
+            as_text(block.get("tool_use_id"))
+            for block in as_objects(content)
+            if block.get("type") == "tool_result"
+        ]
+        if results:
+            called = next((self._calls[one] for one in results if one in self._calls), before)
+            result = record.get("toolUseResult")
+            if isinstance(result, dict) and isinstance(result.get("agentId"), str):
+                self.agent_calls.setdefault(result["agentId"], results[0])
+            return called
+        if record.get("isCompactSummary") is True and before is not None:
+            node = thread.nodes.get(before)
+            if node is not None and node.kind == "compaction":
+                return before
+        if not thread.nodes:
+            thread.prompt = prompt_key(content)
+        self._join(thread, name, "user", before, number)
+        return name
+
+    def _note_calls(self, node: str, message: Json) -> None:
+        for block in as_objects(message.get("content")):
+            if block.get("type") == "tool_use":
+                call = as_text(block.get("id"))
+                self._calls[call] = node
+                prompt = as_object(block.get("input")).get("prompt")
+                if isinstance(prompt, str):
+                    self.prompts.setdefault(prompt_key(prompt), call)
+
+    def _note_agent(self, agent: Any, record: Json) -> None:
+        call = record.get("parentToolUseID")
+        if isinstance(agent, str) and isinstance(call, str):
+            self.agent_calls.setdefault(agent, call)
+
+
+def prompt_key(content: Any) -> str:
+    """Return the beginning of a prompt."""
+    if isinstance(content, str):
+        return content[:PROMPT_CHARS].strip()
+    texts = (as_text(block.get("text")) for block in as_objects(content))
+    return next((one[:PROMPT_CHARS].strip() for one in texts if one), "")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudePath:
+    """One way through a thread, from its first message to a leaf."""
+
+    first: str | None
+    """The first message that no earlier path has; None for the newest path."""
+    nodes: frozenset[str]
+    left: str | None
+    """The last message that it shares with the path that it left."""
+
+
+def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
+    """Yield the path of the newest record, then the others that hold an answer, the newest first."""
+    parents = {node.parent for node in thread.nodes.values()}
+    leaves = [name for name in thread.nodes if name not in parents]
+    newest = thread.newest
+    covered: set[str] = set()
+    if newest is not None:
+        # What follows the newest record's message was there before it, and stays on its path.
+        covered.update(_path(thread, newest))
+        yield ClaudePath(None, frozenset(covered), None)
+    for leaf in reversed(leaves):
+        path = _path(thread, leaf)
+        own = [name for name in path if name not in covered]
+        if not any(thread.nodes[name].kind == "assistant" for name in own):
+            continue
+        left = next((name for name in reversed(path) if name in covered), None)
+        covered.update(own)
+        yield ClaudePath(own[0], frozenset(path), left)
+
+
+def _path(thread: ClaudeThread, leaf: str) -> list[str]:
+    path: list[str] = []
+    seen: set[str] = set()
+    at: str | None = leaf
+    while at is not None and at not in seen and at in thread.nodes:
+        seen.add(at)
+        path.append(at)
+        at = thread.nodes[at].parent
+    return path[::-1]

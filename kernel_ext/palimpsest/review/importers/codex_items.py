@@ -1,0 +1,124 @@
+"""Read the items of Codex rollouts: messages, thinking, calls and results in OpenAI's form."""
+
+import json
+from typing import Any
+
+from palimpsest.review.importing.json_fields import as_count, as_object, as_objects, as_text
+from palimpsest.review.importing.recorded import Call, Media, ResultRead, Text, Thinking
+from palimpsest.transcript.values import Usage
+
+Json = dict[str, Any]
+
+CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
+OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+PROGRAM = (
+    "# AGENTS.md instructions",
+    "<user_instructions>",
+    "<environment_context>",
+    "<permissions instructions>",
+    "<turn_aborted>",
+    "<skill>",
+    "<subagent_notification>",
+    "<user_shell_command>",
+)
+"""How texts begin that Codex wrote in the user's place."""
+
+
+def is_program(words: str) -> bool:
+    """Return whether Codex wrote a text in the user's place."""
+    return words.lstrip().startswith(PROGRAM)
+
+
+def message_parts(item: Json) -> tuple[Text | Media, ...]:
+    """Return the parts of a message."""
+    content = item.get("content")
+    if isinstance(content, str):
+        return (Text(content),)
+    parts: list[Text | Media] = []
+    for block in as_objects(content):
+        if block.get("type") in ("input_text", "output_text", "text"):
+            parts.append(Text(as_text(block.get("text"))))
+        elif block.get("type") == "input_image":
+            parts.append(_image(as_text(block.get("image_url"))))
+    return tuple(parts)
+
+
+def _image(url: str) -> Media:
+    head, comma, data = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return Media(head.removeprefix("data:").removesuffix(";base64"), data)
+    return Media("image/*", name=url[:200] or None)
+
+
+def answer_part(item: Json) -> list[Text | Thinking | Media | Call]:
+    """Return the parts of one item of an answer."""
+    match item.get("type"):
+        case "message":
+            return list(message_parts(item))
+        case "reasoning":
+            said = [*as_objects(item.get("content")), *as_objects(item.get("summary"))]
+            words = "\n\n".join(as_text(block.get("text")) for block in said)
+            encrypted = bool(item.get("encrypted_content"))
+            return [Thinking(words, encrypted=encrypted and not words)]
+        case "function_call" | "tool_search_call":
+            name = as_text(item.get("name")) or as_text(item.get("type"))
+            return [Call(as_text(item.get("call_id")), name, _arguments(item.get("arguments")))]
+        case "custom_tool_call":
+            given = {"input": as_text(item.get("input"))}
+            return [Call(as_text(item.get("call_id")), as_text(item.get("name")), given)]
+        case "local_shell_call":
+            call = as_text(item.get("call_id")) or as_text(item.get("id"))
+            return [Call(call, "local_shell", as_object(item.get("action")))]
+        case _:
+            return []  # a search that the provider ran itself has no result here
+
+
+def _arguments(value: Any) -> Json:
+    if isinstance(value, dict):
+        return value
+    try:
+        read = json.loads(as_text(value))
+    except (ValueError, RecursionError):
+        return {"arguments": as_text(value)}
+    return read if isinstance(read, dict) else {"arguments": as_text(value)}
+
+
+def result_of(item: Json, time: int | None) -> ResultRead:
+    """Return a result; some versions wrap its text and the exit code in JSON."""
+    given = item.get("output")
+    words = ""
+    facts: Json = {}
+    media: tuple[Media, ...] = ()
+    if isinstance(given, str):
+        words = given
+        inner = _arguments(given) if given.startswith('{"output"') else {}
+        if isinstance(inner.get("output"), str):
+            told = as_object(inner.get("metadata"))
+            words = inner["output"]
+            facts = {name: told[name] for name in ("exit_code", "duration_seconds") if name in told}
+    elif isinstance(given, list):
+        parts = message_parts({"content": given})
+        words = "\n".join(part.text for part in parts if isinstance(part, Text))
+        media = tuple(part for part in parts if isinstance(part, Media))
+    elif isinstance(given, dict):
+        words = as_text(given.get("content"))
+    return ResultRead(
+        call=as_text(item.get("call_id")),
+        output=words,
+        is_error=as_object(given).get("success") is False,
+        ended=time,
+        media=media,
+        metadata=facts,
+    )
+
+
+def usage_of(last: Json, total: Json, before: Json) -> Usage:
+    """Return the usage of one request, by its own report or by how the total grew."""
+    said = last or {name: as_count(total[name]) - as_count(before.get(name)) for name in total}
+    given = as_count(said.get("input_tokens"))
+    cached = min(as_count(said.get("cached_input_tokens")), given)
+    output = as_count(said.get("output_tokens"))
+    reasoning = min(as_count(said.get("reasoning_output_tokens")), output)
+    return Usage(
+        input=given - cached, output=output - reasoning, reasoning=reasoning, cache_read=cached
+    )

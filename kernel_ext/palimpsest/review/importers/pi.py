@@ -1,0 +1,395 @@
+"""Read sessions of pi, and of OpenClaw, which writes the same files: one JSON object a line, versions 1 to 3.
+
+Since version 2 the lines form a tree: the last line is the leaf, and the path to it is the session. What hangs
+on other leaves becomes sessions of its own, each with the messages that it shares with the path it left.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.json_fields import (
+    as_count,
+    as_dollars,
+    as_object,
+    as_objects,
+    as_text,
+    as_time,
+    small_facts,
+)
+from palimpsest.review.importing.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    Media,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    TitleRead,
+)
+from palimpsest.review.importing.sources import json_lines
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Usage
+
+Json = dict[str, Any]
+
+FIRST_TREE = 2
+"""The first version whose lines have ids."""
+MOST_BRANCHES = 100
+"""Other branches that are read; each takes another pass over the file."""
+ENDS = {
+    "stop": "stop",
+    "toolUse": "tool-calls",
+    "length": "length",
+    "error": "error",
+    "aborted": "aborted",
+}
+BRANCH_SUMMARY = (
+    "The following is a summary of a branch that this conversation came back from:\n\n"
+    "<summary>\n{}\n</summary>"
+)
+CUT = "The output was cut before it was recorded."
+
+
+class PiImporter:
+    """Reads sessions of pi and OpenClaw."""
+
+    name = "pi"
+    title = "pi"
+    tried_on = "real sessions"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether the first line is the header of a session."""
+        header = _header(head.start.split(b"\n", 1)[0])
+        return header is not None and "timestamp" in header and "cwd" in header
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield the session that the last line ends, then its other branches."""
+        _, header = next(json_lines(path, lambda *_: None), (0, {}))
+        if header.get("type") != "session":
+            raise UserError(f"{path.name!r} does not begin with the header of a session.")
+        if as_count(header.get("version")) < FIRST_TREE:
+            yield from _PiPath(header).read(path, report, None)
+            return
+        for branch in _Tree(path, report).branches(as_text(header.get("id")), report):
+            yield from _PiPath(header, branch).read(path, report, branch.entries)
+
+
+class _Branch:
+    """One path through the tree: its entries from the first on, and where it left another one."""
+
+    def __init__(self, name: str, entries: frozenset[str], of: str | None, at: str | None) -> None:
+        self.name = name
+        self.entries = entries
+        self.of = of
+        self.at = at
+
+
+class _Tree:
+    """The ids of a file's entries, without their content."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        self._parents: dict[str, str | None] = {}
+        self._messages: set[str] = set()
+        for number, entry in json_lines(path, lambda *_: None):
+            if entry.get("type") == "session":
+                continue
+            name, parent = entry.get("id"), entry.get("parentId")
+            if not isinstance(name, str) or name in self._parents:
+                report(f"line {number}", "It has no id of its own and was left out.")
+                continue
+            known = isinstance(parent, str) and parent in self._parents
+            if parent is not None and not known:
+                report(f"line {number}", "What it follows is missing; it begins a new branch.")
+            self._parents[name] = parent if known else None
+            if entry.get("type") in ("message", "custom_message", "branch_summary"):
+                self._messages.add(name)
+
+    def branches(self, session: str, report: Report) -> Iterator[_Branch]:
+        """Yield the path to the last entry, then those to other leaves, the newest first."""
+        inner = set(self._parents.values())
+        leaves = [name for name in self._parents if name not in inner]
+        homes: dict[str, str] = {}
+        for number, leaf in enumerate(reversed(leaves)):
+            if number > MOST_BRANCHES:
+                report("", f"Only the newest {MOST_BRANCHES} of its branches were read.")
+                return
+            path = self._path(leaf)
+            own = [name for name in path if name not in homes]
+            if number and not self._messages.intersection(own):
+                continue
+            name = f"{session}/{own[0]}" if number else session
+            shared = [one for one in path if one in homes]
+            of = homes[shared[-1]] if shared else (session if number else None)
+            at = next((one for one in reversed(shared) if one in self._messages), None)
+            for one in own:
+                homes[one] = name
+            yield _Branch(name, frozenset(path), of, at)
+        if not leaves:
+            yield _Branch(session, frozenset(), None, None)
+
+    def _path(self, leaf: str) -> list[str]:
+        # A parent stands in an earlier line, so there is no circle.
+        path = [leaf]
+        while (parent := self._parents[path[-1]]) is not None:
+            path.append(parent)
+        return path[::-1]
+
+
+class _PiPath:
+    """Reads the entries of one path in their order."""
+
+    def __init__(self, header: Json, branch: _Branch | None = None) -> None:
+        self._header = header
+        self._branch = branch
+        self._model = _model(header.get("provider"), header.get("modelId"))
+        self._effort = as_text(header.get("thinkingLevel")) or None
+        self._count = 0
+        self._kept: dict[str, str] = {}
+        """For each entry the first message from it on, by which a compaction names what it kept."""
+        self._before: list[str] = []
+        """Entries since the newest message, which its next one stands for."""
+
+    def read(
+        self, path: Path, report: Report, entries: frozenset[str] | None
+    ) -> Iterator[Recorded]:
+        yield self._begin()
+        index = 0
+        for number, entry in json_lines(path, report):
+            kind = entry.get("type")
+            name = entry.get("id") if entries is not None else str(index)
+            index += 1
+            if kind == "session" or (entries is not None and name not in entries):
+                continue
+            self._before.append(str(name))
+            yield from self._entry(entry, as_text(kind), f"line {number}", report)
+
+    def _begin(self) -> SessionBegin:
+        header, branch = self._header, self._branch
+        recorded = as_text(header.get("id"))
+        return SessionBegin(
+            id=recorded if branch is None else branch.name,
+            format="pi",
+            format_version=str(as_count(header.get("version")) or 1),
+            directory=as_text(header.get("cwd")),
+            created=as_time(header.get("timestamp")),
+            model=self._model,
+            branch_of=None if branch is None else branch.of,
+            branch_at=None if branch is None else branch.at,
+        )
+
+    def _entry(self, entry: Json, kind: str, place: str, report: Report) -> Iterator[Recorded]:
+        match kind:
+            case "message":
+                message = as_object(entry.get("message"))
+                yield from self._message(message, entry, place, report)
+            case "custom_message":
+                yield self._told(entry, _content(entry.get("content")))
+            case "branch_summary":
+                words = BRANCH_SUMMARY.format(as_text(entry.get("summary")))
+                yield self._told(entry, (Text(words),))
+            case "compaction":
+                yield self._compaction(entry)
+            case "model_change":
+                self._model = _model(entry.get("provider"), entry.get("modelId"))
+            case "thinking_level_change":
+                self._effort = as_text(entry.get("thinkingLevel")) or None
+            case "session_info" if as_text(entry.get("name")):
+                yield TitleRead(as_text(entry.get("name")))
+            case "session_info" | "label" | "custom":
+                pass  # never sent to the model
+            case _:
+                report(place, f"It is of the kind {kind!r}, which is not known, and was left out.")
+
+    def _message(
+        self, message: Json, entry: Json, place: str, report: Report
+    ) -> Iterator[Recorded]:
+        role = message.get("role")
+        match role:
+            case "user":
+                yield MessageRead(
+                    id=self._named(entry),
+                    role="user",
+                    parts=_content(message.get("content")),
+                    created=_time(message, entry),
+                    model=self._model,
+                    effort=self._effort,
+                )
+            case "assistant":
+                yield self._answer(message, entry)
+            case "toolResult":
+                yield from _result(message, entry)
+            case "bashExecution":
+                if not message.get("excludeFromContext"):
+                    yield self._told(entry, (Text(_ran(message)),), _time(message, entry))
+            case "custom" | "hookMessage":
+                yield self._told(entry, _content(message.get("content")), _time(message, entry))
+            case "branchSummary":
+                words = BRANCH_SUMMARY.format(as_text(message.get("summary")))
+                yield self._told(entry, (Text(words),), _time(message, entry))
+            case _:
+                report(place, f"It is by {role!r}, which is not known, and was left out.")
+
+    def _named(self, entry: Json) -> str:
+        """Return the id of the next message, which also stands for the entries before it."""
+        self._count += 1
+        name = as_text(entry.get("id")) or f"m{self._count}"
+        for one in self._before:
+            self._kept[one] = name
+        self._before = []
+        return name
+
+    def _told(
+        self,
+        entry: Json,
+        parts: tuple[Text | Media, ...],
+        created: int | None = None,
+    ) -> MessageRead:
+        """Return a message that pi or an extension of it wrote in the user's place."""
+        return MessageRead(
+            id=self._named(entry),
+            role="user",
+            parts=parts,
+            created=created if created is not None else as_time(entry.get("timestamp")),
+            model=self._model,
+            effort=self._effort,
+            by_program=True,
+        )
+
+    def _answer(self, message: Json, entry: Json) -> MessageRead:
+        usage, cost = _usage(as_object(message.get("usage")))
+        model = _model(message.get("provider"), message.get("model"))
+        return MessageRead(
+            id=self._named(entry),
+            role="assistant",
+            parts=tuple(_answer_parts(message.get("content"))),
+            created=_time(message, entry),
+            completed=as_time(entry.get("timestamp")),
+            model=model or self._model,
+            effort=self._effort,
+            usage=usage,
+            cost=cost,
+            finish=ENDS.get(as_text(message.get("stopReason"))),
+            error=as_text(message.get("errorMessage")) or None,
+        )
+
+    def _compaction(self, entry: Json) -> CompactionRead:
+        self._count += 1
+        kept = entry.get("firstKeptEntryId", entry.get("firstKeptEntryIndex"))
+        tokens = entry.get("tokensBefore")
+        usage, _ = _usage(as_object(entry.get("usage")))
+        return CompactionRead(
+            id=as_text(entry.get("id")) or f"m{self._count}",
+            summary=as_text(entry.get("summary")),
+            keeps_from=self._kept.get(str(kept)),
+            created=as_time(entry.get("timestamp")),
+            tokens_before=as_count(tokens) if tokens is not None else None,
+            usage=usage,
+        )
+
+
+def _header(line: bytes) -> Json | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    fits = isinstance(value, dict) and value.get("type") == "session"
+    return value if fits and isinstance(value.get("id"), str) else None
+
+
+def _model(provider: Any, name: Any) -> str:
+    return f"{as_text(provider)}/{as_text(name)}" if as_text(name) else ""
+
+
+def _time(message: Json, entry: Json) -> int | None:
+    """Return when a request was sent or a message written; an entry's own time is when it was recorded."""
+    written = as_time(message.get("timestamp"))
+    return written if written is not None else as_time(entry.get("timestamp"))
+
+
+def _content(value: Any) -> tuple[Text | Media, ...]:
+    if isinstance(value, str):
+        return (Text(value),)
+    return tuple(part for block in as_objects(value) if (part := _block(block)) is not None)
+
+
+def _block(block: Json) -> Text | Media | None:
+    match block.get("type"):
+        case "text":
+            return Text(as_text(block.get("text")))
+        case "image":
+            mime = as_text(block.get("mimeType")) or "application/octet-stream"
+            return Media(mime, as_text(block.get("data")) or None)
+        case _:
+            return None
+
+
+def _answer_parts(value: Any) -> Iterator[Text | Thinking | Media | Call]:
+    for block in as_objects(value):
+        match block.get("type"):
+            case "thinking":
+                words = as_text(block.get("thinking"))
+                signed = bool(block.get("thinkingSignature"))
+                yield Thinking(words, encrypted=signed and not words)
+            case "toolCall":
+                name = as_text(block.get("name"))
+                yield Call(as_text(block.get("id")), name, as_object(block.get("arguments")))
+            case _:
+                part = _block(block)
+                if part is not None:
+                    yield part
+
+
+def _usage(value: Json) -> tuple[Usage | None, float | None]:
+    """Return the usage; None for one of zeros, which pi writes where nothing was reported."""
+    usage = Usage(
+        input=as_count(value.get("input")),
+        output=as_count(value.get("output")),
+        cache_read=as_count(value.get("cacheRead")),
+        cache_write=as_count(value.get("cacheWrite")),
+    )
+    if usage == Usage():
+        return None, None
+    cost = as_dollars(as_object(value.get("cost")).get("total"))
+    return usage, cost or None
+
+
+def _result(message: Json, entry: Json) -> Iterator[Recorded]:
+    call = as_text(message.get("toolCallId"))
+    parts = _content(message.get("content"))
+    details = as_object(message.get("details"))
+    yield ResultRead(
+        call=call,
+        output="\n".join(part.text for part in parts if isinstance(part, Text)),
+        is_error=message.get("isError") is True,
+        ended=_time(message, entry),
+        media=tuple(part for part in parts if isinstance(part, Media)),
+        metadata=small_facts(details),
+    )
+    cut = as_object(details.get("truncation"))
+    if cut.get("truncated") is True:
+        left_out = as_count(cut.get("totalBytes")) - as_count(cut.get("outputBytes"))
+        yield GapRead(CUT, call=call, chars=left_out if left_out > 0 else None)
+
+
+def _ran(message: Json) -> str:
+    """Return what the model is told of a command that the user ran."""
+    output = as_text(message.get("output"))
+    words = [
+        f"Ran `{as_text(message.get('command'))}`",
+        f"```\n{output}\n```" if output else "(no output)",
+    ]
+    code = message.get("exitCode")
+    if message.get("cancelled"):
+        words.append("\n(command cancelled)")
+    elif isinstance(code, int) and code:
+        words.append(f"\nCommand exited with code {code}")
+    return "\n".join(words)
+
+
+PI = PiImporter()

@@ -1,0 +1,228 @@
+"""Write the sessions of a recording into the project's logs, and tell how far that is.
+
+Border: takes an importer's values, whatever they hold, and appends records; nothing in them takes effect.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from palimpsest.review.importing.importer import Importer
+from palimpsest.review.importing.recorded import (
+    CompactionRead,
+    GapRead,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    UsageRead,
+)
+from palimpsest.review.importing.session_journal import Differs, SessionJournal
+from palimpsest.review.importing.sources import COUNTED
+from palimpsest.store.exchange.importer import OPEN, Imported
+from palimpsest.store.interface import Problem, Store
+from palimpsest.transcript.errors import SessionHeld, UserError
+
+STOPPED = "The import was stopped; importing the same again goes on from here."
+MOST_PROBLEMS = 1_000
+"""Problems that are named; a file of broken lines has millions."""
+BROKEN = (
+    *(KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError),
+    *(RecursionError, OSError),
+)
+"""What an importer raises that met something it did not expect."""
+_KINDS = {
+    MessageRead: "message",
+    ResultRead: "result",
+    UsageRead: "usage",
+    CompactionRead: "compaction",
+    ReducedRead: "reduction",
+    RemovedRead: "removal",
+    GapRead: "gap",
+}
+
+
+def never() -> bool:
+    """Return that nobody stops the import."""
+    return False
+
+
+def untold(_done: int, _total: int) -> None:
+    """Tell nobody of the progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportControl:
+    """How an import is watched and stopped."""
+
+    progress: Callable[[int, int], None] = untold
+    """Called with the bytes that were read, and all bytes of the source."""
+    cancelled: Callable[[], bool] = never
+    """Asked between two values; True stops the import, and what was read stays."""
+
+
+@dataclass(slots=True)
+class ImportLog:
+    """What was imported, and what could not be read."""
+
+    sessions: dict[str, Imported] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    stopped: bool = False
+
+    def add(self, one: Imported) -> None:
+        """Add a session; where a source was read twice, what the first time brought holds."""
+        before = self.sessions.get(one.id)
+        if before is None or before.outcome == "same":
+            self.sessions[one.id] = one
+
+    def report(self, place: str, what: str) -> None:
+        """Add a problem, once."""
+        problem = Problem(place, what)
+        if len(self.problems) < MOST_PROBLEMS and problem not in self.problems[-50:]:
+            self.problems.append(problem)
+
+
+def import_recording(
+    store: Store,
+    importer: Importer,
+    path: Path,
+    clock: Callable[[], int],
+    log: ImportLog,
+    control: ImportControl | None = None,
+) -> None:
+    """Import all sessions of a recording; raises UserError where nothing of it can be read."""
+    _Recording(store, importer, path, clock, log, control or ImportControl()).run()
+
+
+class _Recording:
+    """The import of one recording."""
+
+    def __init__(
+        self,
+        store: Store,
+        importer: Importer,
+        path: Path,
+        clock: Callable[[], int],
+        log: ImportLog,
+        control: ImportControl,
+    ) -> None:
+        self._store = store
+        self._importer = importer
+        self._path = path
+        self._clock = clock
+        self._log = log
+        self._control = control
+        self._copies: dict[str, int] = {}
+        """How many copies of a session are not this one, by its recorded id."""
+        self._journal: SessionJournal | None = None
+        self._recorded = ""
+        self._numbers: dict[str, int] = {}
+
+    def run(self) -> None:
+        while True:
+            with counted_bytes(self._path, self._control.progress):
+                try:
+                    return self._read()
+                except Differs:
+                    self._copies[self._recorded] = self._copies.get(self._recorded, 0) + 1
+                finally:
+                    self._close()
+
+    def _read(self) -> None:
+        values = self._importer.read(self._path, self._report)
+        while (value := self._next(values)) is not None:
+            if self._control.cancelled():
+                self._log.stopped = True
+                self._report("", STOPPED)
+                break
+            if isinstance(value, SessionBegin):
+                self._finish(complete=True)
+                self._begin(value)
+            elif self._journal is not None:
+                self._take(self._journal, value)
+        self._finish(complete=not self._log.stopped)
+
+    def _next(self, values: Iterator[Recorded]) -> Recorded | None:
+        try:
+            return next(values, None)
+        except UserError:
+            raise
+        except BROKEN as error:
+            self._report(
+                "", f"Nothing more of it can be read: {type(error).__name__} in its importer."
+            )
+            return None
+
+    def _begin(self, value: SessionBegin) -> None:
+        self._recorded = value.id
+        self._numbers = {}
+        try:
+            self._journal = SessionJournal(
+                self._store,
+                self._path.name,
+                value,
+                copy=self._copies.get(value.id, 0),
+                clock=self._clock,
+                report=self._report,
+            )
+        except SessionHeld:
+            self._report(value.id, OPEN.format(id=value.id))
+        except (ValueError, TypeError, AttributeError):
+            self._report(str(value.id), "It is no session: a field of it is not what it should be.")
+
+    def _take(self, journal: SessionJournal, value: Recorded) -> None:
+        kind = _KINDS.get(type(value), "value")
+        self._numbers[kind] = self._numbers.get(kind, 0) + 1
+        try:
+            journal.take(value, f"{kind} {self._numbers[kind]}")
+        except SessionHeld:
+            self._report(self._recorded, OPEN.format(id=self._recorded))
+            self._close()
+
+    def _finish(self, *, complete: bool) -> None:
+        if self._journal is None:
+            return
+        try:
+            self._log.add(self._journal.finish(complete=complete))
+        except SessionHeld:
+            self._report(self._recorded, OPEN.format(id=self._recorded))
+        self._close()
+
+    def _close(self) -> None:
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+
+    def _report(self, place: str, what: str) -> None:
+        self._log.report(f"{self._path.name}, {place}" if place else self._path.name, what)
+
+
+@contextmanager
+def counted_bytes(path: Path, progress: Callable[[int, int], None]) -> Iterator[None]:
+    """Tell the progress while a source is read; a file that is read twice counts once."""
+    total, done = size_of(path), 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done = min(done + more, total)
+        progress(done, total)
+
+    token = COUNTED.set(count)
+    try:
+        yield
+    finally:
+        COUNTED.reset(token)
+
+
+MOST_FILES = 100_000
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a file, or of the files below a folder."""
+    if not path.is_dir():
+        return path.stat().st_size
+    files = (one for one, _ in zip(path.rglob("*"), range(MOST_FILES), strict=False))
+    return sum(one.stat().st_size for one in files if one.is_file() and not one.is_symlink())

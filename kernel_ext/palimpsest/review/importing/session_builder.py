@@ -1,0 +1,407 @@
+"""Make the events of our transcript from the values of a recorded session, one value at a time.
+
+Border: values in, events out; only the system prompt and the tools are put into the given store, as blobs.
+Open calls are held, and of everything else ids alone, so that a recording of any size passes through. What a
+recording does not say is not made up: an answer without usage has no step-finish part, and a time that is
+not recorded is that of what stands before it and marked as such.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.review.importing.message_parts import (
+    UNKNOWN,
+    error_of,
+    finish_of,
+    marked,
+    model_ref,
+    part_of,
+    title_of,
+)
+from palimpsest.review.importing.open_calls import OpenCalls
+from palimpsest.review.importing.recorded import (
+    Call,
+    CompactionRead,
+    GapRead,
+    MessageRead,
+    Recorded,
+    ReducedRead,
+    RemovedRead,
+    ResultRead,
+    SessionBegin,
+    TitleRead,
+    UsageRead,
+)
+from palimpsest.review.importing.recorded_names import RecordedNames
+from palimpsest.review.importing.session_facts import SessionFacts
+from palimpsest.store.exchange.import_merge import CHARS_PER_TOKEN, RULE
+from palimpsest.store.interface import Store
+from palimpsest.transcript.context_values.decisions import Decision
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    MessagePath,
+    MessageTime,
+    Origin,
+    UserMessage,
+)
+from palimpsest.transcript.parts import (
+    CompactionPart,
+    StepFinishPart,
+    StepStartPart,
+    TextPart,
+)
+from palimpsest.transcript.session_record.events import (
+    DecisionMade,
+    Event,
+    MessageRemoved,
+    MessageUpdated,
+    PartUpdated,
+    SessionCompacted,
+)
+from palimpsest.transcript.session_record.sessions import Spent
+from palimpsest.transcript.values import Usage
+
+Json = dict[str, Any]
+
+AGENT = "build"
+"""The agent that a fork of an imported session goes on with."""
+MOST_ANSWERS = 1_000
+"""Newest answers whose usage may still be reported."""
+
+
+class NotJournaled(ValueError):
+    """A value cannot be made part of a session; the message says why."""
+
+
+class SessionBuilder:
+    """Builds one session.
+
+    Responsibilities: the events of each value; what holds for the session as a whole (title, sums, gaps).
+    """
+
+    def __init__(
+        self, begin: SessionBegin, names: RecordedNames, store: Store, *, now: int
+    ) -> None:
+        """``now`` is the session's time where the recording has none."""
+        self.facts = SessionFacts(begin, names, store, now=now)
+        self._names = names
+        self._folder = MessagePath(cwd=begin.directory, root=begin.directory)
+        self._calls = OpenCalls()
+        self._prompt = ""
+        """Our id of the newest user message."""
+        self._order: dict[str, None] = {}
+        """The recorded ids of the messages that were not taken back, in order."""
+        self._answers: OrderedDict[str, tuple[AssistantMessage, Spent | None]] = OrderedDict()
+        """The newest answers by recorded id, with what was counted of each."""
+        self._summary_of: tuple[str, CompactionRead] | None = None
+        """Our id of a compaction's marker whose summary has not come yet, and the compaction."""
+        self._decisions = 0
+        self.messages = 0
+        """How many messages there are, those that were taken back left out."""
+
+    # Values
+
+    def events(self, value: Recorded) -> Iterator[Event]:
+        """Yield the events of the next value; raises NotJournaled where it can have none."""
+        if not (isinstance(value, MessageRead) and value.is_summary):
+            yield from self._summary_missing()
+            self._summary_of = None
+        if isinstance(value, TitleRead):
+            self.facts.given_title = value.title or self.facts.given_title
+        elif isinstance(value, CompactionRead | ReducedRead | RemovedRead | GapRead):
+            yield from self._change(value)
+        else:
+            yield from self._content(value)
+
+    def _content(
+        self, value: SessionBegin | MessageRead | ResultRead | UsageRead
+    ) -> Iterator[Event]:
+        match value:
+            case MessageRead():
+                yield from self._message(value)
+            case ResultRead():
+                yield from self._result(value)
+            case UsageRead():
+                yield from self._usage(value)
+            case SessionBegin():
+                raise NotJournaled("A session begins inside another one.")
+
+    def _change(
+        self, value: CompactionRead | ReducedRead | RemovedRead | GapRead
+    ) -> Iterator[Event]:
+        match value:
+            case CompactionRead():
+                yield from self._compaction(value)
+            case ReducedRead():
+                yield from self._reduced(value)
+            case RemovedRead():
+                yield from self._removed(value)
+            case GapRead():
+                yield from self._gap(value)
+
+    def ending(self) -> Iterator[Event]:
+        """Yield the events that close what is open at the recording's end; more values may still follow."""
+        yield from self._summary_missing()
+        for part in self._calls.unanswered():
+            yield PartUpdated(part=part)
+
+    def _summary_missing(self) -> Iterator[Event]:
+        if self._summary_of is not None:
+            marker, compaction = self._summary_of
+            yield from self._summary(marker, compaction, "")
+
+    # Messages
+
+    def _message(self, value: MessageRead) -> Iterator[Event]:
+        if value.id in self._order:
+            raise NotJournaled(
+                f"Another message has the id {value.id!r} too; the first one was kept."
+            )
+        self.facts.asked_of(value)
+        if value.role == "user":
+            yield from self._user(value)
+        else:
+            yield from self._answer(value)
+
+    def _user(self, value: MessageRead) -> Iterator[Event]:
+        created = self.facts.at(value.created)
+        identifier = self._names.message(value.id)
+        info = UserMessage(
+            id=identifier,
+            session_id=self._names.session,
+            time=MessageTime(created=created),
+            agent=AGENT,
+            model=self.facts.model,
+            origin=Origin(kind="engine") if value.by_program else Origin(),
+        )
+        self._order[value.id] = None
+        self.messages += 1
+        self._prompt = identifier
+        if not self.facts.given_title and not value.by_program:
+            self.facts.given_title = title_of(value)
+        yield MessageUpdated(info=marked(info, value.id, timed=value.created is not None))
+        for place, part in enumerate(value.parts):
+            if not isinstance(part, Call):
+                base = self._ids(identifier, str(place))
+                yield PartUpdated(part=part_of(part, base, created, synthetic=value.by_program))
+
+    def _answer(self, value: MessageRead) -> Iterator[Event]:
+        created = self.facts.at(value.created)
+        parent = self._prompt
+        if value.is_summary and self._summary_of is not None:
+            parent = self._summary_of[0]
+            self._summary_of = None
+        info = AssistantMessage(
+            id=self._names.message(value.id),
+            session_id=self._names.session,
+            parent_id=parent,
+            time=MessageTime(created=created, completed=value.completed or created),
+            agent=AGENT,
+            model=self.facts.model,
+            path=self._folder,
+            error=error_of(value),
+            summary=value.is_summary,
+            cost=value.cost,
+            tokens=value.usage or Usage(),
+            finish=finish_of(value),
+        )
+        self._order[value.id] = None
+        self.messages += 1
+        info = marked(info, value.id, timed=value.created is not None)
+        yield from self._answer_parts(value, info)
+        if value.is_summary:
+            yield SessionCompacted(message_id=info.id)
+        self.facts.at(value.completed)
+
+    def _answer_parts(self, value: MessageRead, info: AssistantMessage) -> Iterator[Event]:
+        yield MessageUpdated(info=info)
+        yield PartUpdated(part=StepStartPart(**self._ids(info.id, "start")))
+        created = info.time.created
+        for place, part in enumerate(value.parts):
+            base = self._ids(info.id, str(place))
+            if isinstance(part, Call):
+                for given_up in self._calls.overdue(part.id):
+                    yield PartUpdated(part=given_up)
+                yield PartUpdated(part=self._calls.ask(part, base, created))
+            else:
+                yield PartUpdated(part=part_of(part, base, created))
+        counted = None
+        if value.usage is not None:
+            counted = self.facts.spend(value.usage, value.cost)
+            yield PartUpdated(part=self._step_finish(info))
+        self._answers[value.id] = info, counted
+        if len(self._answers) > MOST_ANSWERS:
+            self._answers.popitem(last=False)
+
+    def _ids(self, message_id: str, place: str) -> Json:
+        return {
+            "id": self._names.part(message_id, place),
+            "session_id": self._names.session,
+            "message_id": message_id,
+        }
+
+    def _step_finish(self, info: AssistantMessage) -> StepFinishPart:
+        usage, time = info.tokens, info.time
+        taken = (time.completed or time.created) - time.created
+        return StepFinishPart(
+            **self._ids(info.id, "finish"),
+            reason=info.finish or UNKNOWN,
+            cost=info.cost,
+            tokens=usage,
+            seconds=taken / 1000 if taken > 0 else None,
+            context_tokens=usage.prompt + usage.output + usage.reasoning,
+            window=self.facts.begin.window,
+        )
+
+    # Calls
+
+    def _result(self, value: ResultRead) -> Iterator[Event]:
+        ended = self.facts.at(value.ended if value.ended is not None else value.started)
+        part = self._calls.end(value, ended)
+        if part is None:
+            known = self._calls.ended(value.call) is not None
+            raise NotJournaled(
+                f"The call {value.call!r} has a result already; the first one was kept."
+                if known
+                else f"There is a result of the call {value.call!r}, but no such call."
+            )
+        yield PartUpdated(part=part)
+
+    def _reduced(self, value: ReducedRead) -> Iterator[Event]:
+        ended = self._calls.ended(value.call)
+        if ended is None:
+            raise NotJournaled(
+                f"A reduction is about the call {value.call!r}, which has no result."
+            )
+        self._decisions += 1
+        name = self._names.decision(ended.part_id, self._decisions)
+        if value.restored:
+            decision = Decision(
+                id=name,
+                action="restore",
+                rule=RULE,
+                message_id=ended.message_id,
+                part_id=ended.part_id,
+            )
+        else:
+            cut = bool(ended.beginning) and value.shown.startswith(ended.beginning)
+            decision = Decision(
+                id=name,
+                action="truncate" if cut else "clear",
+                rule=RULE,
+                message_id=ended.message_id,
+                part_id=ended.part_id,
+                numbers={"shown": value.shown, "rule": value.rule},
+                tokens_before=ended.chars // CHARS_PER_TOKEN,
+                tokens_after=len(value.shown) // CHARS_PER_TOKEN,
+            )
+        yield DecisionMade(decision=decision)
+
+    def _usage(self, value: UsageRead) -> Iterator[Event]:
+        info, counted = self._answers.get(value.message, (None, None))
+        if info is None:
+            raise NotJournaled(f"Usage is reported of {value.message!r}, which is no known answer.")
+        if counted is not None:
+            self.facts.take_back(counted)
+        counted = self.facts.spend(value.usage, value.cost)
+        info = info.model_copy(update={"tokens": value.usage, "cost": value.cost})
+        self._answers[value.message] = info, counted
+        yield MessageUpdated(info=info)
+        yield PartUpdated(part=self._step_finish(info))
+
+    # What is not sent any more
+
+    def _compaction(self, value: CompactionRead) -> Iterator[Event]:
+        created = self.facts.at(value.created)
+        kept = self._first_kept(value)
+        identifier = self._names.message(value.id)
+        info = UserMessage(
+            id=identifier,
+            session_id=self._names.session,
+            time=MessageTime(created=created),
+            agent=AGENT,
+            model=self.facts.model,
+            origin=Origin(kind="engine"),
+        )
+        said = {
+            "tokens_before": value.tokens_before,
+            "tokens_after": value.tokens_after,
+            "replaced": None
+            if value.replaced is None
+            else [self._names.message(one) for one in value.replaced],
+        }
+        yield MessageUpdated(info=marked(info, value.id, timed=value.created is not None, **said))
+        yield PartUpdated(
+            part=CompactionPart(
+                **self._ids(identifier, "marker"),
+                auto=value.auto,
+                tail_start_id=None if kept is None else self._names.message(kept),
+            )
+        )
+        self._order[value.id] = None
+        self.messages += 1
+        self._prompt = identifier
+        if value.summary is None:
+            self._summary_of = identifier, value
+        else:
+            yield from self._summary(identifier, value, value.summary)
+
+    def _first_kept(self, value: CompactionRead) -> str | None:
+        """Return the recorded id of the first message that a compaction kept."""
+        if value.keeps_from is not None:
+            if value.keeps_from in self._order:
+                return value.keeps_from
+            self.facts.miss({"what": "The first message that a compaction kept is not recorded."})
+            return None
+        if value.replaced is None:
+            return None
+        replaced, kept = frozenset(value.replaced), None
+        for name in reversed(self._order):
+            if name in replaced:
+                break
+            kept = name
+        return kept
+
+    def _summary(self, marker: str, value: CompactionRead, text: str) -> Iterator[Event]:
+        info = AssistantMessage(
+            id=self._names.message(f"{value.id}/summary"),
+            session_id=self._names.session,
+            parent_id=marker,
+            time=MessageTime(created=self.facts.time, completed=self.facts.time),
+            agent=AGENT,
+            model=model_ref(value.model) if value.model else self.facts.model,
+            path=self._folder,
+            summary=True,
+            tokens=value.usage or Usage(),
+            finish="stop",
+        )
+        self.messages += 1
+        missing = True if value.summary is None else None
+        timed = value.created is not None
+        yield MessageUpdated(info=marked(info, value.id, timed=timed, not_recorded=missing))
+        if text:
+            yield PartUpdated(part=TextPart(**self._ids(info.id, "0"), text=text))
+        if value.usage is not None:
+            self.facts.spend(value.usage, None)
+            yield PartUpdated(part=self._step_finish(info))
+        yield SessionCompacted(message_id=info.id)
+
+    def _removed(self, value: RemovedRead) -> Iterator[Event]:
+        self.facts.at(value.created)
+        for name in value.messages:
+            if name in self._order:
+                del self._order[name]
+                self.messages -= 1
+                yield MessageRemoved(message_id=self._names.message(name))
+
+    # What is missing
+
+    def _gap(self, value: GapRead) -> Iterator[Event]:
+        said: Json = {"what": value.what, "call": value.call, "chars": value.chars}
+        if value.message is not None:
+            said["message"] = self._names.message(value.message)
+        self.facts.miss({name: one for name, one in said.items() if one is not None})
+        part = None if value.call is None else self._calls.miss(value.call, value.what)
+        if part is not None:
+            yield PartUpdated(part=part)

@@ -1,0 +1,256 @@
+"""Write one recorded session into its log, in batches; a session that was imported before is continued.
+
+Every batch ends with the session's own record, which says how many values it holds and their hash. So an
+import that was stopped is taken up where it ended, and a recording that grew adds only what is new.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from pydantic import ValidationError
+
+from palimpsest.review.importing.message_parts import IMPORTED
+from palimpsest.review.importing.recorded import Recorded, SessionBegin
+from palimpsest.review.importing.recorded_names import RecordedNames
+from palimpsest.review.importing.running_hash import RunningHash
+from palimpsest.review.importing.session_builder import NotJournaled, SessionBuilder
+from palimpsest.store.exchange.import_merge import with_blobs
+from palimpsest.store.exchange.importer import Imported, Outcome
+from palimpsest.store.interface import Store, Writer
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.redaction.secret_removal import redacted_event, scrub
+from palimpsest.transcript.session_record.events import (
+    Event,
+    MessageUpdated,
+    PartUpdated,
+    Record,
+    SessionCreated,
+    SessionDeleted,
+    SessionUpdated,
+)
+from palimpsest.transcript.session_record.sessions import SessionInfo
+
+Json = dict[str, Any]
+
+IMPORTER_VERSION = 1
+"""Version of what the builder makes of the same values."""
+BATCH_BYTES = 2_000_000
+"""Content after which what was read is written; a tenth of it costs a tenth more time."""
+UNREADABLE = (NotJournaled, ValidationError, TypeError, AttributeError, KeyError, OverflowError)
+"""What a value raises that no session can hold."""
+
+
+class Differs(Exception):
+    """The recording does not begin with what was imported from it before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What the project has of a session already."""
+
+    session: SessionInfo
+    seq: int
+    """Number of the newest record."""
+    note: Json
+
+    @property
+    def values(self) -> int:
+        count = self.note.get("values")
+        return count if isinstance(count, int) else 0
+
+
+class SessionJournal:
+    """The log of one session while it is imported.
+
+    Responsibilities: skip what is there already, redact and write the rest, mark how far it goes.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        source: str,
+        begin: SessionBegin,
+        *,
+        copy: int,
+        clock: Callable[[], int],
+        report: Callable[[str, str], None],
+    ) -> None:
+        """Begin with a session's first value; ``source`` is the name of its file or folder. Raises Differs, and SessionHeld where a kernel has it open."""
+        self._store = store
+        self._source = source
+        self._copy = copy
+        self._now = clock()
+        self._report = report
+        self._begin = begin
+        self._names = RecordedNames(begin.format, begin.id, copy)
+        self._here = self._found()
+        now = self._now if self._here is None else self._here.session.time.created
+        self._builder = SessionBuilder(begin, self._names, store, now=now)
+        self._hash = RunningHash()
+        self._seq = 0 if self._here is None else self._here.seq
+        self._events: list[Event] = []
+        self._bytes = 0
+        self._fresh = False
+        self._writer: Writer | None = None
+        self._hash.add(begin)
+        self._check()
+        if self._here is None:
+            self._created()
+
+    def _found(self) -> _Here | None:
+        """Return what is here of the session; raises Differs where it is none of an import."""
+        try:
+            newest = self._store.stream(self._names.session)
+            first = next(newest, None)
+        except NotFound:
+            return None
+        if first is None:
+            return None
+        for record in itertools.chain([first], newest):
+            event = record.event
+            if isinstance(event, SessionDeleted):
+                raise Differs
+            if isinstance(event, SessionUpdated | SessionCreated):
+                note = (event.session.metadata or {}).get(IMPORTED)
+                if not isinstance(note, dict) or not note.get("values"):
+                    raise Differs
+                return _Here(event.session, first.seq, note)
+        return None
+
+    def _check(self) -> None:
+        """Raise Differs where the values seen so far should be those that are here, and are not."""
+        here = self._here
+        if here is None or self._hash.count != here.values:
+            return
+        if self._hash.digest != here.note.get("fingerprint"):
+            raise Differs
+
+    @property
+    def _is_known(self) -> bool:
+        return self._here is not None and self._hash.count <= self._here.values
+
+    def take(self, value: Recorded, place: str) -> None:
+        """Take the next value; what cannot be part of a session is reported and left out."""
+        self._bytes += self._hash.add(value)
+        is_known = self._is_known
+        try:
+            for event in self._builder.events(value):
+                if not is_known:
+                    self._events.append(event)
+        except UNREADABLE as error:
+            if not is_known:
+                self._report(place, _reason(error))
+        self._check()
+        if is_known:
+            self._bytes = 0
+        elif self._bytes >= BATCH_BYTES:
+            self._fresh = True
+            self._write(complete=False)
+        else:
+            self._fresh = True
+
+    def finish(self, *, complete: bool) -> Imported:
+        """Write the rest; ``complete`` is false where reading was stopped. Raises Differs."""
+        here = self._here
+        if here is not None and self._hash.count < here.values:
+            if complete:
+                raise Differs
+            return self._told("same")
+        changed = self._fresh or here is None or (complete and not here.note.get("complete", True))
+        if changed:
+            if complete:
+                self._events.extend(self._builder.ending())
+            self._write(complete=complete, sync=True)
+        if self._copy:
+            return self._told("copy" if here is None else "updated" if changed else "same")
+        return self._told("new" if here is None else "updated" if changed else "same")
+
+    def close(self) -> None:
+        """Release the session."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _told(self, outcome: Outcome) -> Imported:
+        return Imported(self._names.session, self._title(), outcome, self._builder.messages)
+
+    # Writing
+
+    def _created(self) -> None:
+        self._open().append([self._record(SessionCreated(session=self._session(complete=False)))])
+
+    def _open(self) -> Writer:
+        if self._writer is None:
+            owner = this_owner(f"import-{uuid4().hex}")
+            self._writer = self._store.acquire(self._names.session, owner, create=True)
+        return self._writer
+
+    def _write(self, *, complete: bool, sync: bool = False) -> None:
+        events = [*self._events, SessionUpdated(session=self._session(complete=complete))]
+        self._events, self._bytes = [], 0
+        self._open().append([self._record(event) for event in events], sync=sync)
+
+    def _record(self, event: Event) -> Record:
+        clean = redacted_event(event, scrub)
+        if isinstance(clean, PartUpdated):
+            # After the redaction, so that no blob holds what the log does not.
+            clean = PartUpdated(part=with_blobs(self._store, clean.part))
+        self._seq += 1
+        return Record(seq=self._seq, ts=self._time_of(event), event=clean)
+
+    def _time_of(self, event: Event) -> int:
+        if isinstance(event, MessageUpdated):
+            return event.info.time.created
+        if isinstance(event, PartUpdated):
+            time = getattr(getattr(event.part, "state", None), "time", None)
+            return time.end if time is not None and time.end is not None else self._last_time()
+        return self._last_time()
+
+    def _last_time(self) -> int:
+        return self._builder.facts.time
+
+    def _title(self) -> str:
+        title = self._builder.facts.title
+        return f"{title} (imported again)" if self._copy else title
+
+    def _session(self, *, complete: bool) -> SessionInfo:
+        facts = self._builder.facts
+        read = facts.session(self._store.project_id)
+        origin = facts.origin() | {
+            "title": self._title(),
+            "name": self._source,
+            "importer_version": IMPORTER_VERSION,
+            "values": self._hash.count,
+            "fingerprint": self._hash.digest,
+            "complete": complete,
+            "read_only": True,
+            "at": self._now,
+        }
+        here = self._here.session if self._here is not None else None
+        if here is None:
+            return read.model_copy(update={"title": self._title(), "metadata": {IMPORTED: origin}})
+        changes: Json = {
+            "time": here.time.model_copy(update={"updated": read.time.updated}),
+            "model": read.model,
+            "cost": read.cost,
+            "tokens": read.tokens,
+            "unpriced": read.unpriced,
+            "metadata": {**(here.metadata or {}), IMPORTED: origin},
+        }
+        if self._here is not None and here.title == self._here.note.get("title"):
+            changes["title"] = self._title()
+        return here.model_copy(update=changes)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, NotJournaled):
+        return str(error)
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first["loc"]) or "it"
+        return f"It cannot be part of a session: {place}: {first['msg'].lower()}."
+    return "It cannot be part of a session: a field of it is not what it should be."

@@ -1,0 +1,155 @@
+"""Rollouts of Codex come in with each request counted once, though it is reported twice."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.review.importers.imported import (
+    Sums,
+    bring,
+    kinds,
+    messages,
+    origin,
+    parts,
+    said,
+    sums,
+)
+from tests.review.importers.sample_files import sample
+
+from palimpsest.context.visible_messages import View
+from palimpsest.transcript.errors import AbortedError
+from palimpsest.transcript.messages import AssistantMessage
+from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolPart
+
+
+def line(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload}
+
+
+def message(role: str, words: str) -> dict[str, Any]:
+    block = "output_text" if role == "assistant" else "input_text"
+    content = [{"type": block, "text": words}]
+    return line("response_item", type="message", role=role, content=content)
+
+
+def usage(total: int, last: int = 10) -> dict[str, Any]:
+    said_of = {
+        name: {"input_tokens": count, "cached_input_tokens": 4, "output_tokens": 1}
+        for name, count in (("total_token_usage", total), ("last_token_usage", last))
+    }
+    return line("event_msg", type="token_count", info=said_of)
+
+
+def written(path: Path, *lines: dict[str, Any]) -> Path:
+    meta = line("session_meta", id="one", cwd="/home/ada", cli_version="0.115.0")
+    context = line("turn_context", model="gpt-5.4", effort="high")
+    path.write_text("".join(json.dumps(one) + "\n" for one in (meta, context, *lines)))
+    return path
+
+
+def test_a_real_rollout_gives_its_own_figures(tmp_path: Path) -> None:
+    store, report = bring(sample("codex_rollout.jsonl", tmp_path))
+
+    [one] = report.sessions
+    assert report.problems == ()
+    assert sums(store, one.id) == Sums(
+        requests=6,
+        input=160_333,
+        cached=90_368,
+        written=0,
+        output=2_829 - 975,
+        reasoning=975,
+        peak=42_519,
+        cost=None,
+    )
+    assert kinds(store, one.id)["user"] == 4
+    assert origin(store, one.id)["window"] == 258_400
+    system = store.get_blob(origin(store, one.id)["system"]["sha256"])
+    assert system.startswith(b"You are Codex")
+    answers = [
+        one.info for one in messages(store, one.id) if isinstance(one.info, AssistantMessage)
+    ]
+    assert {one.model.id for one in answers} == {"openai/gpt-5.4"}
+
+
+def test_the_items_of_one_answer_are_one_request(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "rollout.jsonl",
+        message("developer", "Be careful"),
+        message("user", "<environment_context>x</environment_context>"),
+        message("user", "List"),
+        line("event_msg", type="user_message", message="List"),
+        line("response_item", type="reasoning", summary=[], encrypted_content="gAAA"),
+        message("assistant", "I list."),
+        line("event_msg", type="agent_message", message="I list."),
+        line("response_item", type="function_call", name="shell", arguments='{"cmd": "ls"}', call_id="c1"),
+        usage(10),
+        usage(10),
+        line("response_item", type="function_call_output", call_id="c1", output="a.py"),
+        message("assistant", "One file."),
+        usage(20),
+    )  # fmt: skip
+
+    store, report = bring(path)
+
+    [one] = report.sessions
+    assert said(store, one.id)[2:] == ["> List", "< I list.", "< One file."]
+    assert (sums(store, one.id).requests, sums(store, one.id).input) == (2, 20)
+    by_program = [message.info.by_engine for message in messages(store, one.id)[:3]]  # type: ignore[union-attr]
+    assert by_program == [True, True, False]
+    [tool] = [part for part in parts(store, one.id) if isinstance(part, ToolPart)]
+    assert isinstance(tool.state, ToolCompleted)
+    assert (tool.tool, tool.state.input, tool.state.output) == ("shell", {"cmd": "ls"}, "a.py")
+
+
+def test_a_compaction_keeps_what_its_new_history_holds(tmp_path: Path) -> None:
+    kept = message("user", "Second")["payload"]
+    summary = message("user", "Summary: it went well")["payload"]
+    path = written(
+        tmp_path / "compacted.jsonl",
+        message("user", "First"),
+        message("assistant", "Answer one"),
+        usage(10),
+        message("user", "Second"),
+        message("assistant", "Answer two"),
+        usage(20),
+        line("compacted", message="", replacement_history=[kept, summary]),
+        message("user", "Third"),
+    )
+
+    store, report = bring(path)
+
+    state = store.load(report.sessions[0].id)
+    shown = View.of(state.messages(), state.decisions, store.get_blob).folded()
+    words = [part.text for one in shown for part in one.parts if isinstance(part, TextPart)]
+    assert words == ["Summary: it went well", "Third"]
+    replaced = [state.messages()[at].id for at in (0, 1, 3)]
+    assert state.messages()[4].info.imported["replaced"] == replaced  # type: ignore[union-attr]
+
+
+def test_a_rollback_takes_turns_back_and_a_stop_is_said(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "back.jsonl",
+        message("user", "First"),
+        message("assistant", "One"),
+        usage(10),
+        message("user", "Second"),
+        message("assistant", "Half of"),
+        line("event_msg", type="turn_aborted", reason="interrupted"),
+        usage(20),
+        line("event_msg", type="thread_rolled_back", num_turns=1),
+        message("user", "Third"),
+        message("assistant", "Half"),
+        line("event_msg", type="turn_aborted", reason="interrupted"),
+    )
+
+    store, report = bring(path)
+
+    [one] = report.sessions
+    assert said(store, one.id) == ["> First", "< One", "> Third", "< Half"]
+    last = messages(store, one.id)[-1].info
+    assert isinstance(last, AssistantMessage)
+    assert last.error == AbortedError()
+    state = store.load(one.id)
+    assert state.session is not None
+    assert state.session.tokens.prompt == 20
