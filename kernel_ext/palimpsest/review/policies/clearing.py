@@ -200,7 +200,7 @@ class ClearToolUses(Preset):
             one for one in view.outputs[state:border] if view.item(one).tool not in self.excluded
         ]
         freed = sum(view.weight(one) - -(-len(self.placeholder) // 4) for one in gone)
-        if freed < self.at_least:
+        if self.at_least and freed < self.at_least:
             return Decided(state, probe=probe)
         changes = _cleared(gone, self.placeholder)
         if self.clear_inputs:

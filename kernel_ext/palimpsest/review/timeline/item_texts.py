@@ -41,10 +41,15 @@ def part_text(part: Part) -> str:
 
 
 def result_of(part: ToolPart) -> tuple[str, BlobRef | None, bool] | None:
-    """Return a call's result: its text, the blob that holds it whole, and whether it failed; None before it ended."""
+    """Return a call's result: its text, the blob that holds it whole, and whether it failed.
+
+    None before it ended, and where it ended without any: the recording has no result of it.
+    """
     match part.state:
         case ToolCompleted() as state:
             return state.output, state.blob, False
+        case ToolFailed(error="", metadata=about) if about.get("interrupted"):
+            return None
         case ToolFailed() as state:
             return state.error, None, True
         case _:

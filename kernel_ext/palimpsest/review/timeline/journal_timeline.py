@@ -279,7 +279,6 @@ class _Builder:
             pinned=part.pinned,
             created=getattr(getattr(part.state, "time", None), "end", None),
         )
-        self._block += 1
 
     def _item(
         self,
