@@ -14,6 +14,7 @@ from palimpsest.review.policies.policy import (
     Probe,
     SessionFacts,
 )
+from palimpsest.review.replay.recorded_policy import RecordedPolicy, change_of
 from palimpsest.review.replay.ruler import Ruler
 from palimpsest.transcript.timeline import (
     CHARS4,
@@ -26,6 +27,8 @@ from palimpsest.transcript.timeline import (
 )
 
 GONE: frozenset[str] = frozenset({"out", "reverted"})
+ANOTHER = "another "
+"""How the rule begins by which a system prompt or a set of tools is replaced; it is no policy's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,10 @@ class RequestSize:
     read: float
     """What the provider's cache held of that; the rest was written."""
     output: float
+    summary_input: float = 0
+    """Tokens that the calls for summaries before this request read; they share its prefix."""
+    summary_output: float = 0
+    """Tokens that those calls wrote."""
     first_changed: int | None = None
     """The first item that was sent before and is shown otherwise now; None where the request only grew."""
 
@@ -96,7 +103,7 @@ class _Scale:
 
     def add(self, until: int) -> None:
         """Let the items up to this one exist."""
-        more = sum(self.weights[self.count : until])
+        more = sum(self.shown[self.count : until])
         self.raw += more
         self.total += more
         self.count = until
@@ -106,6 +113,11 @@ class _Scale:
         tokens = self._tokens(change)
         self.total += tokens - self.shown[change.item]
         self.shown[change.item] = tokens
+
+    def leave_out(self, items: Sequence[int]) -> None:
+        """Let items never exist: summaries that another policy would not have had."""
+        for one in items:
+            self.shown[one] = 0
 
     def _tokens(self, change: Change) -> int:
         if change.state == "whole":
@@ -205,16 +217,26 @@ class _Replay:
         self._state = (
             None if policy is None else policy.start(SessionFacts(timeline, window, round(unseen)))
         )
-        self._blocks = [item.block for item in timeline.items]
-        self._low = len(timeline.items)
-        """The lowest item that was shown otherwise since the request before."""
+        self._places = _Places(timeline, self._measure.shown)
+        self._by_hand: dict[int, list[Transition]] = {}
+        """What a person decided, which holds under every policy."""
+        self._asked = [0.0, 0.0]
+        """Tokens read and written by calls for summaries since the request before."""
+        if not isinstance(policy, RecordedPolicy):
+            summaries = [item.index for item in timeline.items if item.kind == "summary"]
+            self._measure.leave_out(summaries)
+            self._scale.leave_out(summaries)
+            for one in timeline.transitions:
+                if one.state == "reverted" or one.rule.startswith(("user/", ANOTHER)):
+                    self._by_hand.setdefault(one.request, []).append(one)
 
     def run(self) -> Simulation:
         """Replay every request."""
         before: TimelineRequest | None = None
         for request in self._timeline.requests:
-            self._low = len(self._blocks)
             sent = self._view.count
+            self._places.begin()
+            self._asked = [0.0, 0.0]
             self._view.request = request
             self._view.gap_seconds = _gap(before, request)
             if before is not None and request.turn != before.turn and self._decides("turn end"):
@@ -223,9 +245,12 @@ class _Replay:
                 self._step(request)
             self._add(request.items)
             self._view.turn = request.turn
+            for one in self._by_hand.get(request.index, ()):
+                self._apply(change_of(one), request, one.rule)
             if self._decides("request"):
                 self._step(request)
-            self._trace.sizes.append(self._size(before, request, sent))
+            self._trace.sizes.append(self._size(before, request))
+            self._places.sent(request.items)
             before = request
         return self._result()
 
@@ -242,8 +267,8 @@ class _Replay:
 
     def _add(self, until: int) -> None:
         self._measure.add(until)
-        if self._scale is not self._measure:
-            self._scale.add(until)
+        self._scale.add(until)
+        self._places.add(self._view.count, until)
         self._view.add(until)
 
     def _step(self, request: TimelineRequest) -> None:
@@ -252,7 +277,11 @@ class _Replay:
             return
         decided: Decided = policy.step(self._state, self._view)
         self._state = decided.state
+        before = self._ruler.unseen + self._ruler.factor * self._measure.total
         for change in decided.changes:
+            if change.state == "summarised" and change.tokens:
+                self._asked[0] += before
+                self._asked[1] += change.tokens
             self._apply(change, request, policy.name)
         if decided.fired:
             self._trace.fired.append(request.index)
@@ -268,7 +297,7 @@ class _Replay:
         self._view.states[item] = change.state
         whole = change.state == "whole"
         self._view.lengths[item] = self._timeline.items[item].chars if whole else change.length
-        self._low = min(self._low, item)
+        self._places.changed(item)
         self._trace.transitions.append(
             Transition(
                 item=item,
@@ -282,37 +311,39 @@ class _Replay:
             )
         )
 
-    def _size(
-        self, before: TimelineRequest | None, request: TimelineRequest, sent: int
-    ) -> RequestSize:
+    def _size(self, before: TimelineRequest | None, request: TimelineRequest) -> RequestSize:
         ruler, measure = self._ruler, self._measure
         total = ruler.unseen + ruler.factor * measure.total
-        first, answer = request.answer
-        output = float(sum(measure.weights[first:answer])) * ruler.factor
+        first, end = request.answer
+        output = float(sum(measure.weights[first:end])) * ruler.factor
+        asked, written = self._asked
         if before is None:
-            return RequestSize(total, 0, 0, output)
-        last = self._trace.sizes[-1]
-        changed = self._low if self._low < sent else None
+            return RequestSize(total, 0, 0, output, asked, written)
+        changed = self._places.lowest
         if changed is None:
-            prefix = last.total
+            prefix = self._trace.sizes[-1].total
         else:
-            cut = changed
-            if ruler.prefix == "message":
-                while cut and self._blocks[cut - 1] == self._blocks[changed]:
-                    cut -= 1
-            prefix = ruler.unseen + ruler.factor * sum(measure.shown[:cut])
+            held = self._places.before(changed, whole_messages=ruler.prefix == "message")
+            prefix = ruler.unseen + ruler.factor * held
         gap = self._view.gap_seconds
         warm = (
             (gap is None or gap <= ruler.lifetime_seconds)
             and request.model == before.model
             and prefix >= ruler.minimum
         )
-        return RequestSize(total, prefix, prefix if warm else 0, output, changed)
+        return RequestSize(total, prefix, prefix if warm else 0, output, asked, written, changed)
 
     def _result(self) -> Simulation:
         trace = self._trace
-        first = next((one.request for one in trace.transitions), None)
+        own = (
+            one
+            for one in trace.transitions
+            if not any(other.item == one.item for other in self._by_hand.get(one.request, ()))
+        )
+        first = next((one.request for one in own), None)
         name = "raw" if self._policy is None else self._policy.name
+        if isinstance(self._policy, RecordedPolicy):
+            first = None
         return Simulation(
             timeline=self._timeline.with_transitions(trace.transitions, trace.events, first),
             policy=name,
@@ -321,6 +352,62 @@ class _Replay:
             fired=tuple(trace.fired),
             probes=tuple(trace.probes),
         )
+
+
+class _Places:
+    """Where the first change since the request before lies, in the order in which a request holds the items."""
+
+    def __init__(self, timeline: Timeline, shown: Sequence[int]) -> None:
+        self._shown = shown
+        self._tokens = [0] * len(timeline.items)
+        """What is shown of each item, by its place; 0 where it does not exist yet."""
+        self._ranks = timeline.ranks
+        self._order = [0] * len(self._ranks)
+        for index, rank in enumerate(self._ranks):
+            self._order[rank] = index
+        self._blocks = [item.block for item in timeline.items]
+        self._sent = 0
+        self._top = -1
+        """The highest place of what was sent."""
+        self._low = len(self._ranks)
+
+    def begin(self) -> None:
+        """Begin a request."""
+        self._low = len(self._ranks)
+
+    def add(self, first: int, until: int) -> None:
+        """Note new items; one that stands before what was sent changes the request there."""
+        for index in range(first, until):
+            rank = self._ranks[index]
+            self._tokens[rank] = self._shown[index]
+            if rank < self._top:
+                self._low = min(self._low, rank)
+
+    def changed(self, item: int) -> None:
+        """Note that an item is shown otherwise."""
+        self._tokens[self._ranks[item]] = self._shown[item]
+        if item < self._sent:
+            self._low = min(self._low, self._ranks[item])
+
+    def sent(self, count: int) -> None:
+        """Note that a request with so many items was sent."""
+        for index in range(self._sent, count):
+            self._top = max(self._top, self._ranks[index])
+        self._sent = count
+
+    @property
+    def lowest(self) -> int | None:
+        """The first item that is not as it was; None where the request only grew."""
+        return self._order[self._low] if self._low <= self._top else None
+
+    def before(self, item: int, *, whole_messages: bool) -> int:
+        """Return the tokens of what stands before an item, or before its message."""
+        rank = self._ranks[item]
+        if whole_messages:
+            block = self._blocks[item]
+            while rank and self._blocks[self._order[rank - 1]] == block:
+                rank -= 1
+        return sum(self._tokens[:rank])
 
 
 def _gap(before: TimelineRequest | None, request: TimelineRequest) -> float | None:

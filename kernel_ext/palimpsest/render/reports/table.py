@@ -1,0 +1,175 @@
+"""A table of named columns and rows, as text, Markdown, HTML and JSON.
+
+Border: pure; values in, markup out. Facts and estimates are told apart in the head of a column, in words and
+not by colour alone; a value that is not known is a dash, never 0.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from palimpsest.render.content.phrases import count
+from palimpsest.render.safety.escaping import clean, in_html, inline
+
+UNKNOWN = "-"
+"""Stands for a value that is not known."""
+Cell = str | int | float | bool | None
+Form = Literal["text", "count", "share", "usd", "decimal", "seconds"]
+Basis = Literal["fact", "estimate", ""]
+"""``fact``: recorded; ``estimate``: what a replay computes; empty for names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column."""
+
+    key: str
+    """Its name in JSON and DataFrames: letters, digits and underscores."""
+    title: str
+    form: Form = "text"
+    basis: Basis = ""
+    about: str = ""
+    """A sentence that says what it counts."""
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A table with a title and notes."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    links: tuple[str, ...] = field(default=())
+    """A link for each row, which later views open; empty for none."""
+
+    def records(self) -> list[dict[str, Cell]]:
+        """Return the rows as dicts by the columns' keys."""
+        keys = [column.key for column in self.columns]
+        return [dict(zip(keys, row, strict=True)) for row in self.rows]
+
+    @property
+    def text(self) -> str:
+        """The table as plain text."""
+        head = [_titled(column) for column in self.columns]
+        body = [self._shown(row) for row in self.rows]
+        widths = [max(map(len, one)) for one in zip(head, *body, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if column.form == "text" else cell.rjust(width)
+                for cell, width, column in zip(row, widths, self.columns, strict=True)
+            ).rstrip()
+            for row in (head, *body)
+        ]
+        return "\n\n".join([self.title, "\n".join(lines), *self.notes])
+
+    @property
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        rule = ["---" if column.form == "text" else "--:" for column in self.columns]
+        head = [_cell(_titled(column)) for column in self.columns]
+        lines = [f"**{inline(self.title)}**", "", f"| {' | '.join(head)} |", f"|{'|'.join(rule)}|"]
+        lines += [f"| {' | '.join(_cell(one) for one in self._shown(row))} |" for row in self.rows]
+        lines += [f"\n{inline(note)}" for note in self.notes]
+        return "\n".join(lines)
+
+    @property
+    def html(self) -> str:
+        """The table as an HTML fragment."""
+        head = "".join(
+            f"<th {_style(column)} title={json_attribute(column.about)}>{in_html(clean(_titled(column)))}</th>"
+            for column in self.columns
+        )
+        body = "\n".join(
+            "<tr>"
+            + "".join(
+                f"<td {_style(column)}>{in_html(clean(cell))}</td>"
+                for cell, column in zip(self._shown(row), self.columns, strict=True)
+            )
+            + "</tr>"
+            for row in self.rows
+        )
+        notes = "\n".join(f"<p>{in_html(clean(note))}</p>" for note in self.notes)
+        title = in_html(clean(self.title))
+        return (
+            f'<div style="overflow-x:auto"><table><caption style="text-align:left"><b>{title}</b></caption>'
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>\n{notes}"
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Return the table as plain values."""
+        return {
+            "title": self.title,
+            "columns": [
+                {"key": one.key, "title": one.title, "form": one.form, "basis": one.basis}
+                for one in self.columns
+            ],
+            "rows": self.records(),
+            "notes": list(self.notes),
+        }
+
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame; raises ImportError where pandas is not installed."""
+        import pandas as pd  # noqa: PLC0415  # optional, and slow to import
+
+        return pd.DataFrame(self.records(), columns=[column.key for column in self.columns])
+
+    def _shown(self, row: Sequence[Cell]) -> list[str]:
+        return [shown_cell(cell, column) for cell, column in zip(row, self.columns, strict=True)]
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
+        printer.text(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def shown_cell(value: Cell, column: Column) -> str:
+    """Return a value as it is shown in its column; a dash where it is not known."""
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, str | bool):
+        return str(value)
+    match column.form:
+        case "count":
+            return count(round(value))
+        case "share":
+            return f"{value:.3f}".lstrip("0") if 0 < value < 1 else f"{value:.3f}"
+        case "usd":
+            return f"{value:,.2f}"
+        case "decimal":
+            return f"{value:,.1f}"
+        case "seconds":
+            return f"{value:,.0f} s"
+        case _:
+            return str(value)
+
+
+def json_attribute(text: str) -> str:
+    """Return a text as the quoted value of an HTML attribute."""
+    return f'"{in_html(clean(text))}"'
+
+
+def _titled(column: Column) -> str:
+    return f"{column.title} (est.)" if column.basis == "estimate" else column.title
+
+
+def _style(column: Column) -> str:
+    side = "left" if column.form == "text" else "right;font-variant-numeric:tabular-nums"
+    return f'style="text-align:{side};padding:2px 12px 2px 0;font-weight:400"'
+
+
+def _cell(text: str) -> str:
+    return inline(text).replace("|", "\\|")
+
+
+def to_json(value: dict[str, Any]) -> str:
+    """Return plain values as JSON text."""
+    return json.dumps(value, ensure_ascii=False, indent=2)

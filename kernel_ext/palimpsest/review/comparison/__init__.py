@@ -1,0 +1,1 @@
+"""Compare policies and sessions in numbers: cost, caches and their breaks, what was forgotten, and why."""

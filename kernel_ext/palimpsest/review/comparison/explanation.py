@@ -1,0 +1,96 @@
+"""Why a request showed an item as it did: state, rule, numbers and time, in one sentence."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from palimpsest.transcript.timeline import Timeline, TimelineItem, Transition
+
+STATES: Mapping[str, str] = {
+    "truncated": "cut short",
+    "cleared": "cleared",
+    "masked": "masked",
+    "summarised": "replaced by a summary",
+    "offloaded": "moved to a file",
+    "out": "left out",
+    "reverted": "taken back",
+}
+MOST_NUMBERS = 4
+
+
+def why(timeline: Timeline, item: int, request: int) -> str:
+    """Return one sentence about an item at a request, both counted from 0; raises IndexError for unknown ones."""
+    if not 0 <= request < len(timeline.requests) or not 0 <= item < len(timeline.items):
+        raise IndexError(
+            f"The session has {len(timeline.requests)} requests and {len(timeline.items)} items."
+        )
+    it, at = timeline.items[item], timeline.requests[request]
+    name, where = _name(it), f"request {request + 1}"
+    if item >= at.items:
+        entered = it.entered
+        if entered >= len(timeline.requests):
+            return f"{name} is not in {where}: it came after the last request."
+        return f"{name} is not in {where}: it came later, before request {entered + 1}{_time(timeline, entered)}."
+    found = timeline.at(item, request)
+    weights = timeline.weights()
+    if found is None:
+        since = f"since request {it.entered + 1}{_time(timeline, it.entered)}"
+        tail = _lost_later(timeline, item, request)
+        kept = " and the user keeps it (pinned)" if it.pinned else ""
+        return f"{name} is in {where} whole, ~{weights[item]:,} tokens, {since}{kept}{tail}."
+    shown = (
+        ""
+        if found.tokens is None
+        else f", ~{weights[item]:,} tokens before and ~{found.tokens:,} since"
+    )
+    return (
+        f"{name} is {STATES.get(found.state, found.state)} in {where}, since request {found.request + 1}"
+        f"{_time(timeline, found.request)}, by the rule {found.rule or 'of the recording'}"
+        f"{_numbers(found)}{shown}."
+    )
+
+
+def _name(item: TimelineItem) -> str:
+    what = {"output": "The result of", "call": "The call of", "summary": "The summary"}.get(
+        item.kind
+    )
+    if item.kind in ("output", "call"):
+        about = f" ({item.label})" if item.label and item.label != item.tool else ""
+        return f"{what} {item.tool}{about}"
+    if what is not None:
+        return what
+    return f"“{item.label}” ({item.kind})" if item.label else f"Item {item.index + 1} ({item.kind})"
+
+
+def _lost_later(timeline: Timeline, item: int, request: int) -> str:
+    for one in timeline.by_item.get(item, ()):
+        if one.request > request and one.state != "whole":
+            return f"; from request {one.request + 1} on it is {STATES.get(one.state, one.state)}"
+    return ""
+
+
+def _numbers(found: Transition) -> str:
+    told = [
+        f"{key.replace('_', ' ')} {value:,}" if isinstance(value, int | float) else f"{key} {value}"
+        for key, value in _small(found.numbers).items()
+    ]
+    return f" ({', '.join(told[:MOST_NUMBERS])})" if told else ""
+
+
+def _small(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers that fit into a sentence."""
+    return {
+        key: value
+        for key, value in numbers.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _time(timeline: Timeline, request: int) -> str:
+    if request >= len(timeline.requests):
+        return ""
+    started = timeline.requests[request].started
+    if started is None:
+        return ""
+    when = datetime.fromtimestamp(started / 1000, UTC)
+    return f" ({when:%Y-%m-%d %H:%M} UTC)"

@@ -1,0 +1,100 @@
+"""What a policy made the agent forget: calls that were repeated, and names that it needed and no longer saw.
+
+Counted over the recorded actions, so it is a lower bound: the real agent, which saw less, might have read
+more again. No model judges anything.
+"""
+
+from dataclasses import dataclass
+
+from palimpsest.review.comparison.references import References
+from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.replay.simulation import Simulation
+from palimpsest.transcript.timeline import Timeline
+
+CALL_TOKENS = 60
+"""Tokens of a call that fetches something again: the mean of short calls in recorded sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What was forgotten in a simulated session."""
+
+    repeated_calls: int
+    """Calls with the same tool and input as an earlier one whose result was no longer whole."""
+    repeated_at: tuple[tuple[int, int], ...]
+    """Request and call item of each."""
+    needed: int
+    """Uses of names that were in the context before."""
+    kept: int
+    """Of these the uses whose name was still shown."""
+    fetched_again: tuple[tuple[int, int], ...]
+    """Request and item of each result that would have to be fetched again, once."""
+
+    @property
+    def retention(self) -> float | None:
+        """Share of the uses whose name was still shown; None where no name was used."""
+        return self.kept / self.needed if self.needed else None
+
+
+def forgotten(simulation: Simulation, references: References) -> Forgotten:
+    """Return what was forgotten."""
+    timeline = simulation.timeline
+    repeated = tuple(_repeated(timeline))
+    reduced = frozenset(timeline.by_item)
+    kept = 0
+    fetched: dict[int, int] = {}
+    for use in references.uses:
+        if not use.sources <= reduced or any(
+            _shows(timeline, one, use.request, use.name) for one in use.sources
+        ):
+            kept += 1
+        elif fetched.keys().isdisjoint(use.sources):
+            fetched[max(use.sources)] = use.request
+    return Forgotten(
+        repeated_calls=len(repeated),
+        repeated_at=repeated,
+        needed=len(references.uses),
+        kept=kept,
+        fetched_again=tuple((request, item) for item, request in fetched.items()),
+    )
+
+
+def _repeated(timeline: Timeline) -> list[tuple[int, int]]:
+    results = {item.group: item.index for item in timeline.items if item.kind == "output"}
+    newest: dict[str, str] = {}
+    found: list[tuple[int, int]] = []
+    for request in timeline.requests:
+        for index in range(*request.answer):
+            item = timeline.items[index]
+            if item.kind != "call":
+                continue
+            before = results.get(newest.get(item.input_hash, ""))
+            if before is not None and before < request.items:
+                shown = timeline.at(before, request.index)
+                if shown is not None:
+                    found.append((request.index, index))
+            newest[item.input_hash] = item.group
+    return found
+
+
+def _shows(timeline: Timeline, item: int, request: int, name: str) -> bool:
+    """Return whether a request showed a name in an item: whole, or in what stood in its place."""
+    found = timeline.at(item, request)
+    if found is None:
+        return True
+    return found.shown is not None and name in found.shown
+
+
+def repair_cost(simulation: Simulation, forgot: Forgotten, price: PriceProfile) -> float:
+    """Return what it would cost to fetch again what was needed and gone: one more request for each result."""
+    ruler = simulation.ruler
+    weights = simulation.timeline.weights(ruler.estimator)
+    return sum(
+        price.cost(
+            0,
+            simulation.sizes[request].total,
+            weights[item] * ruler.factor + CALL_TOKENS,
+            CALL_TOKENS,
+        )
+        for request, item in forgot.fetched_again
+    )

@@ -1,0 +1,251 @@
+"""Compare policies over one session: one row a policy, all measured by the same ruler and prices."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from palimpsest.render.reports.table import Cell, Column, ReportTable
+from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.policy_figures import PolicyFigures, policy_figures
+from palimpsest.review.comparison.references import References
+from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.replay.fit import recorded
+from palimpsest.review.replay.ruler import PriceProfile, Ruler
+from palimpsest.review.replay.simulation import Simulation, simulate
+from palimpsest.transcript.timeline import Timeline
+
+SCHEMA_VERSION = 1
+COUNTERFACTUAL = (
+    "Counterfactual: the actions are the recorded ones. Savings are an upper bound and what was forgotten "
+    "is a lower bound, since an agent that saw less might have done more."
+)
+STUB = "A summary that was never written is a placeholder of {tokens} tokens; its content is not judged."
+
+
+def columns(unit: str) -> tuple[Column, ...]:
+    """Return the columns of a comparison; money in US dollars or in units."""
+    money = "USD" if unit == "USD" else "units (M)"
+    return (
+        Column("policy", "policy"),
+        Column("input", "input", "count", "estimate", "Tokens of all requests together."),
+        Column("peak", "peak", "count", "estimate", "Tokens of the largest request."),
+        Column("cached", "cached", "share", "estimate", "Share of the input read from the cache."),
+        Column(
+            "breaks",
+            "breaks",
+            "count",
+            "estimate",
+            "Requests whose beginning changed while the cache was warm.",
+        ),
+        Column(
+            "break_tokens",
+            "rewritten",
+            "count",
+            "estimate",
+            "Tokens that the breaks wrote to the cache again.",
+        ),
+        Column(
+            "rewrite",
+            "rewrite x",
+            "decimal",
+            "estimate",
+            "Tokens written to the cache as a multiple of the peak.",
+        ),
+        Column("cost", money, "usd", "estimate", "With the cache, without calls for summaries."),
+        Column("summaries", "+ summaries", "usd", "estimate", "The calls for summaries."),
+        Column(
+            "repair",
+            "+ repair",
+            "usd",
+            "estimate",
+            "Fetching again each name that was needed and gone.",
+        ),
+        Column("cost_uncached", "without cache", "usd", "estimate", "If nothing were cached."),
+        Column(
+            "repeated",
+            "repeated",
+            "count",
+            "estimate",
+            "Calls repeated while their earlier result was no longer whole.",
+        ),
+        Column(
+            "retention",
+            "kept",
+            "share",
+            "estimate",
+            "Share of the names an answer used that were still shown.",
+        ),
+        Column("fired", "acted", "count", "estimate", "How often the rule acted."),
+        Column(
+            "distance",
+            "of threshold",
+            "share",
+            "estimate",
+            "Highest value of its signal, as a share of the threshold.",
+        ),
+        Column("verdict", "how often, or why not"),
+    )
+
+
+@dataclass(frozen=True)
+class PolicyComparison:
+    """A table of policies over one session."""
+
+    timeline: Timeline
+    ruler: Ruler
+    price: PriceProfile
+    simulations: tuple[Simulation, ...]
+    figures: tuple[PolicyFigures, ...]
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """The comparison as a table for any renderer."""
+        return ReportTable(
+            title=f"{len(self.figures)} policies over {self.timeline.title or self.timeline.session}",
+            columns=columns(self.price.unit),
+            rows=tuple(_row(one) for one in self.figures),
+            notes=self._notes(),
+            links=tuple(link_to(self.timeline.session, one.facts_until) for one in self.figures),
+        )
+
+    def __getitem__(self, name: str | int) -> Simulation:
+        """Return a policy's replay by its name or place; raises KeyError or IndexError."""
+        if isinstance(name, int):
+            return self.simulations[name]
+        for one in self.simulations:
+            if one.policy == name:
+                return one
+        raise KeyError(name)
+
+    @property
+    def text(self) -> str:
+        """The table as plain text."""
+        return self.table.text
+
+    @property
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        return self.table.markdown
+
+    @property
+    def html(self) -> str:
+        """The table as an HTML fragment."""
+        return self.table.html
+
+    def to_dataframe(self) -> Any:
+        """Return the table as a pandas DataFrame."""
+        return self.table.to_dataframe()
+
+    def json(self) -> dict[str, Any]:
+        """Return the table as plain values, with how it was measured."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "session": self.timeline.session,
+            "ruler": {
+                "estimator": self.ruler.estimator,
+                "unseen": self.ruler.unseen,
+                "factor": self.ruler.factor,
+                "measured": self.ruler.measured,
+                "low": self.ruler.low,
+                "high": self.ruler.high,
+            },
+            "price": {
+                "name": self.price.name,
+                "unit": self.price.unit,
+                "input": self.price.input,
+                "output": self.price.output,
+                "read": self.price.read,
+                "write": self.price.write,
+            },
+            **self.table.json(),
+        }
+
+    def _notes(self) -> tuple[str, ...]:
+        ruler, price = self.ruler, self.price
+        notes = [ruler.words]
+        if ruler.measured:
+            low, high = ruler.factor * ruler.low, ruler.factor * ruler.high
+            notes[0] += f" The factor varies from {low:.2f} to {high:.2f} within the session."
+        if price.unit == "USD":
+            rates = (price.input, price.read, price.write, price.output)
+            told = " / ".join(f"{one:g}" for one in rates)
+            notes.append(
+                f"Prices of {price.name}: {told} USD per million tokens in, read, written, out."
+            )
+        else:
+            notes.append(
+                "The price is not known: one unit is the price of an uncached input token."
+            )
+        notes.append(COUNTERFACTUAL)
+        stubs = [
+            one.tokens
+            for simulation in self.simulations
+            for one in simulation.timeline.transitions
+            if one.state == "summarised" and one.tokens and simulation.policy != "recorded"
+        ]
+        if stubs:
+            notes.append(STUB.format(tokens=f"{max(stubs):,}"))
+        return tuple(notes)
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
+        printer.text(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def compare_policies(
+    timeline: Timeline,
+    policies: Sequence[ContextPolicy | None],
+    ruler: Ruler,
+    price: PriceProfile,
+    *,
+    window: int = 0,
+    references: References | None = None,
+) -> PolicyComparison:
+    """Return policies side by side; None is ``raw``, and the name ``recorded`` repeats the recording."""
+    names = References.of(timeline) if references is None else references
+    simulations = tuple(simulate(timeline, one, ruler, window) for one in policies)
+    return PolicyComparison(
+        timeline,
+        ruler,
+        price,
+        simulations,
+        tuple(policy_figures(one, names, price) for one in simulations),
+    )
+
+
+def with_recorded(
+    timeline: Timeline, ruler: Ruler, price: PriceProfile, references: References
+) -> tuple[Simulation, PolicyFigures]:
+    """Return the session as it was recorded, measured in the same way."""
+    simulation = recorded(timeline, ruler)
+    return simulation, policy_figures(simulation, references, price)
+
+
+def _row(one: PolicyFigures) -> tuple[Cell, ...]:
+    return (
+        one.name,
+        round(one.input),
+        round(one.peak),
+        one.cached,
+        one.breaks,
+        round(one.break_tokens),
+        one.rewrite,
+        one.cost,
+        one.summaries,
+        one.repair,
+        one.cost_uncached,
+        one.repeated,
+        one.retention,
+        one.fired,
+        one.distance,
+        one.verdict,
+    )

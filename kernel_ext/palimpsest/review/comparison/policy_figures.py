@@ -1,0 +1,130 @@
+"""The figures of one policy over one session: size, cache, money, forgetting, and how often it acted."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from palimpsest.review.comparison.forgetting import forgotten, repair_cost
+from palimpsest.review.comparison.references import References
+from palimpsest.review.replay.ruler import PriceProfile
+from palimpsest.review.replay.simulation import ProbeAt, RequestSize, Simulation
+from palimpsest.transcript.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFigures:
+    """One row of a comparison; tokens by the ruler, money by the price profile."""
+
+    name: str
+    requests: int
+    input: float
+    """Sum of all requests' tokens."""
+    peak: float
+    cached: float
+    """Share of the input that was read from the cache."""
+    breaks: int
+    """Requests whose beginning changed while the cache was warm."""
+    break_tokens: float
+    """Tokens that these breaks wrote again, beyond the new ones."""
+    rewrite: float
+    """Tokens written to the cache as a multiple of the peak: 1 is never writing anything twice."""
+    cost: float
+    """With the cache, without the calls for summaries."""
+    summaries: float
+    """What the calls for summaries cost."""
+    repair: float
+    """What fetching again costs, of what was needed and gone."""
+    cost_uncached: float
+    """As if no provider cached anything."""
+    repeated: int
+    retention: float | None
+    fired: int
+    first_fired: int | None
+    """The first request at which it acted."""
+    distance: float | None
+    """The highest value of its signal as a share of the threshold; None where it has none."""
+    verdict: str
+    facts_until: int | None
+
+    @property
+    def cost_with_repair(self) -> float:
+        """Everything: requests, summaries, and fetching again."""
+        return self.cost + self.summaries + self.repair
+
+
+def policy_figures(
+    simulation: Simulation, references: References, price: PriceProfile
+) -> PolicyFigures:
+    """Return the figures of a replay."""
+    sizes = simulation.sizes
+    total = sum(one.total for one in sizes)
+    peak = max((one.total for one in sizes), default=0.0)
+    read = sum(one.read for one in sizes)
+    broken = [one for one in sizes if one.first_changed is not None and one.read]
+    forgot = forgotten(simulation, references)
+    return PolicyFigures(
+        name=simulation.policy,
+        requests=len(sizes),
+        input=total,
+        peak=peak,
+        cached=read / total if total else 0.0,
+        breaks=len(broken),
+        break_tokens=_rewritten(sizes),
+        rewrite=(total - read) / peak if peak else 0.0,
+        cost=sum(price.cost(0, one.read, one.written, one.output) for one in sizes),
+        summaries=sum(price.cost(0, one.summary_input, 0, one.summary_output) for one in sizes),
+        repair=repair_cost(simulation, forgot, price),
+        cost_uncached=sum(
+            price.cost(one.total + one.summary_input, 0, 0, one.output + one.summary_output)
+            for one in sizes
+        ),
+        repeated=forgot.repeated_calls,
+        retention=forgot.retention,
+        fired=len(simulation.fired),
+        first_fired=simulation.fired[0] if simulation.fired else None,
+        distance=_distance(simulation.probes),
+        verdict=verdict(simulation),
+        facts_until=simulation.facts_until,
+    )
+
+
+def _rewritten(sizes: tuple[RequestSize, ...]) -> float:
+    """Return the tokens that breaks wrote again: those that the request before held, too."""
+    found = 0.0
+    for before, one in pairwise(sizes):
+        if one.first_changed is not None and one.read:
+            found += max(0.0, min(before.total, one.total) - one.prefix)
+    return found
+
+
+def _distance(probes: tuple[ProbeAt, ...]) -> float | None:
+    if not probes or not probes[-1].probe.threshold:
+        return None
+    return probes[-1].probe.value / probes[-1].probe.threshold
+
+
+def verdict(simulation: Simulation) -> str:
+    """Return in a sentence with numbers how often the policy acted, and why it did not where it never did."""
+    timeline = simulation.timeline
+    if simulation.fired:
+        first = simulation.fired[0]
+        times = "once" if len(simulation.fired) == 1 else f"{len(simulation.fired)} times"
+        where = f"request {first + 1}{_turn(timeline, first)}"
+        return f"Acted {times}, first before {where} of {len(timeline.requests)}."
+    if not simulation.probes:
+        return "It has nothing to decide."
+    last = simulation.probes[-1]
+    probe = last.probe
+    unit = "" if probe.unit in probe.signal else f" {probe.unit}"
+    return (
+        f"Never acted: {probe.signal} reached {probe.value:,.0f} of {probe.threshold:,.0f}{unit} "
+        f"({_share(probe.value, probe.threshold)}), at request {last.request + 1}{_turn(timeline, last.request)}."
+    )
+
+
+def _share(value: float, threshold: float) -> str:
+    return f"{100 * value / threshold:.0f} %" if threshold else "no threshold"
+
+
+def _turn(timeline: Timeline, request: int) -> str:
+    turn = timeline.requests[request].turn
+    return f" (turn {turn})" if turn else ""

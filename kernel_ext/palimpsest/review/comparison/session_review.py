@@ -1,0 +1,205 @@
+"""Everything that review says of one session: its tables, its breaks and wastes, and policies side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from palimpsest.render.reports.table import ReportTable
+from palimpsest.review.comparison.cache_breaks import CacheBreaks, cache_breaks
+from palimpsest.review.comparison.explanation import why
+from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.policy_comparison import (
+    PolicyComparison,
+    compare_policies,
+)
+from palimpsest.review.comparison.prices import PriceOf, profile_of
+from palimpsest.review.comparison.references import References
+from palimpsest.review.comparison.session_tables import (
+    decisions_table,
+    items_table,
+    requests_table,
+)
+from palimpsest.review.comparison.sweep import PolicySweep, sweep_policy
+from palimpsest.review.comparison.wastes import MOST, Wastes, largest_wastes
+from palimpsest.review.policies.policy import ContextPolicy
+from palimpsest.review.replay.fit import fit_ruler
+from palimpsest.review.replay.recorded_policy import RecordedPolicy
+from palimpsest.review.replay.ruler import Prefix, PriceProfile, Ruler
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import CHARS4, Timeline
+
+PolicyLike = str | ContextPolicy | None
+GetPolicy = Callable[..., ContextPolicy]
+"""Returns a preset by its name, with numbers to change."""
+
+RAW, RECORDED = "raw", "recorded"
+
+
+class SessionReview:
+    """Reviews one session.
+
+    Responsibilities: hold its timeline, fit its ruler once, read its names once, and hand them to the reports.
+    Nothing is sent, nothing is run, nothing is written.
+    """
+
+    def __init__(self, timeline: Timeline, get_policy: GetPolicy, price_of: PriceOf) -> None:
+        self.timeline = timeline
+        self._get_policy = get_policy
+        self._price_of = price_of
+
+    @cached_property
+    def references(self) -> References:
+        """The names in the session and the answers that use them."""
+        return References.of(self.timeline)
+
+    @cached_property
+    def ruler(self) -> Ruler:
+        """How tokens are counted: fitted to the reported usage where there is some."""
+        return fit_ruler(self.timeline)
+
+    def ruler_with(
+        self,
+        estimator: str | None = None,
+        unseen: float | None = None,
+        factor: float | None = None,
+        prefix: Prefix = "message",
+    ) -> Ruler:
+        """Return a ruler: fitted, unless ``unseen`` or ``factor`` say otherwise."""
+        if unseen is None and factor is None:
+            if estimator is None and prefix == "message":
+                return self.ruler
+            return fit_ruler(self.timeline, estimator or CHARS4, prefix)
+        return Ruler(
+            estimator=estimator or CHARS4,
+            unseen=unseen or 0.0,
+            factor=1.0 if factor is None else factor,
+            prefix=prefix,
+        )
+
+    def price(self, price: str | PriceProfile | None = None) -> PriceProfile:
+        """Return the prices: of the recorded model, of the one named, or units where none is known."""
+        try:
+            return profile_of(self.timeline, price, self._price_of)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+
+    # Tables
+
+    @property
+    def requests(self) -> ReportTable:
+        """One row a request."""
+        return requests_table(self.timeline, self.ruler)
+
+    @property
+    def items(self) -> ReportTable:
+        """One row an item."""
+        return items_table(self.timeline, self.ruler)
+
+    @property
+    def decisions(self) -> ReportTable:
+        """One row a change of what requests showed."""
+        return decisions_table(self.timeline, self.ruler)
+
+    def breaks(self, price: str | PriceProfile | None = None) -> CacheBreaks:
+        """Return where the cache was lost, why, and at what price."""
+        return cache_breaks(self.timeline, self.price(price))
+
+    def wastes(self, price: str | PriceProfile | None = None, most: int = MOST) -> Wastes:
+        """Return the largest wastes as sentences."""
+        return largest_wastes(self.timeline, self.ruler, self.price(price), self.references, most)
+
+    def why(self, item: int | str, request: int) -> str:
+        """Return in one sentence why a request showed an item as it did.
+
+        ``item`` is its number in ``items``, from 1, or the id of a part or message; ``request`` its number, from 1.
+        """
+        try:
+            return why(self.timeline, self._item(item), request - 1)
+        except IndexError as error:
+            raise UserError(str(error)) from error
+
+    def link(self, request: int | None = None, item: int | None = None) -> str:
+        """Return the link to the session, a request or an item, both from 1."""
+        return link_to(
+            self.timeline.session,
+            None if request is None else request - 1,
+            None if item is None else item - 1,
+        )
+
+    def _item(self, item: int | str) -> int:
+        if isinstance(item, int):
+            return item - 1
+        for one in self.timeline.items:
+            if item in (one.id, one.message, one.id.removeprefix(f"{one.message}/")):
+                return one.index
+        raise UserError(f"The session has no item {item!r}; `items` lists them with their numbers.")
+
+    # Policies
+
+    def policy(self, policy: PolicyLike) -> ContextPolicy | None:
+        """Return a policy by its name; None for ``raw``, which shows every item whole."""
+        if policy is None or policy == RAW:
+            return None
+        if policy == RECORDED:
+            return RecordedPolicy(self.timeline)
+        return self._get_policy(policy) if isinstance(policy, str) else policy
+
+    def compare(
+        self,
+        policies: Sequence[PolicyLike] | PolicyLike,
+        *,
+        price: str | PriceProfile | None = None,
+        window: int = 0,
+        ruler: Ruler | None = None,
+    ) -> PolicyComparison:
+        """Return policies side by side: what each would have sent, cached, cost and lost."""
+        if not self.timeline.requests:
+            raise UserError("The session has no request yet, so there is nothing to compare.")
+        wanted = [policies] if policies is None or isinstance(policies, str) else policies
+        many = list(wanted) if isinstance(wanted, Sequence) else [wanted]
+        return compare_policies(
+            self.timeline,
+            [self.policy(one) for one in many],
+            ruler or self.ruler,
+            self.price(price),
+            window=window,
+            references=self.references,
+        )
+
+    def sweep(
+        self,
+        policy: str,
+        values: Sequence[Any] | None = None,
+        *,
+        price: str | PriceProfile | None = None,
+        window: int = 0,
+        ruler: Ruler | None = None,
+        **numbers: Sequence[Any],
+    ) -> PolicySweep:
+        """Return one policy with several values of one of its numbers.
+
+        ``sweep("opencode.prune.protect", [10_000, 20_000])`` and ``sweep("opencode.prune", protect=[...])`` are
+        the same.
+        """
+        name, number, wanted = _swept(policy, values, numbers)
+        variants = [(value, self._get_policy(name, **{number: value})) for value in wanted]
+        compared = self.compare(
+            [made for _, made in variants], price=price, window=window, ruler=ruler
+        )
+        return sweep_policy(name, number, [value for value, _ in variants], compared)
+
+
+def _swept(
+    policy: str, values: Sequence[Any] | None, numbers: Mapping[str, Sequence[Any]]
+) -> tuple[str, str, Sequence[Any]]:
+    """Return the policy, its number and the values, from either way of writing them."""
+    if values is not None and not numbers:
+        name, _, number = policy.rpartition(".")
+        if name:
+            return name, number, values
+    if values is None and len(numbers) == 1:
+        number, wanted = next(iter(numbers.items()))
+        return policy, number, wanted
+    raise UserError(
+        "A sweep takes one number of one policy: sweep('opencode.prune.protect', [10_000, 20_000])."
+    )

@@ -1,0 +1,129 @@
+"""Requests, items and decisions of a session as tables."""
+
+from palimpsest.render.reports.table import Column, ReportTable
+from palimpsest.review.comparison.links import link_to
+from palimpsest.review.replay.fit import recorded
+from palimpsest.review.replay.ruler import Ruler
+from palimpsest.transcript.timeline import Timeline
+
+
+def requests_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
+    """Return one row a request: what was reported beside what the ruler says."""
+    sizes = recorded(timeline, ruler).sizes
+    columns = (
+        Column("request", "request", "count"),
+        Column("turn", "turn", "count"),
+        Column("model", "model"),
+        Column("effort", "effort"),
+        Column("status", "status"),
+        Column("started", "started", "text", "fact", "Milliseconds since 1970."),
+        Column("input", "input", "count", "fact"),
+        Column("uncached", "uncached", "count", "fact"),
+        Column("cache_read", "read", "count", "fact"),
+        Column("cache_write", "written", "count", "fact"),
+        Column("output", "output", "count", "fact"),
+        Column("reasoning", "reasoning", "count", "fact"),
+        Column("cost", "USD", "usd", "fact"),
+        Column("estimated", "input", "count", "estimate"),
+        Column("remainder", "remainder", "count", "estimate"),
+        Column("items", "items", "count"),
+    )
+    rows = []
+    for request, size in zip(timeline.requests, sizes, strict=True):
+        usage, reported = request.usage, request.reported
+        rows.append(
+            (
+                request.index + 1,
+                request.turn,
+                request.model,
+                request.effort,
+                request.status,
+                None if request.started is None else str(request.started),
+                reported,
+                None if usage is None else usage.input,
+                None if usage is None else usage.cache_read,
+                None if usage is None else usage.cache_write,
+                None if usage is None else usage.output,
+                None if usage is None else usage.reasoning,
+                request.cost,
+                round(size.total),
+                None if reported is None else round(reported - size.total),
+                request.items,
+            )
+        )
+    links = tuple(link_to(timeline.session, one.index) for one in timeline.requests)
+    title = f"{len(rows)} requests of {timeline.title or timeline.session}"
+    return ReportTable(title, columns, tuple(rows), (ruler.words,), links)
+
+
+def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
+    """Return one row an item: what it is, how large, since when it was there, and what became of it."""
+    columns = (
+        Column("item", "item", "count"),
+        Column("kind", "kind"),
+        Column("tool", "tool"),
+        Column("label", "label"),
+        Column("turn", "turn", "count"),
+        Column("entered", "from request", "count"),
+        Column("chars", "chars", "count", "fact"),
+        Column("tokens", "tokens", "count", "estimate"),
+        Column("state", "at the end"),
+        Column("since", "since request", "count"),
+        Column("rule", "rule"),
+        Column("id", "id"),
+    )
+    weights = timeline.weights(ruler.estimator)
+    last = len(timeline.requests)
+    rows = []
+    for item in timeline.items:
+        found = timeline.at(item.index, last)
+        rows.append(
+            (
+                item.index + 1,
+                item.kind,
+                item.tool,
+                item.label,
+                item.turn,
+                item.entered + 1,
+                item.chars,
+                round(weights[item.index] * ruler.factor),
+                "whole" if found is None else found.state,
+                None if found is None else found.request + 1,
+                "" if found is None else found.rule,
+                item.id,
+            )
+        )
+    links = tuple(link_to(timeline.session, last - 1, one.index) for one in timeline.items)
+    title = f"{len(rows)} items of {timeline.title or timeline.session}"
+    return ReportTable(title, columns, tuple(rows), (ruler.words,), links)
+
+
+def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
+    """Return one row a change of what requests showed of an item."""
+    columns = (
+        Column("request", "from request", "count"),
+        Column("item", "item", "count"),
+        Column("state", "state"),
+        Column("rule", "rule"),
+        Column("tool", "tool"),
+        Column("label", "label"),
+        Column("tokens_before", "tokens before", "count", "estimate"),
+        Column("tokens_after", "after", "count", "estimate"),
+    )
+    weights = timeline.weights(ruler.estimator)
+    rows = tuple(
+        (
+            one.request + 1,
+            one.item + 1,
+            one.state,
+            one.rule,
+            timeline.items[one.item].tool,
+            timeline.items[one.item].label,
+            weights[one.item],
+            weights[one.item] if one.state == "whole" else one.tokens,
+        )
+        for one in timeline.transitions
+    )
+    links = tuple(link_to(timeline.session, one.request, one.item) for one in timeline.transitions)
+    title = f"{len(rows)} changes of what was shown in {timeline.title or timeline.session}"
+    return ReportTable(title, columns, rows, (), links)

@@ -1,0 +1,84 @@
+"""One policy with several values of one of its numbers: how much a threshold matters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from palimpsest.render.reports.table import Column, ReportTable
+from palimpsest.review.comparison.policy_comparison import PolicyComparison
+
+
+@dataclass(frozen=True)
+class PolicySweep:
+    """A comparison whose rows are values of one number."""
+
+    policy: str
+    number: str
+    values: tuple[Any, ...]
+    comparison: PolicyComparison
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """The sweep as a table: the number first, then the columns of a comparison."""
+        table = self.comparison.table
+        title = f"{self.policy}: {len(self.values)} values of {self.number}"
+        numeric = all(isinstance(one, int | float) for one in self.values)
+        first = Column(self.number, self.number, "count" if numeric else "text")
+        return replace(
+            table,
+            title=title,
+            columns=(first, *table.columns[1:]),
+            rows=tuple(
+                (value if isinstance(value, int | float | str) else str(value), *row[1:])
+                for value, row in zip(self.values, table.rows, strict=True)
+            ),
+        )
+
+    @property
+    def cheapest(self) -> Any:
+        """The value with the lowest cost, repair and summaries included."""
+        costs = [one.cost_with_repair for one in self.comparison.figures]
+        return self.values[costs.index(min(costs))]
+
+    @property
+    def text(self) -> str:
+        """The table as plain text."""
+        return self.table.text
+
+    @property
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        return self.table.markdown
+
+    @property
+    def html(self) -> str:
+        """The table as an HTML fragment."""
+        return self.table.html
+
+    def to_dataframe(self) -> Any:
+        """Return the sweep as a pandas DataFrame."""
+        return self.table.to_dataframe()
+
+    def json(self) -> dict[str, Any]:
+        """Return the sweep as plain values."""
+        return self.comparison.json() | self.table.json()
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  IPython's signature
+        printer.text(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def sweep_policy(
+    policy: str, number: str, values: Sequence[Any], comparison: PolicyComparison
+) -> PolicySweep:
+    """Return a comparison of the variants of one policy as a sweep."""
+    return PolicySweep(policy, number, tuple(values), comparison)

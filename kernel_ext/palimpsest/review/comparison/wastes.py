@@ -1,0 +1,168 @@
+"""The largest wastes of a session as sentences with numbers: what was paid without use, as far as can be told.
+
+Carrying costs are estimates by the ruler: an item is written to the cache once and read from it by every later
+request that shows it. Breaks of the cache are facts of the reported usage.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from palimpsest.render.reports.table import Column, ReportTable
+from palimpsest.review.comparison.cache_breaks import cache_breaks
+from palimpsest.review.comparison.links import link_to
+from palimpsest.review.comparison.references import References, names_in
+from palimpsest.review.replay.ruler import PriceProfile, Ruler
+from palimpsest.transcript.timeline import Timeline, TimelineItem
+
+MOST = 10
+LARGE_TOKENS = 8_000
+"""A result over so many tokens is called large, as in context-lens."""
+LEAST_TOKENS = 500
+"""Smaller results are no waste that is worth a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waste:
+    """Something that was paid for without use."""
+
+    cost: float
+    """In the profile's money."""
+    sentence: str
+    link: str
+    request: int
+    is_fact: bool
+    """From reported usage; else an estimate."""
+
+
+@dataclass(frozen=True)
+class Wastes:
+    """The largest wastes, largest first."""
+
+    wastes: tuple[Waste, ...]
+    table: ReportTable
+
+    def __iter__(self) -> Iterator[Waste]:
+        return iter(self.wastes)
+
+    def __len__(self) -> int:
+        return len(self.wastes)
+
+    def __getitem__(self, place: int) -> Waste:
+        return self.wastes[place]
+
+    def _repr_html_(self) -> str:
+        return self.table.html
+
+    def __str__(self) -> str:
+        return self.table.text
+
+
+def largest_wastes(
+    timeline: Timeline,
+    ruler: Ruler,
+    price: PriceProfile,
+    references: References,
+    most: int = MOST,
+) -> Wastes:
+    """Return the largest wastes of a session."""
+    found = [
+        *_breaks(timeline, price),
+        *_results(timeline, ruler, price, references),
+        *_aborted(timeline),
+    ]
+    largest = sorted(found, key=lambda one: -one.cost)[:most]
+    unit = "USD" if price.unit == "USD" else "units (M)"
+    table = ReportTable(
+        title=f"The {len(largest)} largest wastes of {timeline.title or timeline.session}",
+        columns=(
+            Column("cost", unit, "usd"),
+            Column("basis", "known as"),
+            Column("sentence", "what"),
+            Column("request", "request", "count"),
+            Column("link", "link"),
+        ),
+        rows=tuple(
+            (
+                one.cost,
+                "fact" if one.is_fact else "estimate",
+                one.sentence,
+                one.request + 1,
+                one.link,
+            )
+            for one in largest
+        ),
+        links=tuple(one.link for one in largest),
+    )
+    return Wastes(tuple(largest), table)
+
+
+def _breaks(timeline: Timeline, price: PriceProfile) -> Iterator[Waste]:
+    for one in cache_breaks(timeline, price):
+        yield Waste(
+            one.cost,
+            f"Request {one.request + 1} wrote {one.loss:,} tokens to the cache again: {one.words}.",
+            link_to(timeline.session, one.request),
+            one.request,
+            is_fact=True,
+        )
+
+
+def _aborted(timeline: Timeline) -> Iterator[Waste]:
+    for request in timeline.requests:
+        if request.status != "ok" and request.cost:
+            yield Waste(
+                request.cost,
+                f"Request {request.index + 1} was {request.status} after {request.reported or 0:,} tokens were read.",
+                link_to(timeline.session, request.index),
+                request.index,
+                is_fact=True,
+            )
+
+
+def _results(
+    timeline: Timeline, ruler: Ruler, price: PriceProfile, references: References
+) -> Iterator[Waste]:
+    used = _used(references)
+    weights = timeline.weights(ruler.estimator)
+    seen: dict[str, TimelineItem] = {}
+    for item in timeline.items:
+        tokens = weights[item.index] * ruler.factor
+        first = item.entered
+        if item.kind != "output" or tokens < LEAST_TOKENS or first >= len(timeline.requests):
+            continue
+        carried = _carried(timeline, item)
+        cost = price.cost(0, tokens * max(carried - 1, 0), tokens, 0)
+        same = seen.get(item.hash)
+        what = _what(item)
+        if same is not None and timeline.at(same.index, first) is None:
+            sentence = (
+                f"{what} came again, the same {tokens:,.0f} tokens as in request {same.entered + 1}, "
+                f"which still showed them; {carried} requests carried both."
+            )
+        elif item.index not in used and any(True for _ in names_in(timeline.read(item.index))):
+            sentence = f"{what} took {tokens:,.0f} tokens in {carried} requests, and no later answer used a name in it."
+        elif tokens > LARGE_TOKENS:
+            sentence = f"{what} took {tokens:,.0f} tokens in {carried} requests."
+        else:
+            sentence = ""
+        seen[item.hash] = item
+        if sentence:
+            link = link_to(timeline.session, first, item.index)
+            yield Waste(cost, sentence, link, first, is_fact=False)
+
+
+def _used(references: References) -> frozenset[int]:
+    """Return the items that hold a name which a later answer used."""
+    return frozenset().union(*(use.sources for use in references.uses))
+
+
+def _carried(timeline: Timeline, item: TimelineItem) -> int:
+    """Return how many requests showed an item whole."""
+    later = timeline.by_item.get(item.index, ())
+    gone = next((one.request for one in later if one.state != "whole"), len(timeline.requests))
+    return max(gone - item.entered, 0)
+
+
+def _what(item: TimelineItem) -> str:
+    about = f" of {item.label}" if item.label and item.label != item.tool else ""
+    return f"A result of {item.tool}{about}"
