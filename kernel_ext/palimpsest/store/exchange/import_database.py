@@ -6,6 +6,7 @@ virtual table runs, and time and size are limited.
 """
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
@@ -38,6 +39,7 @@ OPEN_STILL = (
     "OpenCode has it open, or ended without closing it: what it wrote last lies in {name}, which is not read. "
     "Close OpenCode and import it again."
 )
+_COMPUTES = re.compile(r"\bAS\s*\(")
 _SESSION_JSON = ("revert", "permission", "model", "metadata", "tokens")
 """Columns that hold JSON."""
 _SESSION_COLUMNS = {
@@ -123,11 +125,13 @@ def _allowed(action: int, table: str | None, *_: Any) -> int:
 
 def _ordinary_tables(database: sqlite3.Connection) -> set[str]:
     rows = database.execute("SELECT type, name, sql FROM sqlite_master")
-    return {
-        str(row["name"])
-        for row in rows
-        if row["type"] == "table" and str(row["sql"]).upper().startswith("CREATE TABLE")
-    }
+    return {str(row["name"]) for row in rows if row["type"] == "table" and _is_plain(row["sql"])}
+
+
+def _is_plain(sql: Any) -> bool:
+    """Return whether a table is neither virtual nor has a column that computes."""
+    words = str(sql).upper()
+    return words.startswith("CREATE TABLE") and _COMPUTES.search(words) is None
 
 
 def _rows(
