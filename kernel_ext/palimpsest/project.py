@@ -17,6 +17,7 @@ from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
+from palimpsest.session.interfaces.sharing_operations import Progress
 from palimpsest.session.open_sessions.storage_cleanup import (
     Pruned,
     StorageUse,
@@ -80,18 +81,19 @@ def sessions(
     return app.engine.submit(app.workspace.page(query)).result()
 
 
-def import_session(path: str | Path) -> ImportReport:
-    """Import sessions from OpenCode's storage folder, or from the JSON of an exported session.
+def import_session(path: str | Path, *, progress: Progress | None = None) -> ImportReport:
+    """Import the sessions of a file or folder: of another agent, or exported ones (docs/import.md).
 
-    Nothing in them is executed, and a second import of the same adds nothing. Returns what was imported,
-    and what could not be read.
+    Nothing in them is executed, and a second import of the same adds nothing. ``progress`` is called, on another
+    thread, with the bytes that were read and with all bytes. Returns what was imported, and what could not be read.
 
     >>> import palimpsest
     >>> [one.outcome for one in palimpsest.import_session(session.export("json")).sessions]
     ['same']
     """
     app = current_app()
-    return app.engine.submit(app.workspace.sharing.import_sessions(path)).result()
+    importing = app.workspace.sharing.import_sessions(path, progress=progress)
+    return app.engine.submit(importing).result()
 
 
 def agents() -> tuple[Agent, ...]:

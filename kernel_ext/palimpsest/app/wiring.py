@@ -64,6 +64,7 @@ from palimpsest.session.prompts.hidden_variables import (
 )
 from palimpsest.session.runs.title_writer import small_model
 from palimpsest.session.trust.trust_store import TrustStore
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
@@ -197,6 +198,7 @@ class App:
             most_steps=config.max_steps if limited else None,
             titles=config.titles,
             turn_summaries=config.turn_summaries,
+            import_sessions=_import_sessions,
             share=config.share,
             small_model=functools.partial(
                 small_model,
@@ -467,6 +469,15 @@ def _told_nothing(_provider: str) -> str:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _import_sessions(
+    store: Store, path: Path, clock: Callable[[], int], control: ImportControl | None = None
+) -> ImportReport:
+    """Import the sessions at a path; the importers are loaded when the first is needed."""
+    from palimpsest.review.importers.built_in import REGISTRY
+
+    return REGISTRY.import_from(store, path, clock, control)
 
 
 def _approvals(store: Store, project: Path, environment: Mapping[str, str]) -> Approvals:

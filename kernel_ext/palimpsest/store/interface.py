@@ -40,10 +40,14 @@ class SessionSummary:
     """When it was archived, in milliseconds since 1970; None if it is not archived."""
     shared: bool = False
     """The session has a share page."""
+    imported_from: str = ""
+    """The agent whose recording it is, such as ``pi``; empty for a session of ours."""
     about: str = ""
     """The beginning of the model-written summary of the session; empty if it has none."""
 
 
+IMPORTED_FROM_CHARS = 40
+"""Maximum characters of ``SessionSummary.imported_from``."""
 ABOUT_CHARS = 200
 """Maximum characters of ``SessionSummary.about``."""
 

@@ -1833,6 +1833,10 @@ export interface SessionRow {
   forked?: boolean;
   shared?: boolean;
   /**
+   * The agent whose recording it is; such a session is read and forked, and not gone on with.
+   */
+  imported_from?: string;
+  /**
    * The beginning of the summary that a model wrote of it.
    */
   about?: string;

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from palimpsest.review.importing.importer import Head, Report
-from palimpsest.review.importing.journal_writer import ImportControl
 from palimpsest.review.importing.recorded import (
     Call,
     MessageRead,
@@ -14,7 +13,7 @@ from palimpsest.review.importing.recorded import (
     Text,
 )
 from palimpsest.review.importing.registry import ImporterRegistry
-from palimpsest.store.exchange.importer import ImportReport
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.transcript.values import Usage
 

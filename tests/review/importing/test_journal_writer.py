@@ -9,9 +9,8 @@ from tests.review.importing.recordings import BEGIN, answer, called, result, tel
 
 from palimpsest.review.importers.built_in import REGISTRY
 from palimpsest.review.importing import session_journal
-from palimpsest.review.importing.journal_writer import ImportControl
 from palimpsest.review.importing.recorded import Recorded
-from palimpsest.store.exchange.importer import ImportReport
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore

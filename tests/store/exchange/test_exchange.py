@@ -487,7 +487,11 @@ def test_the_older_message_format_is_refused_in_one_sentence(store: Store, tmp_p
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("opencode.db", b"SQLite format 3\x00", "opencode export"),
+        (
+            "opencode.db",
+            b"SQLite format 3\x00" * 8,
+            "is a damaged database: file is not a database",
+        ),
         ("notes.json", b'{"a": 1}', "no sessions"),
         ("list.json", b"[]", "no JSON object"),
         ("deep.json", b'{"a":' * 100_000, "nested too deeply"),

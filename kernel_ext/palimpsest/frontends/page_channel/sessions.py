@@ -97,5 +97,6 @@ def row_of(one: SessionSummary) -> SessionRow:
         parent=one.parent_id,
         forked=one.forked_from is not None or None,
         shared=one.shared or None,
+        imported_from=one.imported_from or None,
         about=one.about or None,
     )

@@ -114,5 +114,7 @@ class SessionRow(Value):
     """The session whose ``task`` call began it."""
     forked: bool | None = None
     shared: bool | None = None
+    imported_from: str | None = None
+    """The agent whose recording it is; such a session is read and forked, and not gone on with."""
     about: str | None = None
     """The beginning of the summary that a model wrote of it."""

@@ -197,7 +197,8 @@ def _beginning(text: str) -> str:
 def row_of(one: SessionSummary, current: str) -> tuple[str, ...]:
     """Return a session's row of the table."""
     mark = "* " if one.id == current else ""
-    title = f"{one.title} (archived)" if one.archived is not None else one.title
+    title = f"{one.title} (imported from {one.imported_from})" if one.imported_from else one.title
+    title = f"{title} (archived)" if one.archived is not None else title
     return (
         f"{mark}{one.id}",
         title,

@@ -19,6 +19,11 @@ from palimpsest.transcript.errors import UserError
 MOST_PROBLEMS = 10
 """How many problems a cell shows; the Python call returns all of them."""
 
+GO_ON = "%agent use ID goes on with one of them; nothing of it was run."
+READ_ONLY = (
+    "%agent use ID opens one of them. A recording of another agent is only read; %agent fork ID goes on from it. "
+    "Nothing of it was run."
+)
 _OUTCOMES = {
     "new": "new",
     "same": "here already",
@@ -96,9 +101,14 @@ def import_lines(engine: EngineThread, sharing: SharingOperations, argument: str
     words = split_words(argument)
     if len(words) != 1:
         raise UserError(
-            "Write %agent import PATH: OpenCode's storage folder, or the JSON of an exported session."
+            "Write %agent import PATH: a recording of another agent, an exported session, or a folder of them."
         )
-    report: ImportReport = engine.submit(sharing.import_sessions(words[0])).result()
+    running = engine.submit(sharing.import_sessions(words[0]))
+    try:
+        report: ImportReport = running.result()
+    except KeyboardInterrupt:
+        running.cancel()
+        raise
     return report_lines(report)
 
 
@@ -106,7 +116,7 @@ def report_lines(report: ImportReport) -> Sequence[str]:
     """Return which sessions were imported, and what could not be read, in lines."""
     lines = [_told(one) for one in report.sessions] or ["No session was found there."]
     if report.sessions:
-        lines.append("%agent use ID goes on with one of them; nothing of it was run.")
+        lines.append(READ_ONLY if any(one.read_only for one in report.sessions) else GO_ON)
     shown = report.problems[:MOST_PROBLEMS]
     lines += [f"Not read: {one.where}. {one.what}" for one in shown]
     if len(report.problems) > len(shown):

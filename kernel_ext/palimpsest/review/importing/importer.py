@@ -7,9 +7,11 @@ reads, opens nothing but its source, and lets a broken line cost only itself.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from palimpsest.review.importing.recorded import Recorded
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.interface import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,8 @@ Report = Callable[[str, str], None]
 """Called with a place (``line 12``) and a sentence for each thing that could not be read."""
 
 
-class Importer(Protocol):
-    """Reads one format."""
+class Recogniser(Protocol):
+    """Knows one format."""
 
     name: str
     """``pi``, ``claude-code``, ...: shown to users and stored with the session."""
@@ -41,6 +43,21 @@ class Importer(Protocol):
     def recognises(self, head: Head) -> bool:
         """Return whether a source is of this format, by its content alone; never raises."""
         ...
+
+
+@runtime_checkable
+class WholeImporter(Recogniser, Protocol):
+    """Imports a format by itself, without the neutral form: our own, and OpenCode's, which ours comes from."""
+
+    def import_whole(
+        self, store: Store, path: Path, clock: Callable[[], int], control: ImportControl | None
+    ) -> ImportReport:
+        """Import the sessions at a path; raises UserError with one sentence where there are none."""
+        ...
+
+
+class Importer(Recogniser, Protocol):
+    """Reads one format."""
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield what is recorded, in order; raises UserError with one sentence where nothing can be read."""

@@ -22,11 +22,15 @@ from palimpsest.review.importing.recorded import (
 )
 from palimpsest.review.importing.session_journal import Differs, SessionJournal
 from palimpsest.review.importing.sources import COUNTED
-from palimpsest.store.exchange.importer import OPEN, Imported
+from palimpsest.store.exchange.importer import (
+    OPEN,
+    STOPPED,
+    ImportControl,
+    Imported,
+)
 from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.errors import SessionHeld, UserError
 
-STOPPED = "The import was stopped; importing the same again goes on from here."
 MOST_PROBLEMS = 1_000
 """Problems that are named; a file of broken lines has millions."""
 BROKEN = (
@@ -43,25 +47,6 @@ _KINDS = {
     RemovedRead: "removal",
     GapRead: "gap",
 }
-
-
-def never() -> bool:
-    """Return that nobody stops the import."""
-    return False
-
-
-def untold(_done: int, _total: int) -> None:
-    """Tell nobody of the progress."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportControl:
-    """How an import is watched and stopped."""
-
-    progress: Callable[[int, int], None] = untold
-    """Called with the bytes that were read, and all bytes of the source."""
-    cancelled: Callable[[], bool] = never
-    """Asked between two values; True stops the import, and what was read stays."""
 
 
 @dataclass(slots=True)

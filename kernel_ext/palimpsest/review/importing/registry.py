@@ -9,14 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from palimpsest.review.importing.importer import Head, Importer
-from palimpsest.review.importing.journal_writer import (
-    ImportControl,
-    ImportLog,
-    import_recording,
-)
+from palimpsest.review.importing.importer import Head, Importer, WholeImporter
+from palimpsest.review.importing.journal_writer import ImportLog, import_recording
 from palimpsest.review.importing.sources import head_of
-from palimpsest.store.exchange.importer import ImportReport
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, UserError
 
@@ -26,6 +22,8 @@ MOST_DEPTH = 6
 MOST_RECORDINGS = 10_000
 ENDINGS = frozenset({".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson"})
 
+AnyImporter = Importer | WholeImporter
+
 LOG = logging.getLogger(__name__)
 
 
@@ -34,14 +32,14 @@ class ImporterRegistry:
 
     def __init__(
         self,
-        built_in: Sequence[Importer],
-        others: Callable[[], Sequence[Importer]] | None = None,
+        built_in: Sequence[AnyImporter],
+        others: Callable[[], Sequence[AnyImporter]] | None = None,
     ) -> None:
         """``others`` returns the importers of installed distributions; tests give their own."""
         self._built_in = tuple(built_in)
         self._others = installed_importers if others is None else others
 
-    def recognise(self, path: Path) -> Importer | None:
+    def recognise(self, path: Path) -> AnyImporter | None:
         """Return the importer of a file or folder; None where no format is recognised."""
         head = head_of(path)
         found = _first(self._built_in, head)
@@ -67,7 +65,7 @@ class ImporterRegistry:
         log = ImportLog()
         importer = self.recognise(path)
         if importer is not None:
-            import_recording(store, importer, path, clock, log, control)
+            _import_with(importer, store, path, clock, log, control)
         elif not path.is_dir() or not self._import_folder(store, path, clock, log, control):
             raise UserError(
                 f"{str(path)!r} holds no session that can be imported; what can be: {self.known()}."
@@ -90,7 +88,7 @@ class ImporterRegistry:
                 continue
             found = True
             try:
-                import_recording(store, importer, path, clock, log, control)
+                _import_with(importer, store, path, clock, log, control)
             except UserError as error:
                 log.report(path.name, str(error))
             if log.stopped:
@@ -118,20 +116,38 @@ class ImporterRegistry:
             elif depth > 1:
                 yield from self._recordings(path, depth - 1)
 
-    def _recognised(self, path: Path) -> Importer | None:
+    def _recognised(self, path: Path) -> AnyImporter | None:
         try:
             return self.recognise(path)
         except (OSError, UserError):
             return None
 
 
-def _first(importers: Sequence[Importer], head: Head) -> Importer | None:
+def _import_with(
+    importer: AnyImporter,
+    store: Store,
+    path: Path,
+    clock: Callable[[], int],
+    log: ImportLog,
+    control: ImportControl | None,
+) -> None:
+    if not isinstance(importer, WholeImporter):
+        import_recording(store, importer, path, clock, log, control)
+        return
+    report = importer.import_whole(store, path, clock, control)
+    for one in report.sessions:
+        log.add(one)
+    for problem in report.problems:
+        log.report(problem.where, problem.what)
+
+
+def _first(importers: Sequence[AnyImporter], head: Head) -> AnyImporter | None:
     return next((one for one in importers if one.recognises(head)), None)
 
 
-def installed_importers() -> Sequence[Importer]:
+def installed_importers() -> Sequence[AnyImporter]:
     """Load the importers of installed distributions; one that cannot be loaded is logged and left out."""
-    found: list[Importer] = []
+    found: list[AnyImporter] = []
     for point in entry_points(group=GROUP):
         try:
             found.append(point.load())

@@ -176,7 +176,8 @@ class SessionJournal:
             self._writer = None
 
     def _told(self, outcome: Outcome) -> Imported:
-        return Imported(self._names.session, self._title(), outcome, self._builder.messages)
+        messages = self._builder.messages
+        return Imported(self._names.session, self._title(), outcome, messages, read_only=True)
 
     # Writing
 
@@ -228,6 +229,7 @@ class SessionJournal:
             "fingerprint": self._hash.digest,
             "complete": complete,
             "read_only": True,
+            "session": self._names.session,
             "at": self._now,
         }
         here = self._here.session if self._here is not None else None

@@ -3,13 +3,16 @@
 Border: the interface alone, so that front ends do not depend on the implementation.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 from palimpsest.render.formats.notebook import Prompts
-from palimpsest.store.exchange.importer import ImportReport
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.interface import Store
 
+Progress = Callable[[int, int], None]
 Form = Literal["md", "ipynb", "json", "html", "opencode"]
 """Markdown, a notebook, Palimpsest's JSON, an HTML page, OpenCode's storage folder."""
 FORMS: tuple[str, ...] = get_args(Form)
@@ -22,6 +25,23 @@ class Exported:
     path: Path
     form: Form
     bytes: int
+
+
+class SessionImporter(Protocol):
+    """Imports the sessions at a path.
+
+    Contract: blocks; writes logs and nothing else. Raises UserError where there is nothing to import.
+    """
+
+    def __call__(
+        self,
+        store: Store,
+        path: Path,
+        clock: Callable[[], int],
+        control: ImportControl | None = None,
+    ) -> ImportReport:
+        """Import them."""
+        ...
 
 
 class SharingOperations(Protocol):
@@ -57,6 +77,11 @@ class SharingOperations(Protocol):
         """Write a session to a new file in another format; ``inside`` confines it to the project."""
         ...
 
-    async def import_sessions(self, path: str | Path, *, inside: bool = False) -> ImportReport:
-        """Import sessions from OpenCode's storage folder or an exported file; nothing is run."""
+    async def import_sessions(
+        self, path: str | Path, *, inside: bool = False, progress: Progress | None = None
+    ) -> ImportReport:
+        """Import the sessions at a path, of any agent whose recordings are known; nothing is run.
+
+        ``progress`` is called, on another thread, with the bytes that were read and with all bytes.
+        """
         ...

@@ -33,7 +33,7 @@ from palimpsest.session.permissions.asks import Asks
 from palimpsest.session.permissions.grants import MOVED, ProjectMove, ProjectMoveWatch
 from palimpsest.session.permissions.withheld_claims import with_rights_that_hold
 from palimpsest.session.prompts.mention_previews import MentionPreviews
-from palimpsest.session.prompts.prompt_checks import check_prompt
+from palimpsest.session.prompts.prompt_checks import check_prompt, refuse_in_recording
 from palimpsest.session.prompts.prompt_expansion import Expander
 from palimpsest.session.records.recall_archive import SessionArchive
 from palimpsest.session.revert.operations import live_reverts
@@ -153,6 +153,7 @@ class LiveSession:
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer."""
         check_prompt(text, options)
+        refuse_in_recording(self.log.state.session)
         refuse_prompt_in_child(self.log.state.session, options.origin)
         options = self._expander.options(text, options)
         await self._prompt_resolver.look_for(options.tools)
@@ -175,11 +176,13 @@ class LiveSession:
 
     async def retry(self) -> Answer:
         """Send the newest turn's failed request again, and await its answer."""
+        refuse_in_recording(self.log.state.session)
         await self.reverts.settle()
         return await self.runner.retry()
 
     async def loop(self) -> Answer:
         """Await the end of the run and its final answer; start a run if messages or prompts are unanswered."""
+        refuse_in_recording(self.log.state.session)
         await self.reverts.settle()
         return await self.runner.loop()
 
@@ -192,6 +195,7 @@ class LiveSession:
         auto: bool = False,
     ) -> Answer:
         """Compact the session and await the summary; joins a compaction that runs."""
+        refuse_in_recording(self.log.state.session)
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
         await self.reverts.settle()
         wanted = WantedSummary(focus, named, goes_on=auto)

@@ -17,9 +17,11 @@ from palimpsest.session.prompts.prompt_files import prompt_files
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.parts import Attachment
+from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Reply
 
 NO_PROMPT = "There is no prompt. Give the words for the agent."
+RECORDING = "Session {id} is a recording of {agent} and is only read; fork it (%agent fork {id}) to go on from it."
 WORDS = ("model", "variant", "agent", "system", "prompt_id")
 ANSWERS = ("once", "always", "reject")
 
@@ -62,6 +64,12 @@ def options_of(given: Mapping[str, Any]) -> PromptOptions:
     if "format" in given:
         given = {**given, "format": format_of(given["format"])}
     return PromptOptions(**given)
+
+
+def refuse_in_recording(session: SessionInfo | None) -> None:
+    """Raise UserError for a session that is another agent's recording: no model is asked in it."""
+    if session is not None and session.read_only:
+        raise UserError(RECORDING.format(id=session.id, agent=session.imported_from))
 
 
 def check_prompt(text: Any, options: PromptOptions) -> None:

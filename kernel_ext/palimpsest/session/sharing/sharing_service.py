@@ -6,6 +6,7 @@ Border: for one kernel's workspace; every operation may be slow and runs off the
 import asyncio
 import logging
 import os
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.engine import SessionLog
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.interfaces.sharing_operations import Exported, Form
+from palimpsest.session.interfaces.sharing_operations import Exported, Form, Progress
 from palimpsest.session.sharing.exports import export_session
 from palimpsest.session.sharing.share_page import (
     DISABLED,
@@ -22,7 +23,7 @@ from palimpsest.session.sharing.share_page import (
     remove_page,
     share_folder,
 )
-from palimpsest.store.exchange.importer import ImportReport, import_sessions
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.session_record.events import Record, SessionStatus, SessionUpdated
@@ -122,14 +123,25 @@ class SharingService:
             prompts=prompts,
         )
 
-    async def import_sessions(self, path: str | Path, *, inside: bool = False) -> ImportReport:
-        """Import sessions from OpenCode's storage folder or an exported file; nothing is run.
+    async def import_sessions(
+        self, path: str | Path, *, inside: bool = False, progress: Progress | None = None
+    ) -> ImportReport:
+        """Import the sessions at a path, of any agent whose recordings are known; nothing is run.
 
         ``inside`` confines the path to the project, for requests that do not come from the user at this computer.
+        Where the caller is cancelled, the import stops after the value that it reads; what was read stays.
         """
-        return await asyncio.to_thread(self._bring, path, inside=inside)
+        stopped = threading.Event()
+        control = ImportControl(cancelled=stopped.is_set)
+        if progress is not None:
+            control = ImportControl(progress, stopped.is_set)
+        try:
+            return await asyncio.to_thread(self._bring, path, control, inside=inside)
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
 
-    def _bring(self, path: str | Path, *, inside: bool) -> ImportReport:
+    def _bring(self, path: str | Path, control: ImportControl, *, inside: bool) -> ImportReport:
         services = self._services
         target = services.cwd / os.path.expanduser(path)  # noqa: PTH111 - a Path of an unknown user raises
         if "\0" in str(path):
@@ -138,7 +150,7 @@ class SharingService:
             raise UserError(
                 f"{str(target)!r} is outside the project; %agent import reads it there."
             )
-        return import_sessions(services.store, target, services.clock)
+        return services.import_sessions(services.store, target, services.clock, control)
 
     def _session(self, session_id: str) -> SessionInfo:
         session = self._services.store.open_live(session_id).session

@@ -21,13 +21,9 @@ OLD_FORMAT = (
     "{name} is in OpenCode's older message format, which keeps the parts inside the messages; open it "
     "once with OpenCode 0.6 or later, which rewrites it, and import it then."
 )
-DATABASE = (
-    "{name} is a database. Write the session as JSON with 'opencode export ID > session.json' and import "
-    "that file."
-)
 NOT_KNOWN = (
-    "{name} holds no sessions that can be imported: it is neither OpenCode's storage folder nor the JSON "
-    "of an exported session."
+    "{name} holds no sessions that can be imported: it is neither OpenCode's storage folder or "
+    "database nor the JSON of an exported session."
 )
 _ID_FIELD = slice(4, 16)
 _WRAP = 1 << 48
@@ -86,9 +82,6 @@ def sessions_at(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
 
 
 def _export(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
-    with open_regular(path, follow=True) as file:
-        if file.read(16).startswith(b"SQLite format 3"):
-            raise UserError(DATABASE.format(name=f"{path.name!r}"))
     data = _read(path, path.name, found)
     if data is None:
         raise UserError(f"{path.name!r} cannot be read: {found.problems[-1].what}")
@@ -106,7 +99,7 @@ def _export(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
         diff=_objects(data.get("diff"), path.name, found),
         ours=ours if isinstance(ours, dict) else None,
     )
-    if _is_safe(given.id, path.name, found):
+    if is_safe_id(given.id, path.name, found):
         yield given
 
 
@@ -145,7 +138,7 @@ def _storage(root: Path, found: ImportFindings) -> Iterator[SourceSession]:
     for path in sorted((root / "session").glob("*/*.json")):
         name = path.relative_to(root).as_posix()
         session = _read(path, name, found)
-        if session is None or not _is_safe(session.get("id"), name, found):
+        if session is None or not is_safe_id(session.get("id"), name, found):
             continue
         seen.add(session["id"])
         project = projects.get(path.parent.name)
@@ -198,6 +191,11 @@ def _parts(root: Path, info: Json, found: ImportFindings) -> tuple[Json, ...]:
         part = _read(path, path.relative_to(root).as_posix(), found)
         if part is not None:
             parts.append(part)
+    return parts_in_order(info, parts)
+
+
+def parts_in_order(info: Json, parts: list[Json]) -> tuple[Json, ...]:
+    """Return the parts of a message by their ids, counted from the message's time."""
     created = _number(info.get("time"), "created")
     return tuple(sorted(parts, key=lambda part: _place(part, created)))
 
@@ -285,7 +283,8 @@ def _why(error: Exception) -> str:
     return "It is no JSON that can be read: it is nested too deeply."
 
 
-def _is_safe(identifier: Any, name: str, found: ImportFindings) -> bool:
+def is_safe_id(identifier: Any, name: str, found: ImportFindings) -> bool:
+    """Return whether a session's id is a safe name; else that is reported."""
     if isinstance(identifier, str) and SAFE_NAME.fullmatch(identifier):
         return True
     found.report(name, f"{identifier!r} is no id of a session: letters, digits, - and _ only.")

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from palimpsest.store.exchange.import_database import database_sessions, starts_as_database
 from palimpsest.store.exchange.import_merge import changed_events, message_events, with_blobs
 from palimpsest.store.exchange.import_sources import ImportFindings, SourceSession, sessions_at
 from palimpsest.store.exchange.json_export import (
@@ -65,6 +66,7 @@ OPEN = (
     "Session {id} is open in a kernel, so what changed at its source was not brought in; close that kernel "
     "and import it again."
 )
+STOPPED = "The import was stopped; importing the same again goes on from here."
 NEWER_RECORD = "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in."
 NEWER_PART = "It is of the type {type!r}, which this version does not know; it is kept for an export, and not shown."
 OURS_KEPT = frozenset({"policy", "policy_choice", "unpriced", "limits"})
@@ -88,6 +90,8 @@ class Imported:
     outcome: Outcome
     """``copy``: its id belongs to another session here, or the session here was continued."""
     messages: int
+    read_only: bool = False
+    """It is another agent's recording, which is not gone on with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +102,41 @@ class ImportReport:
     problems: tuple[Problem, ...]
 
 
-def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> ImportReport:
+def never() -> bool:
+    """Return that nobody stops the import."""
+    return False
+
+
+def untold(_done: int, _total: int) -> None:
+    """Tell nobody of the progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportControl:
+    """How an import is watched and stopped."""
+
+    progress: Callable[[int, int], None] = untold
+    """Called with the bytes that were read, and all bytes of the source."""
+    cancelled: Callable[[], bool] = never
+    """Asked between two values; True stops the import, and what was read stays."""
+
+
+def import_sessions(
+    store: Store, path: Path, clock: Callable[[], int], control: ImportControl | None = None
+) -> ImportReport:
     """Import the sessions at a path into a store; importing the same again adds nothing.
 
-    ``path`` is OpenCode's storage folder, or the JSON of an exported session. A session whose
+    ``path`` is OpenCode's storage folder, its database, or the JSON of an exported session. A session whose
     source changed is updated, unless it was continued here: then the changed one is imported as a
     copy. Raises UserError with one sentence when there is nothing to import.
     """
     found = ImportFindings()
     taken: dict[str, str] = {}
     brought = []
-    for given in sessions_at(path, found):
+    for given in _sessions_of(path, found):
+        if control is not None and control.cancelled():
+            found.report(path.name, STOPPED)
+            break
         mark = fingerprint(given)
         if taken.get(given.id) == mark:
             continue
@@ -124,6 +152,11 @@ def import_sessions(store: Store, path: Path, clock: Callable[[], int]) -> Impor
     if not brought and found.old is not None:
         raise UserError(found.old)
     return ImportReport(tuple(brought), tuple(found.problems))
+
+
+def _sessions_of(path: Path, found: ImportFindings) -> Iterator[SourceSession]:
+    is_database = path.is_file() and starts_as_database(path)
+    return database_sessions(path, found) if is_database else sessions_at(path, found)
 
 
 def fingerprint(given: SourceSession) -> str:

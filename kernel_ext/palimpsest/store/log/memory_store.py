@@ -9,7 +9,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from palimpsest.store.interface import ABOUT_CHARS, Owner, Problem, SessionSummary, TakenOver
+from palimpsest.store.interface import (
+    ABOUT_CHARS,
+    IMPORTED_FROM_CHARS,
+    Owner,
+    Problem,
+    SessionSummary,
+    TakenOver,
+)
 from palimpsest.store.log.takeover import fork_of, late_fork_session, renumbered, takeover_refusal
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld
@@ -232,5 +239,6 @@ def _summary(session_id: str, state: State) -> SessionSummary | None:
         deleted=state.deleted,
         archived=session.time.archived,
         shared=session.shared,
+        imported_from=session.imported_from[:IMPORTED_FROM_CHARS],
         about=session.about[:ABOUT_CHARS],
     )

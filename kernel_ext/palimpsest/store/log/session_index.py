@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from palimpsest.store.disk import read_small, write_atomically
-from palimpsest.store.interface import ABOUT_CHARS, SessionSummary
+from palimpsest.store.interface import ABOUT_CHARS, IMPORTED_FROM_CHARS, SessionSummary
 from palimpsest.store.log.segments import (
     SEGMENT_NAME,
     SegmentRange,
@@ -33,7 +33,7 @@ from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
-INDEX_VERSION = 4
+INDEX_VERSION = 5
 TAIL_BYTES = 4 << 20
 """Maximum bytes read backwards for a session's newest info; beyond them its first record is used."""
 
@@ -203,6 +203,7 @@ class Index:
             deleted=deleted,
             archived=None if session.time.archived is None else _moment(session.time.archived),
             shared=session.shared,
+            imported_from=session.imported_from[:IMPORTED_FROM_CHARS],
             about=session.about[:ABOUT_CHARS],
         )
 

@@ -165,6 +165,22 @@ class SessionInfo(Value):
         return bool(share.get("secret")) and share.get("session") == self.id
 
     @property
+    def imported_from(self) -> str:
+        """The agent whose recording this session is, such as ``pi``; empty for one of ours, and for a fork."""
+        note = self._imported
+        return str(note.get("from") or "") if note.get("session") == self.id else ""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it is a recording of another agent, which is not gone on with; a fork of it is."""
+        return bool(self.imported_from) and self._imported.get("read_only") is True
+
+    @property
+    def _imported(self) -> dict[str, Any]:
+        note = (self.metadata or {}).get("imported")
+        return note if isinstance(note, dict) else {}
+
+    @property
     def about(self) -> str:
         """A model's text about the session so far; empty where none was written."""
         body = (self.summary or {}).get("body")

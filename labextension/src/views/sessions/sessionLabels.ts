@@ -11,6 +11,9 @@ export function sessionSummary(row: SessionRow, words: IWords): string {
     moment(new Date(row.updated)),
     words._n('%1 message', '%1 messages', messages, messages),
     row.shared ? words.__('shared') : undefined,
+    row.imported_from
+      ? words.__('imported from %1', row.imported_from)
+      : undefined,
     row.notebook
   ]
     .filter(one => one !== undefined)

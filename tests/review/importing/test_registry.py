@@ -1,0 +1,132 @@
+"""The importer of a source is found by its content, and a folder is looked through."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.review.importers.imported import bring, now
+from tests.review.importers.sample_files import sample
+from tests.review.importing.recordings import BEGIN, Told, user
+from tests.store.foreign_sessions import sample as opencode_sample
+
+from palimpsest.review.importers.built_in import BUILT_IN, REGISTRY
+from palimpsest.review.importing.importer import Importer
+from palimpsest.review.importing.registry import ImporterRegistry, installed_importers
+from palimpsest.review.importing.sources import head_of
+from palimpsest.store.exchange.json_export import export_json
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.transcript.errors import NotFound, UserError
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("pi_large_session.jsonl", "pi"),
+        ("claude_code/compaction_session.jsonl", "claude-code"),
+        ("codex_rollout.jsonl", "codex"),
+    ],
+)
+def test_a_recording_is_recognised_under_any_name(tmp_path: Path, name: str, expected: str) -> None:
+    path = sample(name, tmp_path).rename(tmp_path / "recording.txt")
+
+    importer = REGISTRY.recognise(path)
+
+    assert importer is not None
+    assert importer.name == expected
+    told = [one.name for one in BUILT_IN if one.recognises(head_of(path))]
+    assert told == [expected], "no two importers take the same file for theirs"
+
+
+def test_a_storage_folder_and_an_export_are_opencodes(tmp_path: Path) -> None:
+    storage = opencode_sample("opencode_storage", tmp_path)
+    store, report = bring(storage)
+    export = tmp_path / "session.json"
+    session = "ses_11111111aaaaMockOpenCode01"
+    export.write_text("".join(export_json(store, session, lambda value: value)))
+
+    again = REGISTRY.import_from(store, export, now)
+
+    assert {one.outcome for one in report.sessions} == {"new"}
+    assert [(one.id, one.outcome, one.read_only) for one in again.sessions] == [
+        (session, "same", False)
+    ]
+
+
+def test_what_nothing_recognises_is_refused_with_the_known_formats(tmp_path: Path) -> None:
+    other = tmp_path / "notes.json"
+    other.write_text('{"a": 1}')
+    (tmp_path / "empty").mkdir()
+
+    for path in (other, tmp_path / "empty"):
+        with pytest.raises(UserError, match=r"what can be: pi, Codex, Claude Code") as refused:
+            bring(path)
+        assert str(refused.value).count(". ") == 0
+    with pytest.raises(NotFound):
+        bring(tmp_path / "nothing")
+
+
+def test_a_folder_brings_all_its_recordings_and_follows_no_link(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    sample("pi_large_session.jsonl", outside)
+    folder = tmp_path / "recordings"
+    (folder / "2026" / "03").mkdir(parents=True)
+    sample("codex_rollout.jsonl", folder / "2026" / "03")
+    sample("claude_code/compaction_session.jsonl", folder)
+    (folder / "notes.json").write_text("{}")
+    (folder / "link.jsonl").symlink_to(outside / "pi_large_session.jsonl")
+    (folder / "linked").symlink_to(outside)
+
+    _, report = bring(folder)
+
+    assert min(one.title[:12] for one in report.sessions) == "Start a long"
+    assert len(report.sessions) == 2
+    assert report.problems == ()
+
+
+def test_importers_of_others_are_asked_last_and_only_when_needed(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def others() -> Sequence[Importer]:
+        asked.append("loaded")
+        return (Told([BEGIN, user("u", "Hi")]),)
+
+    registry = ImporterRegistry(BUILT_IN, others)
+    told = tmp_path / "a.told"
+    told.write_text("told")
+
+    registry.import_from(MemoryStore(), sample("codex_rollout.jsonl", tmp_path), now)
+    assert asked == []
+    report = registry.import_from(MemoryStore(), told, now)
+
+    assert asked == ["loaded"]
+    assert [one.title for one in report.sessions] == ["Hi"]
+
+
+def test_an_installed_importer_is_found_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "told-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: told\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[palimpsest.importers]\ntold = told_importer:TOLD\nbroken = told_importer:MISSING\n"
+    )
+    (tmp_path / "told_importer.py").write_text(
+        "from tests.review.importing.recordings import BEGIN, Told\nTOLD = Told([BEGIN])\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    assert [one.name for one in installed_importers()] == ["told"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.timeout(20)
+def test_a_pipe_is_no_recording(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+
+    with pytest.raises(UserError):
+        bring(tmp_path / "pipe.jsonl")
+    with pytest.raises(UserError, match="holds no session"):
+        bring(tmp_path)

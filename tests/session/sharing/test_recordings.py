@@ -1,0 +1,70 @@
+"""Another agent's recording is read, searched and forked, and no model is asked in it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.harness.session import SessionHarness, ask
+from tests.review.importers.sample_files import sample
+
+from palimpsest.model.script import says
+from palimpsest.review.importers.built_in import REGISTRY
+from palimpsest.session.open_sessions.live_session import LiveSession
+from palimpsest.session.records.session_search import Query
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.testing import ScriptedModel
+from palimpsest.transcript.errors import UserError
+
+
+def make_harness(tmp_path: Path) -> tuple[SessionHarness, ScriptedModel]:
+    model = ScriptedModel(says("Gone on."))
+    harness = SessionHarness(tmp_path, model, store=JsonlStore(prepare(tmp_path)))
+    object.__setattr__(harness.services, "import_sessions", REGISTRY.import_from)
+    return harness, model
+
+
+async def imported(harness: SessionHarness, tmp_path: Path) -> str:
+    path = sample("claude_code/compaction_session.jsonl", tmp_path)
+    report = await harness.workspace.sharing.import_sessions(path.name)
+    return report.sessions[0].id
+
+
+async def test_a_prompt_to_a_recording_is_refused_and_a_fork_goes_on(tmp_path: Path) -> None:
+    made, model = make_harness(tmp_path)
+    recording = await imported(made, tmp_path)
+    session = await made.workspace.open(recording, "a.ipynb")
+    assert isinstance(session, LiveSession)
+    before = session.snapshot().messages
+
+    for refused in (ask(session, "And now?"), session.compact(), session.loop(), session.retry()):
+        with pytest.raises(UserError, match=f"fork it \\(%agent fork {recording}\\)"):
+            await refused
+    assert model.requests == []
+    fork = await made.workspace.fork(recording, None, notebook="b.ipynb")
+    assert isinstance(fork, LiveSession)
+    answer = await ask(fork, "And now?")
+
+    assert session.snapshot().messages == before
+    assert answer.text == "Gone on."
+    sent = json.dumps(model.requests[0].messages)
+    assert "Summary of previous conversation" in sent
+    assert "Sure, I'm ready" not in sent, "the recorded compaction replaced it"
+    await made.workspace.close()
+
+
+async def test_a_recording_is_listed_with_its_origin_and_found_by_its_words(
+    tmp_path: Path,
+) -> None:
+    made, _ = make_harness(tmp_path)
+    recording = await imported(made, tmp_path)
+    fork = await made.workspace.fork(recording, None, notebook="b.ipynb")
+
+    found = await made.workspace.page(Query("long conversation"))
+
+    assert {one.id: one.imported_from for one in found.sessions} == {
+        recording: "claude-code",
+        fork.id: "",
+    }
+    assert (await made.workspace.page(Query("nowhere in it"))).sessions == ()
+    await made.workspace.close()

@@ -1,0 +1,172 @@
+"""OpenCode's database is read as data: the same sessions as in its storage folder, and nothing runs."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.store.foreign_sessions import sample
+
+from palimpsest.store.exchange.importer import import_sessions
+from palimpsest.store.exchange.json_export import export_storage
+from palimpsest.store.log.memory_store import MemoryStore
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.parts import TextPart
+
+SCHEMA = """
+CREATE TABLE project (id text PRIMARY KEY, worktree text NOT NULL, vcs text, name text,
+  time_created integer NOT NULL, time_updated integer NOT NULL);
+CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, slug text,
+  directory text NOT NULL, title text NOT NULL, version text NOT NULL, share_url text, summary_additions integer,
+  summary_deletions integer, summary_files integer, summary_diffs text, revert text, permission text,
+  time_created integer NOT NULL, time_updated integer NOT NULL, time_compacting integer, time_archived integer);
+CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL,
+  time_updated integer NOT NULL, data text NOT NULL);
+CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL,
+  time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE TABLE todo (session_id text NOT NULL, content text NOT NULL, status text NOT NULL, priority text NOT NULL,
+  position integer NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL);
+"""
+"""The tables that OpenCode 1.2 makes, in which a message's and a part's own ids are columns."""
+
+
+def now() -> int:
+    return 1_790_000_000_000
+
+
+def loaded(path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(path.read_text())
+    return read
+
+
+def database_of(storage: Path, path: Path) -> Path:
+    """Write the sessions of a storage folder as OpenCode's migration does."""
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(SCHEMA)
+        for file in storage.glob("session/*/*.json"):
+            one = loaded(file)
+            counts = one["summary"]
+            database.execute(
+                "INSERT INTO session (id, project_id, directory, title, version, summary_additions,"
+                " summary_deletions, summary_files, time_created, time_updated) VALUES (?,?,?,?,?,?,?,?,?,?)",
+                (one["id"], one["projectID"], one["directory"], one["title"], one["version"], counts["additions"],
+                 counts["deletions"], counts["files"], one["time"]["created"], one["time"]["updated"]),
+            )  # fmt: skip
+        for file in storage.glob("message/*/*.json"):
+            one = loaded(file)
+            row = one.pop("id"), one.pop("sessionID"), one["time"]["created"], 0, json.dumps(one)
+            database.execute("INSERT INTO message VALUES (?,?,?,?,?)", row)
+        for file in storage.glob("part/*/*.json"):
+            one = loaded(file)
+            ids = one.pop("id"), one.pop("messageID"), one.pop("sessionID")
+            database.execute("INSERT INTO part VALUES (?,?,?,?,?,?)", (*ids, 0, 0, json.dumps(one)))
+        database.commit()
+    return path
+
+
+def words(store: MemoryStore, session_id: str) -> list[str]:
+    return [
+        part.text
+        for message in store.load(session_id).messages()
+        for part in message.parts
+        if isinstance(part, TextPart)
+    ]
+
+
+def test_a_database_gives_the_sessions_of_the_storage_folder(tmp_path: Path) -> None:
+    storage = sample("opencode_storage", tmp_path)
+    path = database_of(storage, tmp_path / "opencode.db")
+    content, beside = path.read_bytes(), sorted(tmp_path.iterdir())
+    store, stored = MemoryStore(), MemoryStore()
+
+    report = import_sessions(store, path, now)
+    import_sessions(stored, storage, now)
+
+    assert report.problems == ()
+    assert sorted(one.outcome for one in report.sessions) == ["new", "new"]
+    assert (path.read_bytes(), sorted(tmp_path.iterdir())) == (content, beside)
+    for one in report.sessions:
+        export_storage(store, one.id, tmp_path / "one", lambda value: value)
+        export_storage(stored, one.id, tmp_path / "other", lambda value: value)
+    for folder in ("message", "part", "session"):
+        made = {p.name: loaded(p) for p in (tmp_path / "one" / folder).rglob("*.json")}
+        assert made == {p.name: loaded(p) for p in (tmp_path / "other" / folder).rglob("*.json")}
+    again = import_sessions(store, path, now)
+    assert {one.outcome for one in again.sessions} == {"same"}
+
+
+def test_a_database_that_grew_updates_its_session(tmp_path: Path) -> None:
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    store = MemoryStore()
+    session = "ses_11111111aaaaMockOpenCode01"
+    import_sessions(store, path, now)
+    with closing(sqlite3.connect(path)) as database:
+        time = 1_765_000_009_000
+        info = json.dumps({"role": "user", "time": {"created": time}})
+        database.execute(
+            "INSERT INTO message VALUES (?,?,?,?,?)", ("msg_9", session, time, 0, info)
+        )
+        part = json.dumps({"type": "text", "text": "And now?"})
+        database.execute(
+            "INSERT INTO part VALUES (?,?,?,?,?,?)", ("prt_9", "msg_9", session, 0, 0, part)
+        )
+        database.commit()
+
+    report = import_sessions(store, path, now)
+
+    assert {one.id: one.outcome for one in report.sessions}[session] == "updated"
+    assert words(store, session)[-1] == "And now?"
+
+
+def test_a_broken_row_costs_only_itself(tmp_path: Path) -> None:
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE part SET data = '{' WHERE id = 'prt_11111111aaaaPlanText04'")
+        database.commit()
+    store = MemoryStore()
+
+    report = import_sessions(store, path, now)
+
+    assert [one.where for one in report.problems] == [
+        "opencode.db, part prt_11111111aaaaPlanText04"
+    ]
+    assert len(words(store, "ses_11111111aaaaMockOpenCode01")) == 1
+
+
+def test_what_was_not_written_back_yet_is_said(tmp_path: Path) -> None:
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    (tmp_path / "opencode.db-wal").write_bytes(b"newer pages")
+
+    report = import_sessions(MemoryStore(), path, now)
+
+    assert [one.what.split(":")[0] for one in report.problems] == [
+        "OpenCode has it open, or ended without closing it"
+    ]
+
+
+COMPUTES = (
+    "CREATE TABLE part (id text, session_id text, message_id text, data text AS (hex(zeroblob(9))))"
+)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "CREATE VIEW part AS SELECT 1 AS id",
+        "CREATE VIEW part AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id FROM n",
+        "CREATE VIRTUAL TABLE part USING fts5(data)",
+        COMPUTES,
+    ],
+)
+@pytest.mark.timeout(20)
+def test_a_schema_that_would_run_something_is_no_database_of_opencode(
+    tmp_path: Path, table: str
+) -> None:
+    path = database_of(sample("opencode_storage", tmp_path), tmp_path / "opencode.db")
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(f"DROP TABLE part; {table};")
+
+    with pytest.raises(UserError, match="holds no sessions"):
+        import_sessions(MemoryStore(), path, now)
