@@ -1,10 +1,18 @@
 """SWE-agent's trajectories give the requests that were sent, message by message."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.review.importers.recording import (
+    Shown,
+    common_prefix,
+    read_all,
+    requests_of,
+    unpacked,
+)
 
 from palimpsest.review.importers.swe_agent import SWE_AGENT
 from palimpsest.review.importing.recorded import (
@@ -16,13 +24,6 @@ from palimpsest.review.importing.recorded import (
     SessionBegin,
 )
 from palimpsest.transcript.errors import UserError
-from tests.review.importers.recording import (
-    Shown,
-    common_prefix,
-    read_all,
-    requests_of,
-    unpacked,
-)
 
 SAMPLE = "marshmallow-1867.traj"
 Json = dict[str, Any]
@@ -79,7 +80,7 @@ def test_the_prefixes_with_the_request_before_are_the_recorded_ones(tmp_path: Pa
     recorded, _ = read_all(SWE_AGENT, unpacked(SAMPLE, tmp_path))
 
     found = requests_of(recorded)[1:]
-    shared = [common_prefix(*pair) + 1 for pair in zip(found, found[1:], strict=False)]
+    shared = [common_prefix(*pair) + 1 for pair in itertools.pairwise(found)]
     assert shared == [4, 6, 8, 10, 3, 5, 7, 9, 11, 13, 15, 17]  # the system prompt is the first
 
 
@@ -319,4 +320,4 @@ def test_a_file_without_steps_is_refused_in_one_sentence(tmp_path: Path, text: s
     path.write_text(text)
 
     with pytest.raises(UserError, match="holds no step"):
-        list(SWE_AGENT.read(path, lambda place, what: None))
+        list(SWE_AGENT.read(path, lambda _place, _what: None))
