@@ -184,6 +184,15 @@ class CallNames:
             self._open.remove(found)
         return found
 
+    def newest(self, recorded: str) -> str | None:
+        """Return the newest call with a recorded id."""
+        return self._newest.get(recorded)
+
+    def close(self, call: str) -> None:
+        """Count a call as answered."""
+        if call in self._open:
+            self._open.remove(call)
+
     @property
     def unanswered(self) -> tuple[str, ...]:
         """The calls without a result, oldest first."""

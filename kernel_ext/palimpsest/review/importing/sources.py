@@ -82,10 +82,13 @@ def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
             yield number, b"".join(pieces)
 
 
-def json_document(path: Path) -> Any:
-    """Return a whole JSON document; raises UserError with one sentence where it cannot be read."""
+def json_document(path: Path, *, follow: bool = True) -> Any:
+    """Return a whole JSON document; raises UserError with one sentence where it cannot be read.
+
+    ``follow`` is False for a file that only another file named, and that may not be a link.
+    """
     try:
-        value = json.loads(read_small(path, MOST_DOCUMENT_BYTES, follow=True))
+        value = json.loads(read_small(path, MOST_DOCUMENT_BYTES, follow=follow))
     except TooLarge as error:
         raise UserError(
             f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and cannot be read whole."
