@@ -12,6 +12,7 @@ from typing import Any
 import ijson
 
 from palimpsest.review.importing.importer import Head, Report
+from palimpsest.review.importing.nesting_limit import NestedTooDeeply, NestingLimit
 from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
 from palimpsest.transcript.errors import UserError
 
@@ -111,11 +112,10 @@ def json_items(path: Path, prefix: str, report: Report) -> Iterator[Any]:
     """
     try:
         with open_regular(path, follow=True) as file:
-            for value in ijson.items(file, prefix, use_float=True):
-                if too_deep(value):
-                    report(prefix, "It is nested too deeply and was left out.")
-                else:
-                    yield value
+            limited = NestingLimit(file, MOST_DEPTH)
+            yield from ijson.items(limited, prefix, use_float=True)
+    except NestedTooDeeply:
+        report(prefix, "The document is nested too deeply here; what follows was left out.")
     except (ijson.JSONError, ValueError, RecursionError):
         report(prefix, "The document is broken here; what follows was left out.")
     except OSError as error:
