@@ -10,8 +10,8 @@ from typing import Literal, Protocol, get_args
 from palimpsest.render.formats.notebook import Prompts
 from palimpsest.store.exchange.importer import ImportReport
 
-Form = Literal["md", "ipynb", "json", "html", "opencode"]
-"""Markdown, a notebook, Palimpsest's JSON, an HTML page, OpenCode's storage folder."""
+Form = Literal["md", "ipynb", "json", "html", "opencode", "atif"]
+"""Markdown, a notebook, Palimpsest's JSON, an HTML page, OpenCode's storage folder, an ATIF trajectory."""
 FORMS: tuple[str, ...] = get_args(Form)
 
 
