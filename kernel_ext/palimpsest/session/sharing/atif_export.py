@@ -20,7 +20,7 @@ from palimpsest.store.exchange.json_export import full_output, full_part, import
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, undone
-from palimpsest.transcript.errors import NotFound
+from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import DecisionMade, MessageUpdated
@@ -34,13 +34,13 @@ MOST_LEVELS = 5
 
 
 def session_trajectory(store: Store, session_id: str, levels: int = MOST_LEVELS) -> Json:
-    """Return a session as a trajectory, with long texts in full. Raises NotFound."""
+    """Return a session as a trajectory, with long texts in full. Raises NotFound and UserError."""
     state = without_reverted(store.load(session_id))
     session = state.session
     if session is None:
         raise NotFound(f"Session {session_id!r} has no readable beginning.")
     children = _children(store, state, levels - 1) if levels > 1 else {}
-    return atif_trajectory(
+    made = atif_trajectory(
         _head(store, state, session),
         _messages(store, state),
         _when,
@@ -48,6 +48,9 @@ def session_trajectory(store: Store, session_id: str, levels: int = MOST_LEVELS)
         undone(state.decisions),
         children,
     )
+    if not made["steps"]:
+        raise UserError("The session has no message yet, and a trajectory needs one.")
+    return made
 
 
 def _head(store: Store, state: State, session: SessionInfo) -> TrajectoryHead:
@@ -153,5 +156,6 @@ def _children(store: Store, state: State, levels: int) -> dict[str, Json]:
             if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
                 name = part.state.metadata.get("task")
                 if isinstance(name, str) and _is_child(store, name, message.info.session_id):
-                    found[part.call_id] = session_trajectory(store, name, levels)
+                    with suppress(NotFound, UserError):
+                        found[part.call_id] = session_trajectory(store, name, levels)
     return found
